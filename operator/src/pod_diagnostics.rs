@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_log_the_line_of_the_failure_is_kept() {
+    fn the_line_of_the_failure_is_kept_of_a_log() {
         for (log, words) in [
             (
                 "reads\nerror: no such flag\n\nFor more information, try '--help'.",

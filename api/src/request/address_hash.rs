@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_what_openssl_says_it_is() {
+    fn a_hash_equals_that_of_openssl() {
         // printf 'btc:1A1z…' | openssl dgst -sha256 -hmac 'a key of our own'
         assert_eq!(AddressHasher::new(b"a key of our own").hash(&subject()), "09692985cc7a1f97");
     }

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_very_origin_may_call() {
+    fn only_the_exact_origin_may_call() {
         let cors = Cors::new(vec!["https://a.example".into()]);
         let origin = |text: &'static str| {
             let mut headers = HeaderMap::new();

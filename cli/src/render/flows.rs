@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_amount_is_what_took_its_paths_and_the_rest() {
+    fn an_amount_is_the_sum_of_its_paths_and_the_rest() {
         assert_eq!(over_paths(100, &[10, 10, 10]), (vec![10, 10, 10], 70));
         assert_eq!(over_paths(33, &[10, 10, 10]), (vec![13, 10, 10], 0), "rounding");
         assert_eq!(over_paths(34, &[10, 10, 10]), (vec![10, 10, 10], 4));

@@ -21,7 +21,7 @@ fn the_defaults_are_right() {
 }
 
 #[test]
-fn a_flag_goes_before_the_environment_and_the_environment_before_the_file() {
+fn flags_override_the_environment_and_the_environment_the_file() {
     let layers = layers(
         &[("listen", "127.0.0.1:1")],
         &[("ASSAY_LISTEN", "127.0.0.1:2"), ("ASSAY_REQUEST_TIMEOUT", "2s")],
@@ -34,7 +34,7 @@ fn a_flag_goes_before_the_environment_and_the_environment_before_the_file() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once_with_its_place() {
+fn all_errors_are_reported_at_once_with_their_positions() {
     let layers = layers(
         &[("listen", "here")],
         &[("ASSAY_LOG_FORMAT", "xml"), ("ASSAY_LISTN", "x")],
@@ -77,7 +77,7 @@ fn a_former_name_is_refused_with_the_new_one() {
 }
 
 #[test]
-fn where_redis_is_may_stand_in_a_file_and_is_said_once() {
+fn the_redis_url_may_be_in_a_file_and_is_set_once() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();
     let read = |text: &str| {
@@ -97,7 +97,7 @@ fn where_redis_is_may_stand_in_a_file_and_is_said_once() {
 }
 
 #[test]
-fn the_database_is_said_once() {
+fn the_database_is_set_once() {
     let problems = |flags: &[(&'static str, &str)]| -> Vec<String> {
         let layers = layers(flags, &[], "");
         let problems = Settings::resolve(&layers).err().unwrap_or_default();

@@ -142,7 +142,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in ".{0,40}") {
+        fn no_text_causes_a_panic(text in ".{0,40}") {
             if let Ok(read) = text.parse::<Decimal>() {
                 let _ = read.units(8);
             }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_that_share_their_first_block_are_told_apart_where_they_parted() {
+    fn chains_with_the_same_first_block_are_distinguished_at_their_fork() {
         for wanted in ["btc", "bch", "bsv", "btg"] {
             for served in ["btc", "bch", "bsv"] {
                 let said = said(wanted, &blocks(served, u64::MAX), TestNetworks::Refused);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_network_is_read_only_where_that_is_meant() {
+    fn a_test_network_is_read_only_if_requested() {
         let private = "07".repeat(32);
         for first in [TESTNET, &private] {
             // Its own blocks are no other chain's.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_later_is_told_by_what_it_has() {
+    fn a_chain_that_begins_later_is_identified_by_its_blocks() {
         let later = &blocks("bch", u64::MAX)[1..];
         assert_eq!(said("bch", later, TestNetworks::Refused), "");
         assert_eq!(said("btc", later, TestNetworks::Refused), "http://node serves bch, not btc");

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_block_tells_its_chain() {
+    fn a_first_block_identifies_its_chain() {
         let hash = |text: &str| -> [u8; 32] { hex::decode(text).unwrap().try_into().unwrap() };
         let bitcoin = hash(BITCOIN_FIRST);
         let litecoin = hash(PARAMS[1].first_blocks[0]);

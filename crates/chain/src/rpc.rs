@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_node_is_not_waited_for() {
+    fn a_server_that_is_no_node_is_refused_at_once() {
         let (rpc, timer) = rpc([(400, "Client sent an HTTP request to an HTTPS server.")]);
         let error = rpc.call("getblockcount", &json!([])).unwrap_err().to_string();
         assert!(error.contains("does not speak JSON-RPC") && error.contains("HTTPS"), "{error}");
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_takes_one_question_at_a_time_is_asked_so() {
+    fn a_node_without_batches_gets_single_requests() {
         let no = r#"{"result":null,"error":{"code":-32600,"message":"no batches"},"id":null}"#;
         let one = r#"{"result":1,"error":null,"id":0}"#;
         let (rpc, _) = rpc([(400, no), (200, one), (200, one), (200, one), (200, one)]);

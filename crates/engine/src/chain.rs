@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_chain_is_named_with_what_is_supported() {
+    fn an_unknown_chain_is_named_with_the_supported_ones() {
         let error = "dogecoin2".parse::<ChainId>().unwrap_err();
         assert!(
             error

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_part_is_worth_its_risk_to_the_last_unit() {
+    fn a_part_of_the_whole_scores_exactly_its_risk() {
         for billionths in [1, 7, 180_000_000, 333_333_333, 800_000_000, 999_999_999, ONE] {
             let risk = Fraction::from_billionths(billionths);
             let alone = weighted(100, risk).root();

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_keeps_its_own_digest_however_it_is_packed() {
+    fn a_file_has_the_same_digest_packed_or_not() {
         let limits = InputLimits::default();
         let digests = |bytes: &[u8]| {
             let mut files = spooled(bytes, ONE_CSV, limits);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_formula_is_told_by_its_first_character() {
+    fn a_formula_is_recognized_by_its_first_character() {
         for (text, start) in [("=1", Some('=')), (" @a", Some('@')), ("\ta", Some('\t'))] {
             assert_eq!(formula_start(text), start);
         }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utf8_is_said() {
+    fn invalid_utf8_is_reported() {
         assert!(matches!(
             all(b"a\nb\xFF\n"),
             Err(TextError { line: 2, fault: TextFault::NotUtf8 })

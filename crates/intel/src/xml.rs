@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_are_named_with_their_lines() {
         let cases = [
             ("", "line 1: found no element, expected `a`"),
             ("<html></html>", "line 1: found `html`, expected `a`"),

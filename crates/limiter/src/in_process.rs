@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_which_limit_and_how_long() {
+    fn a_refusal_names_the_limit_and_the_time_to_wait() {
         let counters = InProcessLimiter::default();
         for _ in 0..3 {
             assert!(admitted(&counters.admit(ACME, RequestKind::Check, &business(), 104)));

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_world_is_small_whole_and_always_the_same() {
+    fn the_demo_data_is_small_complete_and_reproducible() {
         let (_, _, labels) = labels().unwrap();
         let labelled: usize =
             LABELLED.iter().flat_map(|party| party.addresses).map(|(_, n)| usize::from(*n)).sum();

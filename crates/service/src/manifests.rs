@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_named_with_the_place() {
+    fn a_broken_file_is_named_with_the_position() {
         let error = parse("bad.yaml", "kind: Plan\n  name: [").unwrap_err().to_string();
         assert!(error.starts_with("bad.yaml is not valid YAML: "), "{error}");
         let documents = parse("two.yaml", "a: 1\n---\n---\nb: 2\n").unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operator_writes_of_tenants_that_are_gone_is_not_read_from_files() {
+    fn former_tenants_are_not_read_from_files() {
         let text = "apiVersion: assay.dev/v1alpha1\nkind: FormerTenant\nmetadata: {name: acme}\nspec: {}\n";
         let error = parse("acme.yaml", text).unwrap_err().to_string();
         let expected = "acme.yaml has kind FormerTenant, which the operator writes when a Tenant is \

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_on_demand_is_kept_while_its_source_says_the_same() {
+    async fn a_reader_on_demand_is_kept_while_its_source_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open_or_create(folder.path(), Environment::Production).await;
         let store: Arc<dyn Store> = Arc::new(store.unwrap());

@@ -353,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_chain_follows_from_its_seed_and_has_the_hub_it_was_asked_for() {
+    fn a_chain_is_a_function_of_its_seed_and_has_its_hub() {
         let hub = Hub { outputs: 5000, leaves: 20 };
         let shape = Shape { seed: 1, blocks: 60, transactions: 40, hub: Some(hub) };
         let mut chain = BigChain::new(shape);

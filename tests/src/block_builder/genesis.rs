@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_begin_where_their_nodes_say() {
+    fn networks_begin_with_the_genesis_blocks_of_their_nodes() {
         for (network, hash) in [
             (
                 Network::BitcoinRegtest,

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_has_a_script_of_its_own() {
+    fn every_name_has_a_script_of_its_own() {
         let locks =
             [Lock::witness("a"), Lock::witness("b"), Lock::script_hash("a"), Lock::note("a")];
         let scripts: std::collections::BTreeSet<_> = locks.iter().map(Lock::script).collect();

@@ -15,7 +15,7 @@ fn code(caller: &Caller, headers: &[(&str, &str)]) -> (u16, String) {
 }
 
 #[test]
-fn a_request_needs_exactly_one_good_key() {
+fn a_request_needs_exactly_one_valid_key() {
     let (_server, business, enterprise) = sample();
     let none = business.post(PATH, BODY, &[("x-api-key", "")]);
     assert_eq!(none.problem(), (401, "missing_key".into()));
@@ -53,7 +53,7 @@ fn id(key: &str) -> &str {
 }
 
 #[test]
-fn a_revoked_key_dies_at_once_and_looks_like_an_unknown_one() {
+fn a_revoked_key_is_refused_at_once_like_an_unknown_one() {
     let (server, caller) = production();
     assert_eq!(code(&caller, &[]).0, 200);
     keys(&server, &["revoke", id(&caller.key)]);
@@ -67,7 +67,7 @@ fn a_revoked_key_dies_at_once_and_looks_like_an_unknown_one() {
 }
 
 #[test]
-fn a_rotated_key_and_its_successor_are_good_together_for_the_overlap() {
+fn a_rotated_key_and_its_successor_are_both_valid_for_the_overlap() {
     let (server, caller) = production();
     let successor = keys(&server, &["rotate", id(&caller.key), "--overlap", "1h"]);
     let new = server.caller(&successor);
@@ -81,7 +81,7 @@ fn a_rotated_key_and_its_successor_are_good_together_for_the_overlap() {
 }
 
 #[test]
-fn a_successor_lives_as_long_as_its_predecessor_was_meant_to() {
+fn a_successor_has_the_lifetime_of_its_predecessor() {
     let (server, caller) = production();
     let days = |key: &str| -> Option<i64> {
         let list: serde_json::Value =

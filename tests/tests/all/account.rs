@@ -54,7 +54,7 @@ fn the_account_needs_its_own_scope() {
 }
 
 #[test]
-fn limits_say_where_they_come_from() {
+fn limits_name_their_origin() {
     let (server, _) = production();
     apply(&server, &tenant("acme", "enterprise"));
     let caller = known(&server, &key(&server, "acme", "console", "admin:read"));

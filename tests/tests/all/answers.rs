@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::support::steady;
 
 #[test]
-fn the_sample_world_answers_as_it_always_did() {
+fn the_demo_data_set_has_the_recorded_answers() {
     let (server, business, _) = sample();
     let examples =
         server.greeting().lines().skip_while(|line| !line.starts_with("Other addresses"));
@@ -115,7 +115,7 @@ fn recomputed(mut answer: Value) -> String {
 }
 
 #[test]
-fn anybody_can_recompute_the_digest_from_the_answer() {
+fn the_digest_can_be_recomputed_from_the_answer() {
     let (_server, business, _) = sample();
     let answer = business.check("btc", "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn");
     let expected = answer.json()["assessment_digest"].as_str().unwrap().to_owned();
@@ -140,7 +140,7 @@ fn anybody_can_recompute_the_digest_from_the_answer() {
 }
 
 #[test]
-fn an_answer_is_repeated_until_the_caller_asks_for_a_new_one() {
+fn an_answer_is_repeated_until_the_caller_requests_a_new_one() {
     let (_server, business, enterprise) = sample();
     let body = r#"{"blockchain":"trx","address":"TXrjBHsbQP61u9EexEPA98mqfdFX9U828W"}"#;
     let check = |headers: &[(&str, &str)]| business.post("/api/v1/check/address", body, headers);
@@ -165,7 +165,7 @@ fn an_answer_is_repeated_until_the_caller_asks_for_a_new_one() {
 }
 
 #[test]
-fn sources_and_signals_tell_what_answers_rest_on() {
+fn sources_and_signals_list_the_basis_of_answers() {
     let (_server, business, _) = sample();
     let sources = business.get("/api/v1/sources");
     assert_eq!(sources.status, 200);
@@ -186,7 +186,7 @@ fn sources_and_signals_tell_what_answers_rest_on() {
 }
 
 #[test]
-fn what_serves_people_who_run_it_is_on_a_port_of_its_own() {
+fn health_and_metrics_have_their_own_port() {
     let (server, business, _) = sample();
     let admin = assay_tests::Caller::new(server.admin, "");
     for caller in [&business, &admin] {

@@ -135,7 +135,7 @@ fn usage_is_written_when_the_server_stops() {
 }
 
 #[test]
-fn a_quota_ends_the_rows_it_has_no_room_for() {
+fn a_quota_ends_the_rows_that_exceed_it() {
     let (server, _) = production();
     let plan = "\
 apiVersion: assay.dev/v1alpha1
@@ -171,7 +171,7 @@ spec:
 }
 
 #[test]
-fn where_flows_are_mandatory_screening_allows_nothing() {
+fn with_mandatory_flows_screening_allows_nothing() {
     let (server, _, caller) = sample();
     let exchange = format!("{{\"blockchain\":\"trx\",\"address\":\"{EXCHANGE}\"}}");
     assert_eq!(screened(&caller, &exchange)[0]["verdict"], "allow");
@@ -372,7 +372,7 @@ fn input_and_output_of_screen_have_a_format_each() {
 }
 
 #[test]
-fn a_change_of_policy_is_told_before_it_is_made() {
+fn policy_diff_reports_a_change_before_it_is_applied() {
     let (server, ..) = sample();
     let input = format!("blockchain,address\nbtc,{LISTED}\neth,{MIXER}\ntrx,{EXCHANGE}\nbtc,bad\n");
     fs::write(server.directory().path().join("in.csv"), input).unwrap();

@@ -153,13 +153,13 @@ fn killed(place: &Place, shape: Shape, kills: usize) {
 }
 
 #[test]
-fn an_ingest_killed_anywhere_comes_to_the_same_graph() {
+fn an_ingest_killed_anywhere_ends_in_the_same_graph() {
     let shape = Shape { seed: 11, blocks: 5200, transactions: 2, hub: None };
     killed(&Place::embedded(), shape, if is_full() { 50 } else { 12 });
 }
 
 #[test]
-fn an_ingest_into_postgresql_killed_anywhere_comes_to_the_same_graph() {
+fn an_ingest_into_postgresql_killed_anywhere_ends_in_the_same_graph() {
     let shape = Shape { seed: 12, blocks: 5200, transactions: 2, hub: None };
     killed(&Place::on_postgres(), shape, 10);
 }

@@ -239,7 +239,7 @@ fn answer(wanted: &Wanted) -> Value {
 }
 
 #[test]
-fn an_answer_is_right_or_told_where_it_is_wrong() {
+fn a_wrong_answer_is_reported_with_the_position() {
     let scenario = scenario(Kind::Btcd);
     for expected in EXPECTATIONS {
         let answer = answer(&Wanted::new(expected, &scenario, expected.at[0]));

@@ -126,7 +126,7 @@ fn a_source_of_another_chain_or_of_a_test_network_is_refused() {
 }
 
 #[test]
-fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
+fn a_chain_may_begin_anywhere_and_reports_its_gaps() {
     let scenario = scenario();
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);
@@ -165,7 +165,7 @@ fn a_chain_may_begin_anywhere_and_says_what_it_does_not_know() {
 }
 
 #[test]
-fn a_source_that_lies_or_breaks_off_leaves_no_wrong_data() {
+fn a_source_that_sends_false_or_truncated_data_leaves_no_wrong_data() {
     let scenario = scenario();
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);
@@ -239,7 +239,7 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
 }
 
 #[test]
-fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
+fn histories_on_demand_equal_those_of_the_whole_chain() {
     let scenario = scenario();
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);
@@ -260,7 +260,7 @@ fn histories_on_demand_say_of_everybody_what_the_whole_chain_says() {
 }
 
 #[test]
-fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
+fn a_timeout_makes_the_answer_partial_and_the_next_check_has_more() {
     let scenario = scenario();
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);
@@ -290,7 +290,7 @@ fn where_time_runs_out_the_answer_is_partial_and_the_next_check_has_more() {
 }
 
 #[test]
-fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
+fn a_late_answer_is_there_for_the_next_request() {
     let scenario = scenario();
     let esplora = esplora(&scenario, Moment::End);
     let directory = Arc::new(prepared(&scenario));
@@ -316,7 +316,7 @@ fn an_answer_that_took_too_long_is_there_when_it_is_asked_for_again() {
 }
 
 #[test]
-fn what_a_check_had_no_time_for_is_fetched_in_the_background() {
+fn histories_past_the_deadline_are_fetched_in_the_background() {
     let scenario = scenario();
     let esplora = esplora(&scenario, Moment::End);
     let directory = Arc::new(prepared(&scenario));
@@ -384,7 +384,7 @@ fn a_chain_source_that_gave_nothing_yet_is_no_clean_address() {
 }
 
 #[test]
-fn flows_of_a_past_day_are_not_told_as_those_of_today() {
+fn flows_of_a_past_day_are_not_shown_as_current() {
     let scenario = scenario();
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);

@@ -52,7 +52,7 @@ fn printed(directory: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_not_known_of_inputs_is_not_made_up() {
+fn unknown_inputs_are_not_invented() {
     // Given a chain that is known from block 100 on, a payment of one coin from before, and one of a coin
     // from before and fifty that are known...
     let [before, also_before] =
@@ -130,7 +130,7 @@ fn short(address: &str) -> String {
 }
 
 #[test]
-fn the_tree_of_a_check_shows_with_everybody_what_passed_there() {
+fn the_tree_of_a_check_shows_amounts_at_every_address() {
     let directory = through_ten();
     let text = printed(directory.path(), &["check", "btc", &of("subject")]);
     let tree: Vec<&str> =

@@ -113,7 +113,7 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
 }
 
 #[test]
-fn check_tells_programs_by_json_and_exit_code() {
+fn check_informs_programs_by_json_and_exit_code() {
     let (server, ..) = sample();
     let check = |chain: &str, address: &str| {
         let run = server.assay(&["check", "--sample", chain, address, "--json", "--exit-code"]);
@@ -154,7 +154,7 @@ fn check_tells_programs_by_json_and_exit_code() {
 }
 
 #[test]
-fn address_tells_one_line_each() {
+fn address_prints_one_line_each() {
     let directory = tempfile::tempdir().unwrap();
     let lines = text(
         directory.path(),
@@ -227,7 +227,7 @@ fn export_gives_csv_and_json_lines() {
 }
 
 #[test]
-fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
+fn all_errors_of_manifests_are_reported_at_once_and_nothing_is_applied() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join("manifests/more");
     fs::create_dir_all(&folder).unwrap();
@@ -254,7 +254,7 @@ fn all_that_is_wrong_with_manifests_is_said_at_once_and_nothing_is_applied() {
 }
 
 #[test]
-fn manifests_on_standard_input_are_read_whole_or_not_at_all() {
+fn manifests_on_standard_input_are_read_completely_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
     let manifest = |name: &str| tenant(name, "business");
     let apply = |text: &str| {

@@ -33,7 +33,7 @@ fn fields(key: &str) -> [(&str, &str); 2] {
 }
 
 #[test]
-fn http2_is_spoken_in_plain_text_by_who_knows_it() {
+fn http2_works_without_tls_by_prior_knowledge() {
     let (server, caller) = start(&[]);
     Runtime::new().unwrap().block_on(async {
         let stream = tokio::net::TcpStream::connect(server.api).await.unwrap();
@@ -125,7 +125,7 @@ fn pages_in_browsers_may_call_only_from_named_origins() {
 }
 
 #[test]
-fn every_answer_says_what_browsers_must_not_do_with_it() {
+fn every_answer_restricts_browsers() {
     let (server, caller) = start(&[]);
     let admin = Caller::new(server.admin, "");
     let large = "x".repeat(20_000);
@@ -150,7 +150,7 @@ fn every_answer_says_what_browsers_must_not_do_with_it() {
 }
 
 #[test]
-fn older_callers_see_limits_their_way_where_that_is_set() {
+fn older_rate_limit_headers_are_sent_if_enabled() {
     let (_off, caller) = start(&[]);
     assert_eq!(caller.post(PATH, BODY, &[]).header("x-ratelimit-limit"), "");
     let (_on, caller) = start(&["--legacy-rate-limit-headers"]);

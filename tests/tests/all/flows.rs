@@ -206,7 +206,7 @@ async fn graphs_answer_as_expected(graphs: &dyn GraphStore) {
 }
 
 #[test]
-fn what_was_not_read_in_time_is_unresolved() {
+fn reads_past_the_deadline_are_unresolved() {
     let incomplete = chains(1_000, |case| {
         let (haste, memory) = (Haste(60), case.in_memory());
         let found = case.trace_in(haste, &memory).now_or_never().unwrap().unwrap().unwrap();
@@ -244,7 +244,7 @@ fn parts_sum_to_what_the_subject_received() {
 }
 
 #[test]
-fn whole_units_are_as_near_to_fractions_as_promised() {
+fn integer_amounts_are_within_the_documented_bound_of_fractions() {
     let told = chains(1_000, |case| case.deviation());
     let Deviation { base_units, of_allowed, flows } =
         told.into_iter().fold(Deviation::default(), Deviation::max);

@@ -166,7 +166,7 @@ fn the_constants_of_the_model() {
 }
 
 #[test]
-fn the_words_of_tagpacks_and_explorers() {
+fn the_terms_of_tagpacks_and_explorers() {
     let rows = CONFIDENCES.iter().map(|word| {
         let percent = format!("{} %", word.confidence.percent());
         [code(word.word), percent, code(word.tier.as_str())]

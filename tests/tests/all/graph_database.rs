@@ -145,7 +145,7 @@ fn each_role_has_its_rights_in_the_graph_database() {
 }
 
 #[test]
-fn somebody_else_can_make_the_roles_of_the_graph_database() {
+fn an_administrator_can_create_the_roles_of_the_graph_database() {
     let (store, graphs) = (Postgres::shared(None), Postgres::start());
     graphs.script("CREATE ROLE plain LOGIN PASSWORD 'hush';");
     let url = graphs.url().replace("assay:secret@", "plain:hush@");

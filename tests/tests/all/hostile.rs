@@ -120,7 +120,7 @@ fn hostile_http_is_refused() {
 }
 
 #[test]
-fn whoever_sends_a_large_body_in_vain_still_sees_the_answer() {
+fn a_refused_large_body_still_gets_an_answer() {
     let (_server, caller, _) = sample();
     let body = "x".repeat(1 << 20);
     for _ in 0..20 {
@@ -140,7 +140,7 @@ fn a_slow_body_is_given_up() {
 }
 
 #[test]
-fn a_silent_connection_gives_its_place_to_another() {
+fn a_silent_connection_is_closed_for_a_new_one() {
     let mut server = Server::start(
         std::sync::Arc::new(tempfile::tempdir().unwrap()),
         &["--sample", "--max-connections", "2"],
@@ -176,7 +176,7 @@ fn gzip(content: &[u8], times: usize) -> Vec<u8> {
 }
 
 #[test]
-fn hostile_lists_change_nothing_and_say_why() {
+fn hostile_lists_change_nothing_and_are_refused_with_a_reason() {
     let directory = tempfile::tempdir().unwrap();
     let laughs =
         "<!DOCTYPE s [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;\">]><Sanctions>&b;</Sanctions>";

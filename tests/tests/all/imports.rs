@@ -87,7 +87,7 @@ fn a_server_that_fails_is_named() {
 }
 
 #[test]
-fn packed_files_are_read_whatever_they_are_called() {
+fn packed_files_are_read_under_any_name() {
     let pack = |how: &str| -> Vec<u8> {
         match how {
             "gzip" => {
@@ -130,7 +130,7 @@ fn packed_files_are_read_whatever_they_are_called() {
 }
 
 #[test]
-fn what_the_file_says_is_in_the_answer() {
+fn the_answer_shows_the_content_of_the_file() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("small.xml"), SMALL).unwrap();
     let run = assay(

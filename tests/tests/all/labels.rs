@@ -191,7 +191,7 @@ fn the_same_file_read_otherwise_is_read_anew() {
 }
 
 #[test]
-fn what_is_exported_reads_back() {
+fn exported_labels_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let csv = format!(
         "blockchain,address,category,entity,tier,confidence,reference,valid_from,cites_list\n\

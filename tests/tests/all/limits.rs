@@ -32,7 +32,7 @@ fn remaining(answer: &Answer, name: &str) -> u64 {
 }
 
 #[test]
-fn what_is_used_up_is_refused_with_the_time_to_wait() {
+fn an_exhausted_limit_is_refused_with_the_time_to_wait() {
     let limits = "  - {name: day, requests: 6, window: 1d, counts: requests}";
     let (_server, caller) = with_limits(limits);
     // Finding out whether the plan holds took some requests already.

@@ -96,7 +96,7 @@ fn every_pair_of_2024_09_26_is_found_and_nothing_else() {
 
 #[test]
 #[ignore = "needs test data"]
-fn what_a_later_list_drops_ends_and_stays_in_force_as_of_before() {
+fn an_entry_dropped_by_a_later_list_ends_and_stays_in_force_as_of_before() {
     let data = TestData::find();
     let directory = directory();
     let (before, after) = (data.ofac("2025-03-04"), data.ofac("2025-03-21"));

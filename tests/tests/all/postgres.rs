@@ -179,7 +179,7 @@ fn each_program_works_with_the_rights_of_its_role() {
 
 /// As a `RiskService` has one: its Jobs migrate and forget with the login that its servers have.
 #[test]
-fn a_login_that_serves_and_migrates_forgets_too() {
+fn a_login_that_serves_and_migrates_also_erases() {
     let database = Postgres::start();
     let directory = tempfile::tempdir().unwrap();
     database.used_by(directory.path());
@@ -207,7 +207,7 @@ fn a_login_that_serves_and_migrates_forgets_too() {
 }
 
 #[test]
-fn a_server_older_than_the_schema_starts_where_it_can_work_and_says_why_where_it_cannot() {
+fn a_server_older_than_the_schema_starts_if_compatible_and_names_the_reason_otherwise() {
     let database = Postgres::shared(None);
     let directory = Arc::new(tempfile::tempdir().unwrap());
     database.used_by(directory.path());
@@ -231,7 +231,7 @@ fn a_server_older_than_the_schema_starts_where_it_can_work_and_says_why_where_it
 }
 
 #[test]
-fn the_roles_can_be_made_by_somebody_else() {
+fn the_roles_can_be_created_by_an_administrator() {
     let database = Postgres::start();
     database
         .script("CREATE ROLE owner LOGIN PASSWORD 'hush'; GRANT CREATE ON SCHEMA public TO owner;");

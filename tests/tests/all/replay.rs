@@ -127,7 +127,7 @@ fn rebuilt(shown: &Value) -> Transaction {
 }
 
 #[test]
-fn transactions_show_all_that_their_bytes_hold_and_what_they_spend() {
+fn transactions_show_all_fields_and_spent_outputs() {
     let scenario = scenario();
     let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
@@ -213,7 +213,7 @@ fn a_reorganisation_and_a_lag_show_as_they_do() {
 }
 
 #[test]
-fn it_fails_as_told_and_counts_what_it_was_asked() {
+fn it_fails_as_configured_and_counts_requests() {
     let scenario = scenario();
     let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
@@ -252,7 +252,7 @@ fn it_fails_as_told_and_counts_what_it_was_asked() {
 }
 
 #[test]
-fn its_lies_can_be_found_out() {
+fn its_false_answers_are_detectable() {
     let scenario = scenario();
     let server = server(&scenario, Moment::End);
     let client = Client::new(&server);

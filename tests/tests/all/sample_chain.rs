@@ -58,7 +58,7 @@ fn adds_up(answer: &Value) {
 }
 
 #[test]
-fn every_example_comes_to_the_verdict_it_promises_and_adds_up() {
+fn every_example_has_its_documented_verdict_and_sums_exactly() {
     let (_server, business, _) = sample_server();
     for example in assay_sample::examples() {
         let answer = business.check(example.address.chain().as_str(), example.address.as_str());
@@ -76,7 +76,7 @@ fn every_example_comes_to_the_verdict_it_promises_and_adds_up() {
 /// The bakery sold Ada's 0.002 and Otto's 0.0015 together, for a fee of 0.0001: of Ada's 200,000 base
 /// units 34/35 came to Meridian Square, 194,285.7, and 1/35 was fee, 5,714.3.
 #[test]
-fn a_customer_of_an_exchange_by_hand() {
+fn a_customer_of_an_exchange_computed_by_hand() {
     let (server, ..) = sample_server();
     let answer = check(&server, "a customer of an exchange");
     assert_eq!(flows(&answer, "source"), ["Harbor Lane Exchange at 1: 65000000"]);
@@ -106,7 +106,7 @@ fn a_customer_of_an_exchange_by_hand() {
 /// 0.00002941176 each. Rounded down, these lack three units, which go to the largest remainders: the
 /// mixer's, and both of what is held.
 #[test]
-fn where_a_ransom_went_by_hand() {
+fn the_destination_of_a_ransom_computed_by_hand() {
     let (server, ..) = sample_server();
     let answer = check(&server, "ransomware");
     // The victim had the coins from an exchange.
@@ -126,7 +126,7 @@ fn where_a_ransom_went_by_hand() {
 /// Jory got 0.8 from Harbor Lane and 1.2 from Sable, whose coins were the gang's and nobody else's. He
 /// paid 0.5 with the older coins, for a fee of 0.0001.
 #[test]
-fn paid_by_ransomware_over_two_hops_by_hand() {
+fn paid_by_ransomware_over_two_hops_computed_by_hand() {
     let (server, ..) = sample_server();
     let answer = check(&server, "paid by ransomware over two hops");
     assert_eq!(
@@ -147,7 +147,7 @@ fn paid_by_ransomware_over_two_hops_by_hand() {
 
 /// Wim got 1.2 from Harbor Lane, 0.05 from GREYMARSH before he was listed (2025-06-02) and 0.03 after.
 #[test]
-fn paid_by_a_listed_party_by_hand() {
+fn paid_by_a_listed_party_computed_by_hand() {
     let (server, ..) = sample_server();
     let answer = check(&server, "paid directly by a listed party");
     assert_eq!(
@@ -164,7 +164,7 @@ fn paid_by_a_listed_party_by_hand() {
 
 /// Nell got 0.3 from Harbor Lane, and 546 base units that she never touched.
 #[test]
-fn dust_that_nobody_asked_for_is_shown_and_not_scored() {
+fn unsolicited_dust_is_shown_and_not_scored() {
     let (server, ..) = sample_server();
     let answer = check(&server, "dust from a listed party, unasked for");
     assert_eq!(
@@ -177,7 +177,7 @@ fn dust_that_nobody_asked_for_is_shown_and_not_scored() {
 
 /// Ten addresses lie between Tess and the market: more than a check follows, and a person can go on.
 #[test]
-fn a_long_peel_chain_is_unresolved_until_somebody_follows_it_further() {
+fn a_long_peel_chain_is_unresolved_until_the_depth_limit_is_raised() {
     let (server, ..) = sample_server();
     let what = "at the end of a long peel chain";
     let answer = check(&server, what);
@@ -233,7 +233,7 @@ fn ingest(directory: &std::path::Path, lines: &[u8]) -> Finished {
 }
 
 #[test]
-fn a_newer_story_takes_the_place_of_an_older_one_and_other_blocks_stay() {
+fn a_newer_demo_chain_replaces_an_older_one_and_other_blocks_stay() {
     let (server, ..) = sample_server();
     let whole = export(&server);
     drop(server);
@@ -254,7 +254,7 @@ fn a_newer_story_takes_the_place_of_an_older_one_and_other_blocks_stay() {
 }
 
 #[test]
-fn the_readme_draws_where_money_came_from() {
+fn the_readme_shows_the_origin_of_money() {
     let (server, ..) = sample_server();
     let address = example("paid by ransomware over two hops");
     let drawn = server.assay(&["check", "--sample", "btc", &address]).ok().stdout;

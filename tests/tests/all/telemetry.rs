@@ -51,7 +51,7 @@ fn figure(metrics: &str, beginning: &str) -> f64 {
 }
 
 #[test]
-fn metrics_say_how_requests_limits_data_and_parts_are() {
+fn metrics_cover_requests_limits_data_and_dependencies() {
     let (server, caller) = sample_with(&[]);
     assert_eq!(caller.check("btc", LISTED).status, 200);
     assert_eq!(caller.post(PATH, "{", &[]).status, 400);
@@ -163,7 +163,7 @@ fn a_caller_that_does_not_sample_its_trace_is_not_traced() {
 }
 
 #[test]
-fn a_collector_is_told_the_same_figures_as_whoever_scrapes_them() {
+fn a_collector_receives_the_figures_that_are_scraped() {
     let collector = Collector::start();
     let (mut server, caller) =
         sample_with(&["--otlp-endpoint", &collector.endpoint(), "--otlp-interval", "200ms"]);
@@ -253,7 +253,7 @@ fn every_line_of_a_request_names_the_request_and_its_trace() {
 }
 
 #[test]
-fn what_goes_wrong_within_a_request_is_logged_with_its_name_at_any_level() {
+fn errors_within_a_request_are_logged_with_its_id_at_any_level() {
     let collector = Collector::start();
     let endpoint = collector.endpoint();
     let quiet = ["--log-format", "json", "--log-level", "warn"];

@@ -106,7 +106,7 @@ fn assay(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> 
 }
 
 #[test]
-fn a_list_is_fetched_by_the_proxy_from_whom_the_private_authority_vouches_for() {
+fn a_list_is_fetched_through_the_proxy_from_a_host_with_a_private_certificate() {
     let authority = Authority::new();
     let proxy = Proxy::to(tls_server(&authority.server_at(&["lists.example"]), SMALL));
     let directory = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn a_list_is_fetched_by_the_proxy_from_whom_the_private_authority_vouches_for() 
 }
 
 #[test]
-fn an_explorer_is_asked_by_the_proxy_too() {
+fn an_explorer_is_requested_through_the_proxy() {
     let authority = Authority::new();
     let proxy = Proxy::to(tls_server(&authority.server_at(&["esplora.example"]), "no block"));
     let directory = tempfile::tempdir().unwrap();
@@ -151,7 +151,7 @@ fn an_explorer_is_asked_by_the_proxy_too() {
 }
 
 #[test]
-fn an_environment_that_names_no_way_out_is_told_of_at_once() {
+fn an_invalid_proxy_setting_is_reported_at_once() {
     let directory = tempfile::tempdir().unwrap();
     for (name, value, said) in [
         (

@@ -129,7 +129,7 @@ fn curve(dollars: f64) -> f64 {
 }
 
 #[test]
-fn the_example_adds_up_by_hand_and_by_the_engine() {
+fn the_example_sums_exactly_by_hand_and_by_the_engine() {
     let mut text = String::from(
         "Given:\n\n\
          - users report it as a scam (community), with a confidence of 50 %;\n\

@@ -106,7 +106,7 @@ fn check(query: &str, known: &Known) {
 }
 
 #[test]
-fn the_dashboard_shows_what_is_counted() {
+fn the_dashboard_shows_existing_metrics() {
     let dashboard: Value =
         serde_json::from_str(&text("charts/assay/files/dashboard.json")).unwrap();
     let known = known();
@@ -117,7 +117,7 @@ fn the_dashboard_shows_what_is_counted() {
 }
 
 #[test]
-fn every_alert_rests_on_what_is_counted_and_has_its_page() {
+fn every_alert_uses_existing_metrics_and_has_a_runbook() {
     let rules = documents(&text("charts/assay/files/alerts.yaml"));
     let runbooks = text("docs/runbooks.md");
     let known = known();
@@ -133,7 +133,7 @@ fn every_alert_rests_on_what_is_counted_and_has_its_page() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn alerts_name_their_page_and_keep_what_prometheus_fills_in() {
+fn alerts_name_their_runbook_and_keep_templates_of_prometheus() {
     let helm = Helm::find();
     let rendered = objects(&helm, EVERYTHING);
     let rules = &one(&rendered, "PrometheusRule", "assay")["spec"]["groups"][0]["rules"];

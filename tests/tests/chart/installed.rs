@@ -129,7 +129,7 @@ fn the_api_server_takes_every_object_and_warns_of_none() {
 
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
-fn a_release_lives_and_leaves_what_is_the_tenants() {
+fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     let world = World::new();
     let notes = world.install(&[]).ok().stdout;
     let ready = world.field(&["deployment", "assay-operator"], ".status.readyReplicas");
@@ -246,7 +246,7 @@ fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
 /// The commands in the notes work when they are pasted into a shell.
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
-fn the_page_of_the_notes_is_taken_as_it_stands() {
+fn the_commands_of_the_notes_work_as_printed() {
     let world = World::new();
     let notes = world.install(&[]).ok().stdout;
     // Everything from the first `kubectl apply` to where the page ends.

@@ -22,7 +22,7 @@ fn helm_finds_nothing_to_complain_about() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn the_operator_may_what_its_rights_say_and_no_more() {
+fn the_operator_has_exactly_the_documented_rights() {
     let helm = Helm::find();
     let rendered = objects(&helm, &[]);
     let rules = |objects: &[Value], kind: &str| {
@@ -48,7 +48,7 @@ fn the_operator_may_what_its_rights_say_and_no_more() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn the_operator_knows_every_flag_that_it_is_given() {
+fn the_operator_knows_every_flag_of_its_deployment() {
     let helm = Helm::find();
     let printed = Command::new(binary().with_file_name("assay-operator")).arg("--help").output();
     let usage = String::from_utf8(printed.unwrap().stdout).unwrap();
@@ -108,7 +108,7 @@ fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn the_way_out_is_the_apis_and_that_of_what_the_operator_makes() {
+fn egress_settings_reach_the_api_and_the_objects_of_the_operator() {
     let helm = Helm::find();
     let way_out = |values: &str| {
         let rendered = objects(&helm, &["--set", values]);
@@ -143,7 +143,7 @@ fn the_way_out_is_the_apis_and_that_of_what_the_operator_makes() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn everything_is_told_of_the_collector() {
+fn every_program_gets_the_address_of_the_collector() {
     let helm = Helm::find();
     let endpoint = "http://collector.otel:4318";
     let rendered = objects(&helm, &["--set", &format!("telemetry.otlpEndpoint={endpoint}")]);
@@ -168,7 +168,7 @@ fn everything_is_told_of_the_collector() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn what_comes_with_assay_is_there_and_outlives_the_release() {
+fn default_plans_and_policies_are_installed_and_outlive_the_release() {
     let helm = Helm::find();
     let rendered = objects(&helm, &[]);
     for name in ["plans", "policy", "feeds"] {
@@ -250,7 +250,7 @@ fn a_mirror_stands_before_every_image() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn nothing_is_reached_but_what_is_named() {
+fn only_named_destinations_are_reachable() {
     let helm = Helm::find();
     let values =
         "networkPolicy.allowedPrivateCidrs={10.20.0.0/16},networkPolicy.publicEgress=false";

@@ -3,7 +3,7 @@
 use assay_tests::{assay, sample};
 
 #[test]
-fn a_probe_ends_well_where_the_server_is_ready_and_says_what_is_wrong_otherwise() {
+fn a_probe_exits_0_if_the_server_is_ready_and_names_the_cause_otherwise() {
     let (server, _, _) = sample();
     let directory = tempfile::tempdir().unwrap();
     let probe =

@@ -40,7 +40,7 @@ fn blob(folder: &Path, descriptor: &Value) -> Vec<u8> {
 }
 
 #[test]
-fn an_image_holds_all_that_its_program_needs_and_is_the_same_every_time() {
+fn an_image_has_all_files_of_its_program_and_is_reproducible() {
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("first.tar");
     let other = folder.path().join("second.tar");
@@ -124,7 +124,7 @@ fn the_bill_of_materials_names_every_crate_that_is_built_in() {
 }
 
 #[test]
-fn builders_use_the_toolchain_of_everybody_and_a_numeric_user() {
+fn images_use_the_pinned_toolchain_and_a_numeric_user() {
     let toolchain = text("rust-toolchain.toml");
     let version = toolchain.lines().find_map(|line| line.strip_prefix("channel = ")).unwrap();
     let recipe = text("Containerfile");

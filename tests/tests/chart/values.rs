@@ -94,7 +94,7 @@ fn the_schema_knows_every_value_and_no_other() {
 }
 
 #[test]
-fn no_object_of_the_schema_takes_what_it_does_not_know() {
+fn no_object_of_the_schema_accepts_unknown_fields() {
     fn check(place: &str, schema: &Value) {
         if let Value::Object(fields) = schema {
             if fields.get("type").is_some_and(|kind| kind == "object") {
@@ -113,7 +113,7 @@ fn no_object_of_the_schema_takes_what_it_does_not_know() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn what_is_wrong_is_named() {
+fn errors_of_values_are_named() {
     let helm = Helm::find();
     for (values, sentence) in [
         ("operator.replica=3", "at '/operator': additional properties 'replica' not allowed"),

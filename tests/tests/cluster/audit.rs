@@ -116,7 +116,7 @@ fn writes(cluster: &Cluster, since: usize) -> BTreeMap<(String, String), usize> 
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
+fn the_operator_requests_only_objects_that_it_has_rights_for_and_needs() {
     let mut platform = Platform::start();
     platform.operator.stop();
     let _ = platform.cluster.try_kubectl(&["delete", "lease,secret", "--all", "-n", "default"]);
@@ -189,7 +189,7 @@ fn what_the_operator_asks_for_is_what_it_may_and_no_more_than_it_needs() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_key_that_is_as_it_was_left_is_not_asked_about_again() {
+fn an_unchanged_key_is_not_requested_again() {
     // Given a key that is ready,
     let platform = Platform::start();
     let page = [GOLD, &tenant("acme", "gold"), &key("left-alone", "acme")].concat();

@@ -80,7 +80,7 @@ fn defaults_are_filled_in_and_columns_shown() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn the_manifests_that_come_with_assay_are_good_in_a_cluster() {
+fn the_manifests_of_assay_are_valid_in_a_cluster() {
     let cluster = cluster();
     let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates");
     let folders = ["service", "sample"].map(|name| format!("--filename={crates}/{name}/manifests"));

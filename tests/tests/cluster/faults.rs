@@ -12,7 +12,7 @@ use crate::{
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn operators_that_die_or_take_turns_make_no_key_twice_and_lose_none() {
+fn operators_that_crash_or_alternate_issue_every_key_once() {
     let mut platform = Platform::start();
     let second = Operator::start(&platform.cluster, &platform.postgres.url(), "second");
     let keys: Vec<String> = (0..20).map(|number| key(&format!("key-{number}"), "acme")).collect();
@@ -137,7 +137,7 @@ fn the_api_serves_on_without_operator_and_without_api_server() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_database_that_is_gone_is_told_of_and_waited_for() {
+fn a_database_outage_is_reported_and_survived() {
     let platform = Platform::on(Postgres::start());
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
     platform.wait_for_reason(&["tenant", "acme"], "Published");
@@ -154,7 +154,7 @@ fn a_database_that_is_gone_is_told_of_and_waited_for() {
 /// Requests refused, conflicts, answers lost, watches cut and forgotten, all the time.
 #[test]
 #[ignore = "needs Kubernetes"]
-fn an_api_server_that_answers_badly_is_asked_until_all_is_as_it_should_be() {
+fn an_unreliable_api_server_is_retried_until_everything_is_reconciled() {
     let mut platform = Platform::start();
     platform.operator.stop();
     let flaky = Flaky::before(&platform.cluster);

@@ -58,7 +58,7 @@ fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_tenant_of_which_nothing_is_kept_any_more_is_another_one_when_it_comes() {
+fn a_tenant_created_again_after_its_data_was_removed_is_a_new_one() {
     let forgetful =
         GOLD.replace("apiAccess: true", "apiAccess: true\n  retention: {checks: 0s, usage: 0s}");
     let (platform, first) = used(&forgetful);
@@ -85,7 +85,7 @@ fn a_tenant_of_which_nothing_is_kept_any_more_is_another_one_when_it_comes() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_namespace_that_is_taken_away_suspends_its_keys_until_it_is_given_back() {
+fn a_namespace_removed_from_a_tenant_suspends_its_keys_until_it_returns() {
     let (platform, text) = used(GOLD);
     platform.cluster.apply(&tenant("acme", "gold").replace("[default]", "[elsewhere]"));
     platform.wait_for_answer(&text, 401);

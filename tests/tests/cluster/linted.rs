@@ -50,7 +50,7 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
 
 #[test]
 #[ignore = "needs Kubernetes, manifest linters"]
-fn what_checkov_finds_in_what_the_operator_makes_is_what_was_argued() {
+fn findings_of_checkov_in_objects_of_the_operator_are_the_documented_ones() {
     let (linters, platform) = (Linters::find(), platform());
     let more = "  exposure: {host: risk.example, ingress: {className: nginx, tlsSecret: cert}}
   egress: {httpsProxy: 'http://proxy.example:3128', caBundle: {configMap: authorities}}

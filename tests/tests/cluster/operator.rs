@@ -47,7 +47,7 @@ fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn what_is_wrong_says_so_and_what_was_right_stays_in_force() {
+fn invalid_objects_are_reported_and_the_last_valid_ones_stay_in_force() {
     let platform = Platform::start();
     let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
     platform.cluster.apply(&page);
@@ -112,7 +112,7 @@ fn a_name_that_the_store_cannot_hold_is_reported_and_holds_up_no_other() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn sources_are_published_and_what_no_schema_can_know_is_told() {
+fn sources_are_published_and_errors_beyond_the_schema_are_reported() {
     let platform = Platform::start();
     let source = |schedule: &str, chain: &str| {
         format!(
@@ -144,7 +144,7 @@ spec: {{chain: {chain}, mode: follow, protocol: rpc, endpoint: 'http://127.0.0.1
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
+fn a_key_is_in_an_allowed_namespace_and_overlaps_its_successor() {
     let platform = Platform::start();
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
     let elsewhere = key("backend", "acme").replace("namespace: default", "namespace: kube-public");
@@ -178,7 +178,7 @@ fn a_key_is_where_its_tenant_lets_it_be_and_overlaps_its_successor() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_key_is_good_for_what_its_object_says_by_now() {
+fn a_key_has_the_rights_of_its_current_object() {
     let platform = Platform::start();
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
@@ -221,7 +221,7 @@ fn tenants_are_onboarded_one_after_another() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn what_comes_in_bursts_is_all_published_soon() {
+fn bursts_of_changes_are_published_soon() {
     let platform = Platform::start();
     platform.cluster.apply(GOLD);
     let names: Vec<String> = (0..60).map(|number| format!("tenant-{number}")).collect();
@@ -237,7 +237,7 @@ fn what_comes_in_bursts_is_all_published_soon() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Kubernetes"]
-async fn one_folder_says_the_same_on_a_laptop_and_in_a_cluster() {
+async fn one_folder_of_manifests_works_alike_locally_and_in_a_cluster() {
     let platform = Platform::start();
     let folder = tempfile::tempdir().unwrap();
     let page = [GOLD, &tenant("acme", "gold"), &raised(2000)].concat();

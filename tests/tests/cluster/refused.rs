@@ -362,7 +362,7 @@ fn ask(cluster: &Cluster, kind: &str, spec: &Value) -> (i32, String) {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn every_rule_takes_what_is_right_and_says_what_would_be() {
+fn every_rule_accepts_valid_objects_and_names_the_correct_value() {
     let cluster = cluster();
     let rules = [plan_rules(), tenant_rules(), policy_rules(), source_rules(), service_rules()];
     let mut surprises = Vec::new();
@@ -381,7 +381,7 @@ fn every_rule_takes_what_is_right_and_says_what_would_be() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn what_cannot_change_says_what_to_do_instead() {
+fn immutable_fields_name_the_alternative() {
     let cluster = cluster();
     let chain = json!({
         "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",

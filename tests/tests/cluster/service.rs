@@ -77,7 +77,7 @@ fn versions(platform: &Platform) -> String {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_purge_that_failed_is_told_of_until_one_goes_well() {
+fn a_failed_purge_is_reported_until_one_succeeds() {
     let platform = running();
     let reason = ".status.conditions[?(@.type==\"RetentionKept\")].reason";
     platform.wait_for(&SERVICE, reason, "PurgeSucceeded");
@@ -98,7 +98,7 @@ fn a_purge_that_failed_is_told_of_until_one_goes_well() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
+fn an_api_is_deployed_from_its_resources_and_reports_readiness() {
     let platform = platform();
     platform.cluster.apply(&service("1.0", ""));
     platform.wait_for_reason(&SERVICE, "SecretNotFound");
@@ -127,7 +127,7 @@ fn an_api_is_made_of_what_the_cluster_knows_and_tells_when_it_answers() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn nothing_is_written_where_nothing_changed_and_what_somebody_changed_is_put_right() {
+fn unchanged_objects_are_not_written_and_foreign_changes_are_reverted() {
     let mut platform = running();
     let before = settled(|| versions(&platform));
     platform.operator.stop();
@@ -183,7 +183,7 @@ fn another_image_is_migrated_to_first_and_one_that_fails_changes_nothing_that_se
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
+fn replicas_match_the_limits_of_the_tenants() {
     let platform = running();
     let plan = |requests: u32| {
         GOLD.replace(
@@ -213,7 +213,7 @@ fn there_are_as_many_replicas_as_tenants_limits_ask_for() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn replicas_are_scaled_by_requests_under_way_where_an_adapter_tells_them() {
+fn replicas_are_scaled_by_requests_in_flight_if_an_adapter_serves_the_metric() {
     let platform = running();
     let autoscaled = ".status.conditions[?(@.type==\"Autoscaled\")].reason";
     // This cluster has no metrics of pods.

@@ -103,7 +103,7 @@ fn a_list_is_fetched_at_once_and_on_its_schedule_by_one_job_at_a_time() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn what_the_store_has_of_a_list_is_told() {
+fn the_status_reports_the_stored_list() {
     let platform = platform();
     platform.cluster.apply(&feed(""));
     platform.wait_for_reason(&FEED, "Published");
@@ -124,7 +124,7 @@ fn what_the_store_has_of_a_list_is_told() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_chain_has_one_follower_and_none_where_it_is_read_on_demand() {
+fn a_chain_has_one_follower_or_none_if_read_on_demand() {
     let mut platform = platform();
     platform.cluster.apply(&chain(FOLLOW));
     platform.wait_for(&CHAIN, WORKING, "WorkloadReady");
@@ -154,7 +154,7 @@ fn a_chain_has_one_follower_and_none_where_it_is_read_on_demand() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn without_an_image_there_are_no_workloads_and_the_sources_say_so() {
+fn without_an_image_there_are_no_workloads_and_the_sources_report_it() {
     let platform = Platform::start();
     platform.cluster.apply(&[feed(""), chain(FOLLOW)].concat());
     for source in [FEED, CHAIN] {

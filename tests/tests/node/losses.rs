@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(15);
 
 #[test]
 #[ignore = "needs Kubernetes node"]
-fn callers_notice_nothing_of_what_happens_to_a_running_api() {
+fn failures_of_pods_are_invisible_to_callers() {
     let world = World::new();
     let chart = file("charts/assay").display().to_string();
     world.install(&chart, &[]);

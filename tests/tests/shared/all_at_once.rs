@@ -39,7 +39,7 @@ fn until(what: impl Debug, holds: impl FnMut() -> bool) {
 
 #[test]
 #[ignore = "needs Litecoin Core"]
-fn every_answer_is_right_or_says_why_and_all_of_it_heals() {
+fn every_answer_is_correct_or_names_the_reason_and_everything_recovers() {
     let mut chain = Chain::start(5);
     let mut platform = Platform::start_alone();
     platform.apply(&roomy());

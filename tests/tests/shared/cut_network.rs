@@ -80,7 +80,7 @@ fn revoke_quietly(platform: &Platform, key: &str) {
 }
 
 #[test]
-fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_it_heals() {
+fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() {
     let mut wired = Wired::start();
     wired.until_known();
     let doomed = wired.server.caller(&wired.platform.key());
@@ -119,7 +119,7 @@ fn without_a_way_to_the_database_checks_go_on_and_what_waited_takes_effect_once_
 }
 
 #[test]
-fn without_a_way_to_the_cache_checks_go_on_and_answers_are_shared_again_once_it_heals() {
+fn without_the_cache_checks_go_on_and_answers_are_shared_after_recovery() {
     let mut wired = Wired::start();
     wired.until_known();
     // A server may spend its share of the limits some time after it began.
@@ -241,7 +241,7 @@ impl Drop for Holding {
 }
 
 #[test]
-fn what_takes_long_gives_up_where_the_way_to_the_database_was_cut_and_can_be_done_again() {
+fn long_operations_fail_when_the_database_is_cut_off_and_can_be_repeated() {
     // Given a list and blocks that are on their way into the database...
     let platform = Platform::start();
     let wire = Wire::to(platform.postgres.port());

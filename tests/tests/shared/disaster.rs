@@ -51,7 +51,7 @@ fn remaining(caller: &Caller) -> u64 {
 }
 
 #[test]
-fn a_backup_brings_keys_quotas_and_answers_back_and_no_dead_key() {
+fn a_backup_restores_keys_quotas_and_answers_and_no_revoked_key() {
     let platform = Platform::start();
     platform.apply(&on_plan("daily", QUOTA));
     platform.write(

@@ -80,7 +80,7 @@ fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) {
 
 #[test]
 #[ignore = "needs root"]
-fn an_embedded_database_without_room_answers_and_writes_later() {
+fn a_full_disk_of_an_embedded_database_delays_writes_only() {
     let disk = SmallDisk::mount(24);
     let directory = Arc::new(tempfile::tempdir_in(disk.path()).unwrap());
     let run = |arguments: &[&str]| assay(directory.path(), arguments);
@@ -110,7 +110,7 @@ fn an_embedded_database_without_room_answers_and_writes_later() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_shared_database_without_room_answers_and_writes_later() {
+fn a_full_disk_of_a_shared_database_delays_writes_only() {
     let disk = SmallDisk::mount(160);
     let postgres = Starting { folder: Some(disk.path()), ..Starting::default() }.start();
     let platform = Platform::on(postgres, Redis::start());

@@ -182,7 +182,7 @@ fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
 
 #[test]
 #[ignore = "needs more time"]
-fn whatever_else_happens_to_redis_or_a_server_the_limit_is_never_exceeded() {
+fn other_faults_of_redis_or_a_server_never_exceed_the_limit() {
     let mut trio = Trio::start();
     let _ = trio.asked_while("Redis forgets everything", |trio| {
         thread::sleep(Duration::from_millis(200));

@@ -74,7 +74,7 @@ fn tip_time(answer: &Value) -> Value {
 
 #[test]
 #[ignore = "needs Litecoin Core, faketime"]
-fn answers_go_on_and_tell_their_tip_and_the_chain_is_caught_up_with() {
+fn answers_go_on_and_name_their_latest_block_and_the_chain_catches_up() {
     let (mut chain, clock) = (Chain::start(5), WallClock::new());
     let platform = Platform::start();
     platform.apply(&roomy());

@@ -121,7 +121,7 @@ async fn a_password_from_a_file_may_change() {
 }
 
 #[tokio::test]
-async fn connections_are_encrypted_and_the_server_is_who_it_says() {
+async fn connections_are_encrypted_and_the_server_is_authenticated() {
     let server = Redis::start_with_tls(&Authority::new());
     let mut settings = settings(&format!("rediss://localhost:{}", server.port()));
     settings.tls.ca_bundle = Some(server.file("ca.pem"));
@@ -164,7 +164,7 @@ async fn in_a_cluster_each_key_reaches_its_node() {
 }
 
 #[tokio::test]
-async fn what_is_published_is_heard_and_a_gap_is_told() {
+async fn published_messages_arrive_and_a_gap_is_reported() {
     let mut server = Redis::start();
     let mut messages = Subscription::new(settings(&server.url()), vec!["keys".into()]);
     let patience = Duration::from_secs(30);

@@ -20,7 +20,7 @@ fn until(what: &str, holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn what_one_assessed_the_others_repeat() {
+fn servers_repeat_the_assessment_of_another() {
     let platform = Platform::start();
     let servers = platform.servers(3, &platform.key(), &[]);
     let first = check(&servers[0].1);
@@ -46,7 +46,7 @@ fn what_one_assessed_the_others_repeat() {
 }
 
 #[test]
-fn of_many_servers_that_are_asked_at_once_one_assesses() {
+fn concurrent_requests_to_many_servers_are_assessed_once() {
     let platform = Platform::start();
     platform.apply(&roomy());
     let servers = platform.servers(3, &platform.key(), &[]);
@@ -79,7 +79,7 @@ fn unanswered(servers: &[(Server, Caller)]) -> u64 {
 }
 
 #[test]
-fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
+fn a_revoked_key_is_refused_everywhere_with_and_without_redis() {
     let mut platform = Platform::start();
     let servers = platform.servers(3, &platform.key(), &[]);
     for redis_is_there in [true, false] {
@@ -103,7 +103,7 @@ fn a_revoked_key_is_dead_everywhere_whether_redis_is_there_or_not() {
 }
 
 #[test]
-fn a_server_that_cannot_confirm_who_may_ask_lets_nobody_in_until_it_can() {
+fn a_server_that_cannot_confirm_keys_refuses_all_callers_until_it_can() {
     let platform = Platform::start_alone();
     platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &["--max-key-data-age", "2s"]);

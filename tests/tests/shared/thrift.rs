@@ -94,13 +94,13 @@ fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) 
 }
 
 #[test]
-fn at_10_000_requests_a_minute_redis_is_asked_for_one_in_ten_at_most() {
+fn at_10_000_requests_a_minute_redis_gets_one_in_ten_at_most() {
     commands_of_requests_at_the_limit(2_000, 12, 0.1);
 }
 
 #[test]
 #[ignore = "needs more time"]
-fn at_100_000_requests_a_minute_redis_is_asked_for_one_in_fifty_at_most() {
+fn at_100_000_requests_a_minute_redis_gets_one_in_fifty_at_most() {
     commands_of_requests_at_the_limit(20_000, 12, 0.02);
 }
 

@@ -82,7 +82,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
 }
 
 #[test]
-fn blocks_from_the_middle_of_a_chain_say_their_height() {
+fn blocks_from_the_middle_of_a_chain_contain_their_height() {
     let folder = tempfile::tempdir().unwrap();
     let mut blocks = chain([3; 32], 700..705, 0);
     // The first ones are as old as if they did not say it.
@@ -102,7 +102,7 @@ fn blocks_from_the_middle_of_a_chain_say_their_height() {
 }
 
 #[test]
-fn what_is_not_a_file_of_blocks_is_said() {
+fn a_file_without_blocks_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.path().join(name);

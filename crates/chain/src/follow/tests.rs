@@ -116,7 +116,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn a_source_that_goes_on_from_another_block_is_refused() {
+async fn a_source_that_continues_another_chain_is_refused() {
     // Given two blocks, and a file that begins with the third one of another branch...
     let place = Place::new();
     place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
@@ -143,7 +143,7 @@ async fn blocks_before_a_stray_one_are_recorded() {
 }
 
 #[tokio::test]
-async fn a_follower_waits_longer_and_longer_for_a_source_that_does_not_go_on() {
+async fn a_follower_backs_off_from_a_source_without_progress() {
     let place = Place::new();
     place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
     // It agrees on the newest block, and serves a child of another one.
@@ -160,7 +160,7 @@ async fn a_follower_waits_longer_and_longer_for_a_source_that_does_not_go_on() {
 }
 
 #[tokio::test]
-async fn a_source_whose_blocks_are_always_gone_is_given_up() {
+async fn a_source_without_the_blocks_it_announces_is_abandoned() {
     let place = Place::new();
     let source = Given { gone: true, ..given(branch(1, 0..=1)) };
     let asked = Arc::clone(&source.asked);

@@ -71,7 +71,7 @@ fn pauses(timer: &Noted) -> Vec<u128> {
 }
 
 #[test]
-fn what_may_pass_is_asked_again_after_growing_pauses() {
+fn transient_errors_are_retried_after_growing_pauses() {
     let timer = Noted::new(100, 0);
     let broken = ExchangeError::Transient("connection reset".to_owned());
     let script = Script::new([
@@ -90,7 +90,7 @@ fn what_may_pass_is_asked_again_after_growing_pauses() {
 }
 
 #[test]
-fn a_server_that_asks_to_be_left_alone_is() {
+fn retry_after_is_honored() {
     let timer = Noted::new(100, 0);
     let busy = Response { status: 429, retry_after: Some(Duration::from_secs(7)), body: vec![] };
     let script = Script::new([Ok(busy), Ok(answer(200, "here"))]);
@@ -114,7 +114,7 @@ fn patience_ends() {
 }
 
 #[test]
-fn what_will_not_pass_is_said_at_once() {
+fn permanent_errors_are_reported_at_once() {
     let timer = Noted::new(100, 0);
     let denied = asked(Script::new([Ok(answer(401, ""))]), &timer, Backoff::default()).unwrap_err();
     assert_eq!(

@@ -58,7 +58,7 @@ fn blocks_are_read_in_any_order() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_are_reported_with_their_lines() {
     let cases = [
         (String::new(), "line 1: there is no transaction in the file"),
         (format!("{FIRST}\n{EMPTY}"), "line 2: block 7 stands behind block 5: expected 6"),
@@ -165,7 +165,7 @@ fn transaction() -> impl Strategy<Value = Transaction> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(transactions in prop::collection::vec(transaction(), 0..5)) {
+    fn written_blocks_read_back(transactions in prop::collection::vec(transaction(), 0..5)) {
         let time = "2026-01-31T12:00:00Z".parse().unwrap();
         let reference = BlockRef { height: 9, hash: [9; 32], parent: [8; 32], time };
         let block = Block { reference, transactions };
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in ".{0,300}", at in 0_usize..900) {
+    fn no_text_causes_a_panic(text in ".{0,300}", at in 0_usize..900) {
         let _ = lines(&text).map(|mut read| read.block_at(0).is_ok());
         let broken: String = FIRST.chars().take(at).chain(text.chars()).collect();
         if let Ok(mut read) = lines(&broken) {

@@ -191,7 +191,7 @@ fn many_blocks_come_in_order_with_few_requests() {
 }
 
 #[test]
-fn a_node_that_only_knows_old_forms_is_read_too() {
+fn a_node_with_only_older_calls_is_read() {
     let node = Arc::new(Node::new(Dialect::OldBytes, 5));
     for prevouts in [true, false] {
         let mut source = source(&node, "doge", prevouts);
@@ -210,7 +210,7 @@ fn a_node_that_only_knows_old_forms_is_read_too() {
 }
 
 #[test]
-fn what_a_block_spends_comes_over_rest_where_there_is_that() {
+fn spent_outputs_are_read_over_rest_if_available() {
     let mut node = Node::new(Dialect::Rest, 5);
     let mined = testing::coinbase(5, 0, &[(50, &[0x51])]);
     let paid = testing::transaction(&[([7; 32], 1)], &[(20, &[0x51])]);
@@ -231,7 +231,7 @@ fn what_a_block_spends_comes_over_rest_where_there_is_that() {
 }
 
 #[test]
-fn what_rest_says_must_fit_the_block() {
+fn spent_outputs_over_rest_must_match_the_block() {
     // The last block has only a coinbase, but is said to spend something.
     let node = Arc::new(Node::new(Dialect::Rest, 3));
     let error = source(&node, "btc", true).block_at(2).unwrap_err();
@@ -239,7 +239,7 @@ fn what_rest_says_must_fit_the_block() {
 }
 
 #[test]
-fn a_block_alone_says_its_height_or_the_node_does() {
+fn the_height_is_in_the_block_or_comes_from_the_node() {
     let mut node = Node::new(Dialect::Bytes, 5);
     let old = testing::transaction(&[([0; 32], u32::MAX)], &[(50, &[0x51])]);
     node.blocks.push(testing::block(node.blocks[4].1, &[old]));
@@ -252,7 +252,7 @@ fn a_block_alone_says_its_height_or_the_node_does() {
 }
 
 #[test]
-fn what_the_node_does_not_have_is_said() {
+fn a_block_unknown_to_the_node_is_reported() {
     let mut node = Node::new(Dialect::Bytes, 9);
     node.keeps = 5..=u64::MAX;
     let node = Arc::new(node);
@@ -265,7 +265,7 @@ fn what_the_node_does_not_have_is_said() {
 }
 
 #[test]
-fn a_block_in_bytes_must_be_the_one_that_was_asked_for() {
+fn a_raw_block_must_be_the_requested_one() {
     let mut node = Node::new(Dialect::Bytes, 9);
     node.blocks[3].0 = node.blocks[4].0.clone();
     let node = Arc::new(node);
@@ -313,7 +313,7 @@ fn growing(dialect: Dialect, tiny: u32, large: u32) -> Arc<Node> {
 }
 
 #[test]
-fn a_block_that_is_too_large_to_be_described_comes_as_it_is_stored() {
+fn a_block_too_large_for_json_is_read_raw() {
     let node = growing(Dialect::Described, 3, 3);
     let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
     let (shared_answer, largest_answer) = (25_000, 25_000);

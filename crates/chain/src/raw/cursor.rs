@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_are_reported_with_their_positions() {
         let wasteful = Cursor::new(&[0xfd, 5, 0]).compact("a count");
         assert_eq!(wasteful, Err(RawError::Wasteful { at: 0 }));
         let mut short = Cursor::new(&[3, 1, 2]);

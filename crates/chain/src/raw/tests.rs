@@ -25,7 +25,7 @@ fn small() -> (Vec<u8>, [u8; 32]) {
 }
 
 #[test]
-fn a_block_says_what_it_holds() {
+fn a_block_shows_its_content() {
     let (bytes, hash) = small();
     let block = read("btc", &bytes).unwrap();
     assert_eq!(
@@ -58,7 +58,7 @@ fn every_byte_matters() {
 }
 
 #[test]
-fn a_block_that_is_cut_off_says_where() {
+fn a_truncated_block_is_reported_with_the_position() {
     let (bytes, _) = small();
     for length in 0..bytes.len() {
         let error = read("btc", &bytes[..length]).unwrap_err();
@@ -150,7 +150,7 @@ fn litecoin_blocks_may_have_an_extension_block_behind() {
 }
 
 #[test]
-fn chains_that_are_not_read_raw_say_what_to_do_instead() {
+fn chains_not_read_raw_name_the_alternative() {
     let (bytes, _) = small();
     for id in ["zec", "dash", "btg", "xvg", "eth"] {
         let error = read(id, &bytes).unwrap_err().to_string();
@@ -159,7 +159,7 @@ fn chains_that_are_not_read_raw_say_what_to_do_instead() {
 }
 
 #[test]
-fn what_no_hash_can_meet_is_no_target() {
+fn an_unreachable_target_is_refused() {
     let header = Header::parse(&[0; 80]).unwrap();
     // The mantissa is worth less than one, nothing at all, less than nothing, or is too far up.
     for bits in [0x0000_0001, 0x0100_3456, 0x0400_0000, 0x0492_3456, 0xff12_3456] {
@@ -172,7 +172,7 @@ fn what_no_hash_can_meet_is_no_target() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0_usize..250) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0_usize..250) {
         for id in ["btc", "ltc", "bch", "doge"] {
             let _ = read(id, &bytes);
             let begun = [&small().0[..at.min(small().0.len())], &bytes].concat();

@@ -64,7 +64,7 @@ fn resolve(
 }
 
 #[test]
-fn what_is_spent_is_found_in_the_block_and_in_the_store() {
+fn spent_outputs_are_found_in_the_block_and_in_the_store() {
     let spending = pays(2, spends(&[outpoint(1, 0), outpoint(9, 3)]), &[output(5, 140)]);
     let transactions = vec![mines(1, 100), spending];
     assert_eq!(outputs_to_look_up(&[block(transactions.clone())]), [outpoint(9, 3)]);
@@ -78,7 +78,7 @@ fn what_is_spent_is_found_in_the_block_and_in_the_store() {
 }
 
 #[test]
-fn what_was_made_before_the_first_known_block_stays_unknown() {
+fn outputs_before_the_first_known_block_stay_unknown() {
     let spending = || {
         vec![pays(2, spends(&[outpoint(8, 0), outpoint(9, 0)]), &[output(5, 70), output(6, 50)])]
     };
@@ -97,7 +97,7 @@ fn what_was_made_before_the_first_known_block_stays_unknown() {
 }
 
 #[test]
-fn what_the_source_says_of_an_output_fills_gaps_and_is_checked_against_what_is_recorded() {
+fn outputs_from_the_source_fill_gaps_and_must_match_records() {
     let said = |value| {
         let input = TxInput { outpoint: outpoint(8, 0), spent: Some(output(8, value)) };
         vec![pays(2, vec![input], &[output(5, 70)])]
@@ -155,7 +155,7 @@ fn nothing_is_spent_twice() {
 }
 
 #[test]
-fn only_bitcoin_cash_lets_a_transaction_spend_what_comes_later() {
+fn only_bitcoin_cash_allows_spending_a_later_output_of_the_block() {
     let transactions = || {
         let child = pays(2, spends(&[outpoint(3, 0)]), &[output(5, 90)]);
         let parent = pays(3, spends(&[outpoint(1, 0)]), &[output(6, 95)]);
@@ -171,7 +171,7 @@ fn only_bitcoin_cash_lets_a_transaction_spend_what_comes_later() {
 }
 
 #[test]
-fn what_moves_in_and_out_of_pools_adds_up_with_the_rest() {
+fn movements_of_pools_balance_with_the_rest() {
     let pool = |value| TxOut { owner: ScriptOwner::Pool(Pool::ZcashShielded), value };
     let zcash = |transaction: Transaction| {
         resolve("zec", true, vec![mines(1, LITTLE), transaction], &[]).map(|mut all| all.remove(1))
@@ -195,7 +195,7 @@ fn what_moves_in_and_out_of_pools_adds_up_with_the_rest() {
 }
 
 #[test]
-fn payments_are_classified_by_what_they_spend() {
+fn payments_are_classified_by_their_inputs() {
     // A Whirlpool round of 2023: five coins of a pool in, five out.
     let time = "2023-08-01T12:00:00Z".parse().unwrap();
     let segwit = |number: u8| ScriptOwner::Witness(0, vec![number; 20]);

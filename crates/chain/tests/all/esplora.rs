@@ -237,7 +237,7 @@ fn the_history_of_an_address() {
 
 #[test]
 #[ignore = "needs test data"]
-fn every_lie_is_noticed() {
+fn every_false_answer_is_detected() {
     let (bytes, block) = block();
     let answers = answers(&bytes, &block);
     let hash = hex::encode(block.reference.hash);
@@ -303,7 +303,7 @@ fn every_lie_is_noticed() {
 
 #[test]
 #[ignore = "needs test data"]
-fn what_an_input_spends_is_read_where_it_is_said() {
+fn spent_outputs_are_read_if_the_source_gives_them() {
     let (bytes, block) = block();
     let mut answers = answers(&bytes, &block);
     let spending = block.transactions.get(1).expect("a payment");

@@ -252,7 +252,7 @@ fn bitcoin() {
 
 #[test]
 #[ignore = "needs test data"]
-fn bitcoin_with_what_its_transactions_spend() {
+fn bitcoin_with_spent_outputs() {
     let answers = answers();
     check("btc", &answers.join("bitcoin/stream_50001_50002"));
 }
@@ -292,7 +292,7 @@ impl Http for Lying {
 
 #[test]
 #[ignore = "needs test data"]
-fn every_lie_about_a_block_is_noticed() {
+fn every_false_block_is_detected() {
     let answers = answers();
     let read = |from, to| {
         let inner = Recorded { folder: answers.join("bitcoin/block_with_transactions") };

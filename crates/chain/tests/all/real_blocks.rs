@@ -163,7 +163,7 @@ fn three_blocks_of_bitcoin() {
 
 #[test]
 #[ignore = "needs test data"]
-fn a_single_block_is_the_one_that_was_asked_for() {
+fn a_single_block_is_the_requested_one() {
     let path = file("block482683.raw");
     let hash = |text: &str| hex::decode(text).expect("hex").try_into().expect("a hash");
     let right = Expected { hash: Some(hash(BLOCKS[2].hash)), height: None };
@@ -175,7 +175,7 @@ fn a_single_block_is_the_one_that_was_asked_for() {
 
 #[test]
 #[ignore = "needs test data"]
-fn of_blocks_that_do_not_follow_one_another_the_one_with_the_most_work_is_read() {
+fn of_unconnected_blocks_the_branch_with_the_most_work_is_read() {
     let file = file("");
     let source = FileSource::open(ChainId::BTC, &[file]).expect("blocks");
     assert_eq!((source.first_height(), source.left_out()), (482_683, 2));

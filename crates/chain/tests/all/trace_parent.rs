@@ -54,7 +54,7 @@ fn span(flags: TraceFlags, state: &str) -> Context {
 }
 
 #[test]
-fn every_request_names_the_span_it_is_made_in() {
+fn every_request_names_its_span() {
     let (server, told) = server();
     let url = format!("http://{}", server.address());
     let under_way = span(TraceFlags::SAMPLED, "vendor=1").attach();
@@ -67,7 +67,7 @@ fn every_request_names_the_span_it_is_made_in() {
 }
 
 #[test]
-fn a_span_that_is_not_recorded_says_so_and_an_empty_state_is_not_sent() {
+fn an_unsampled_span_is_marked_and_an_empty_state_is_not_sent() {
     let (server, told) = server();
     let url = format!("http://{}", server.address());
     let under_way = span(TraceFlags::default(), "").attach();
@@ -79,7 +79,7 @@ fn a_span_that_is_not_recorded_says_so_and_an_empty_state_is_not_sent() {
 }
 
 #[test]
-fn without_a_span_nothing_is_said() {
+fn without_a_span_no_header_is_sent() {
     let (server, told) = server();
     let url = format!("http://{}", server.address());
     ask_all(&url);

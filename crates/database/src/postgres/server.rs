@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_meant_as_a_parameter_is_taken_for_one() {
+    fn only_known_names_are_parameters() {
         assert_eq!(names("postgres://u@one/a?target_session_attrs=read-write"), ["one:5432/a"]);
         for parameter in ["secret", "pasword=secret", "target_session_attrs=standby", "=secret"] {
             let error = read(&format!("postgres://u@one/a?{parameter}"), None).unwrap_err();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_is_cut_within_its_password_is_refused_without_telling_it() {
+    fn a_url_truncated_in_its_password_is_refused_without_showing_it() {
         let urls = [
             "postgres://user:12/34secret@db.example/assay",
             "postgres://user:12?34secret@db.example/assay",

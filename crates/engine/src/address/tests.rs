@@ -249,14 +249,14 @@ const REFUSALS: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn a_refusal_names_the_cause_and_the_place() {
+fn a_refusal_names_the_cause_and_the_position() {
     for (chain, text, reason, message) in REFUSALS {
         assert_eq!(refusal(chain, text), (*reason, (*message).to_owned()), "{text}");
     }
 }
 
 #[test]
-fn a_list_is_read_as_its_author_meant_it() {
+fn a_list_is_read_by_the_notation_of_its_author() {
     let chain = ChainId::ETH;
     let expected = parse("eth", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed").unwrap();
     for dirty in [
@@ -309,7 +309,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back(chain in chain(), hash in any::<[u8; 20]>(), program in any::<[u8; 32]>()) {
+    fn written_addresses_read_back(chain in chain(), hash in any::<[u8; 20]>(), program in any::<[u8; 32]>()) {
         let payloads = [
             Payload::PublicKeyHash(hash),
             Payload::ScriptHash(hash),
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn one_changed_character_is_refused_where_there_is_a_checksum(
+    fn one_changed_character_fails_the_checksum(
         hash in any::<[u8; 20]>(), place in any::<prop::sample::Index>(), replacement in "[1-9A-HJ-NP-Za-km-z]", kind in 0..3_u8,
     ) {
         let (chain, payload) = match kind {

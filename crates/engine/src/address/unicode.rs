@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hidden_and_disguised_characters_are_named_with_their_place() {
+    fn hidden_and_lookalike_characters_are_named_with_their_positions() {
         let cases = [
             ("1A\u{200B}b", "character 3 is invisible (U+200B): remove it"),
             ("\u{FEFF}1Ab", "character 1 is invisible (U+FEFF): remove it"),

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_order_asks_for_review_for_ninety_days() {
+    fn an_expired_order_leads_to_review_for_ninety_days() {
         let mut listing = listing("il-nbctf");
         listing.entry.expires_on = Some(date(2025, 1, 1));
         assert_eq!(listing.status(date(2024, 12, 31)), ListingStatus::Active);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_names_its_field_and_what_would_be_right() {
+    fn every_rule_names_its_field_and_the_correct_value() {
         let cases = [
             (json!({"severities": {"mixers": 5}}), "severities.mixers: no such category"),
             (json!({"severities": {"mixer": 101}}), "severities.mixer: 101 is not from 0 to 100"),

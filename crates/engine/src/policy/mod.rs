@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_revision_names_what_is_decided_and_not_how_it_is_written() {
+    fn the_revision_depends_on_content_and_not_on_notation() {
         let read = |yaml: serde_json::Value| {
             Policy::compile(serde_json::from_value(yaml).unwrap()).unwrap()
         };

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_address_stands_for_is_still_somebody() {
+    fn a_script_without_an_address_has_an_owner() {
         for script in ["", "6a", "6a0568656c6c6f", "51", "5121", "0020ab", "76a914"] {
             let owner = owner("btc", script);
             assert!(matches!(owner, ScriptOwner::Script(_)), "{script}");

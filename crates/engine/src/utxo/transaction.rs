@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_of_unknown_value_are_worth_what_the_known_ones_do_not_pay() {
+    fn inputs_of_unknown_value_pay_the_remainder() {
         let known = |value| vec![input(1, Some(output(1, value))), input(2, None)];
         let short = payment(known(40), vec![output(3, 70), output(4, 50)]);
         assert_eq!((short.unknown_value(), short.input_total()), (80, 120));

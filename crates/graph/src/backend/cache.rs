@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_long_is_forgotten() {
+    fn idle_entries_are_evicted() {
         let mut cache: Cache<u64, u64> = Cache::within(4 * 2 * 40, 0);
         assert_eq!(cache.most, 4);
         for key in 0..8 {

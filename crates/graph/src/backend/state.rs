@@ -136,7 +136,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_can_be_taken_back_is_bounded_by_what_was_asked_for_and_by_depth() {
+    fn rollbacks_are_bounded_by_the_request_and_by_depth() {
         assert_eq!(at(20).reorganisable_after(30, 0), 10, "from the first on");
         assert_eq!(at(20).reorganisable_after(30, 21), 10);
         assert_eq!(at(20).reorganisable_after(30, 25), 25);

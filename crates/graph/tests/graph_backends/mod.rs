@@ -104,7 +104,7 @@ async fn two_programs_share_the_graphs_of_a_database() {
 }
 
 #[tokio::test]
-async fn who_loses_the_connection_writes_no_more() {
+async fn a_writer_without_its_connection_writes_no_more() {
     let url = PostgresServer::of_this_process().database();
     let store = in_database(&url).await;
     let chain = TestChain::generate(4, 0, 6);
@@ -127,7 +127,7 @@ async fn who_loses_the_connection_writes_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_read_while_blocks_come_and_go_is_of_one_state() {
+async fn reads_during_writes_see_one_state() {
     let directory = tempfile::tempdir().unwrap();
     let url = PostgresServer::of_this_process().database();
     let stores: [Arc<dyn GraphStore>; 2] =

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_goes_to_one_chain_by_the_form_of_the_address() {
+    fn a_token_is_assigned_to_one_chain_by_the_form_of_the_address() {
         assert_eq!(chain(None, Some("USDT"), ACCOUNT), "eth");
         assert_eq!(chain(None, Some("BNB"), ACCOUNT), "bsc");
         assert_eq!(chain(None, Some("USDC"), TRON), "trx");

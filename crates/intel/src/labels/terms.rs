@@ -69,7 +69,7 @@ mod tests {
     use crate::formats::{FORMATS, explorer, tagpack};
 
     #[test]
-    fn a_word_has_one_meaning_in_a_table() {
+    fn a_term_has_one_meaning_in_a_table() {
         for table in FORMATS.iter().filter_map(|format| format.terms) {
             let mut seen = BTreeSet::new();
             for row in table.rows() {

@@ -231,7 +231,7 @@ fn a_publication_of_the_future_is_refused() {
 }
 
 #[test]
-fn what_was_corrected_and_is_issued_again_on_the_same_day_stands() {
+fn a_correction_issued_on_the_same_day_counts() {
     let mut memory = Memory::default();
     memory.import(&publication(4, &["right"]), "1", &ImportOptions::default()).unwrap();
     memory.import(&publication(4, &["wrong"]), "2", &ImportOptions::default()).unwrap();
@@ -249,7 +249,7 @@ fn what_was_corrected_and_is_issued_again_on_the_same_day_stands() {
 }
 
 #[test]
-fn the_report_names_what_is_invalid_and_what_is_not_read_yet() {
+fn the_report_names_invalid_and_unsupported_entries() {
     let mut list = publication(4, &["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb"]);
     let mut unread = entry("5be5543ff73456ab9f2d207887e2af87322c651ea1a873c5b25b7ffae456c320");
     unread.asset_code = "TON".into();

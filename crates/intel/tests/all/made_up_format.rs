@@ -132,7 +132,7 @@ fn request(location: &Path, format: &'static Format, source: &str) -> ImportRequ
 }
 
 #[tokio::test]
-async fn a_made_up_list_is_imported_and_found() {
+async fn a_list_of_an_added_format_is_imported_and_found() {
     // Given two notices in a folder, and a file of another kind beside them.
     let folder = tempfile::tempdir().unwrap();
     let notices = folder.path().join("notices");
@@ -162,7 +162,7 @@ async fn a_made_up_list_is_imported_and_found() {
 }
 
 #[tokio::test]
-async fn made_up_labels_are_imported_and_found() {
+async fn labels_of_an_added_format_are_imported_and_found() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("names.txt");
     fs::write(&file, format!("{LABELLED} An exchange\nnonsense\n")).unwrap();

@@ -68,7 +68,7 @@ fn new_asset_codes_need_no_change() {
 }
 
 #[test]
-fn a_truncated_file_is_refused_wherever_it_ends() {
+fn a_file_truncated_anywhere_is_refused() {
     let end = ENHANCED.trim_end().len();
     for (place, _) in ENHANCED.char_indices().take_while(|(place, _)| *place < end).step_by(7) {
         assert!(enhanced(&ENHANCED[..place]).is_err(), "cut at byte {place}");
@@ -78,7 +78,7 @@ fn a_truncated_file_is_refused_wherever_it_ends() {
 }
 
 #[test]
-fn what_is_no_whole_list_is_refused() {
+fn an_incomplete_list_is_refused() {
     let cases = [
         ("urn:example:ENHANCED_XML", "urn:example:DELTA", "expected one that ends in"),
         (" xmlns=\"urn:example:ENHANCED_XML\"", "", "the namespace is ``"),

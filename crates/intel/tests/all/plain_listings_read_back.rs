@@ -141,7 +141,7 @@ fn write_lines(publication: &Publication) -> String {
 
 proptest! {
     #[test]
-    fn whatever_is_written_reads_back(publication in publication()) {
+    fn written_listings_read_back(publication in publication()) {
         for rows_end in [csv::Terminator::CRLF, csv::Terminator::Any(b'\n')] {
             let read = listings_csv::read(&*write_csv(&publication, rows_end), DAY);
             prop_assert_eq!(&read.unwrap(), &publication);

@@ -45,7 +45,7 @@ fn only_miners_create_money_and_none_is_lost() {
 }
 
 #[test]
-fn every_party_of_the_scenario_is_listed_or_labeled_or_meant_to_be_neither() {
+fn every_party_of_the_scenario_is_listed_labeled_or_deliberately_neither() {
     let (_, _, labels) = world::labels().unwrap();
     let mut known: BTreeSet<_> = labels.into_iter().map(|label| label.address).collect();
     for (_, publication) in world::publications() {

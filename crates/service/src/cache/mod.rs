@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_caller_may_ask_for_something_fresher() {
+    async fn the_caller_may_request_a_fresher_answer() {
         let cache = ResultCache::new(1 << 20, None);
         let accepts = |seconds| AgeLimits {
             caller_accepts: Some(SignedDuration::from_secs(seconds)),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_who_ask_at_once_one_makes_the_answer() {
+    async fn concurrent_requests_compute_an_answer_once() {
         let cache = Arc::new(ResultCache::new(1 << 20, None));
         let made = Arc::new(AtomicUsize::new(0));
         let tasks: Vec<_> = (0..32)
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gets_a_claim_that_was_just_given_up_finds_what_was_made_under_it() {
+    async fn a_released_claim_yields_the_answer_that_it_produced() {
         // Given a server that looked in vain,
         let redis = Redis::start();
         let link = RedisClient::new(RedisSettings::new(redis.url().parse().unwrap()));

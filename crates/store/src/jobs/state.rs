@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claim_of_a_dead_worker_expires_and_counts_as_a_failure() {
+    fn the_claim_of_a_crashed_worker_expires_and_counts_as_a_failure() {
         let taken = claimed().claimed(&claim("y", 9), at(5)).unwrap();
         assert_eq!((taken.failures, taken.status.as_str()), (1, "claimed"));
         // The worker was only slow: its outcome no longer counts.
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeded_serves_every_request_that_was_due_before() {
+    fn a_success_serves_all_earlier_requests() {
         let done = claimed().finished("x", &JobOutcome::Done, at(4)).unwrap();
         assert_eq!(done.enqueued(&new("p", 4), at(0)), None);
         let again = done.enqueued(&new("q", 5), at(0)).unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_wanted_any_longer_can_be_wanted_again() {
+    fn a_canceled_job_can_be_requested_again() {
         let obsolete = claimed().finished("x", &JobOutcome::Obsolete, at(4)).unwrap();
         assert_eq!(obsolete.status, JobStatus::Done);
         assert!(obsolete.enqueued(&new("p", 0), at(0)).is_some(), "it never succeeded");

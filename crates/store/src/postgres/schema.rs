@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_brought_up_to_what_the_program_knows() {
+    fn a_schema_is_migrated_to_the_version_of_the_program() {
         assert_eq!(standing(6, &[]).unwrap(), Standing::Behind);
         assert_eq!(standing(6, &applied(&ours(5))).unwrap(), Standing::Behind);
         assert_eq!(standing(6, &applied(&ours(6))).unwrap(), Standing::Ready);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_schema_is_used_where_all_that_is_new_is_compatible() {
+    fn a_newer_schema_is_used_if_its_changes_are_compatible() {
         let with = |newer: &[(i64, Option<i64>)]| {
             standing(6, &applied(&[ours(6), newer.to_vec()].concat()))
         };

@@ -14,7 +14,7 @@ async fn reading_does_not_make_a_store() {
 }
 
 #[tokio::test]
-async fn a_store_stays_what_it_was_made_as() {
+async fn a_store_keeps_its_kind() {
     let directory = tempfile::tempdir().unwrap();
     let nested = directory.path().join("a/b");
     let store = SqliteStore::open_or_create(&nested, Environment::Sample).await.unwrap();

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers_fit_their_width() {
+    fn numbers_fit_their_width() {
         // 62^22 exceeds 2^128 and 62^11 exceeds 2^64: no bit of randomness is lost.
         assert_eq!(write(u128::MAX, 22), "7n42DGM5Tflk9n8mt7Fhc7");
         assert_eq!(write(u64::MAX.into(), 11), "LygHa16AHYF");

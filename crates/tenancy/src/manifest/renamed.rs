@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn every_old_word_of_a_plan_is_named_with_the_new_one() {
+    fn every_old_field_of_a_plan_is_named_with_the_new_one() {
         let spec = json!({
             "displayName": "floorShare", "floorShare": 10, "onStoreLoss": "closed", "screenRows": 5,
             "trace": {"hops": 3, "addressesPerLevel": 7},
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_old_word_of_a_policy_is_named_wherever_it_stands() {
+    fn every_old_field_of_a_policy_is_named_at_any_depth() {
         let spec = json!({
             "floors": {"graveFrom": 90}, "tierCaps": {"behaviour": 40},
             "minimumScoreRules": {"graveSharePercent": 10},

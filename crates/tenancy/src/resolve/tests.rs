@@ -81,7 +81,7 @@ fn manifests_become_tenants_with_plan_policy_and_limits() {
 }
 
 #[test]
-fn the_tenants_number_goes_before_the_plans_and_a_passing_one_before_a_lasting_one() {
+fn a_limit_of_the_tenant_overrides_the_plan_and_a_temporary_one_a_permanent_one() {
     let directory = resolved(&[
         plan(),
         policy(),
@@ -105,7 +105,7 @@ fn the_tenants_number_goes_before_the_plans_and_a_passing_one_before_a_lasting_o
 }
 
 #[test]
-fn what_a_plan_leaves_out_about_limits_is_per_tenant_with_a_floor_of_a_tenth() {
+fn limits_are_per_tenant_with_a_fallback_of_a_tenth_by_default() {
     let directory = resolved(&[plan()]);
     let business = &directory.plans["business"];
     assert_eq!(business.limits[0].per, Per::Tenant);
@@ -116,7 +116,7 @@ fn what_a_plan_leaves_out_about_limits_is_per_tenant_with_a_floor_of_a_tenth() {
 }
 
 #[test]
-fn a_narrow_limit_may_stand_beside_a_wide_one_of_the_same_window() {
+fn a_plan_may_have_a_narrow_and_a_wide_limit_of_the_same_window() {
     let limits = json!([
         {"name": "key", "requests": 5, "window": "1s", "counts": "requests", "per": "key"},
         {"name": "tenant", "requests": 10, "window": "1s", "counts": "requests"},
@@ -153,7 +153,7 @@ fn every_problem_is_reported_at_once_with_its_manifest() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one row a rule")]
-fn every_rule_says_what_would_be_right() {
+fn every_rule_names_the_correct_value() {
     let plan_with = |limits: Value| {
         document("Plan", "p", json!({"displayName": "P", "apiAccess": true, "limits": limits}))
     };
@@ -323,7 +323,7 @@ fn feed(name: &str, more: Value) -> Document {
 }
 
 #[test]
-fn a_mandatory_source_is_asked_of_every_policy() {
+fn a_mandatory_source_applies_to_every_policy() {
     let labels = json!({"format": "tagpack", "mandatory": true});
     let documents = [
         feed("sdn", json!({"mandatory": true})),
@@ -337,7 +337,7 @@ fn a_mandatory_source_is_asked_of_every_policy() {
 }
 
 #[test]
-fn what_is_wrong_with_an_intel_source_is_named() {
+fn errors_of_an_intel_source_are_named() {
     let wrong = feed(
         "sdn",
         json!({

@@ -43,7 +43,7 @@ fn post(path: &str, key: &str, media_type: &str, more: &str) -> String {
 }
 
 #[test]
-fn who_sends_letter_by_letter_is_sent_away_in_time() {
+fn a_client_that_sends_byte_by_byte_is_disconnected_in_time() {
     let (server, caller) =
         start(&["--header-timeout", "1s", "--body-timeout", "1s", "--stall-timeout", "1s"]);
     let open = |text: &str| {
@@ -74,7 +74,7 @@ fn who_sends_letter_by_letter_is_sent_away_in_time() {
 }
 
 #[test]
-fn who_takes_no_answers_is_sent_away_and_costs_little() {
+fn a_client_that_reads_nothing_is_disconnected_and_costs_little() {
     let (server, caller) = start(&["--stall-timeout", "1s"]);
     let before = server.peak_resident_bytes();
     let mut streams: Vec<_> = (0..8)
@@ -106,7 +106,7 @@ fn who_takes_no_answers_is_sent_away_and_costs_little() {
 }
 
 #[test]
-fn who_takes_no_answers_by_http2_is_sent_away_too() {
+fn an_http2_client_that_reads_nothing_is_disconnected() {
     let (server, caller) = start(&["--stall-timeout", "1s"]);
     Runtime::new().unwrap().block_on(async {
         let stream = tokio::net::TcpStream::connect(server.api).await.unwrap();
@@ -146,7 +146,7 @@ fn under_way(server: &Server) -> usize {
 }
 
 #[test]
-fn when_too_many_ask_strangers_are_refused_first_then_bulk_then_single_checks() {
+fn under_overload_unauthenticated_callers_are_refused_first_then_bulk_then_single_checks() {
     let (server, caller) = start(&["--max-requests", "8", "--body-timeout", "50s"]);
     let stranger = || caller.post(PATH, BODY, &[("x-api-key", "")]);
     let single = || caller.post(PATH, BODY, &[]);
@@ -197,7 +197,7 @@ fn when_too_many_ask_strangers_are_refused_first_then_bulk_then_single_checks() 
 }
 
 #[test]
-fn an_open_http2_connection_that_asks_nothing_gives_its_place_to_another() {
+fn an_idle_http2_connection_is_closed_for_a_new_one() {
     let (server, _) = start(&["--max-connections", "1", "--header-timeout", "1s"]);
     Runtime::new().unwrap().block_on(async {
         let stream = tokio::net::TcpStream::connect(server.api).await.unwrap();

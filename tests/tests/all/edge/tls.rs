@@ -77,7 +77,7 @@ fn by_tls_both_versions_are_offered_and_answered() {
 }
 
 #[test]
-fn who_does_not_agree_on_tls_is_sent_away_in_time() {
+fn a_client_that_fails_the_tls_handshake_is_disconnected_in_time() {
     let secured = Secured::start_with(&["--header-timeout", "1s", "--max-connections", "1"]);
     // Says nothing; begins to agree and falls silent; says something else.
     for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"] {
@@ -91,7 +91,7 @@ fn who_does_not_agree_on_tls_is_sent_away_in_time() {
 }
 
 #[test]
-fn stopping_finishes_what_is_under_way_over_http2_by_tls() {
+fn a_stopping_server_finishes_http2_requests_over_tls() {
     let mut secured = Secured::start_with(&["--body-timeout", "50s", "--request-timeout", "50s"]);
     let connected = connect_tls(&secured.authority, secured.server.api, "h2");
     let stream = secured.runtime.block_on(connected).unwrap();
@@ -158,7 +158,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_told_at_the_start() {
+fn an_unusable_certificate_is_reported_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let certificate = Authority::new().server().certificate;
     let stranger = Authority::new().server().key;

@@ -43,7 +43,7 @@ impl Asked {
 }
 
 #[test]
-fn lists_nodes_and_explorers_are_asked_in_the_name_of_the_span_that_asks() {
+fn requests_to_lists_nodes_and_explorers_carry_their_span() {
     let (asked, collector) = (Asked::start(), Collector::start());
     let endpoint = &asked.endpoint;
     let manifests = format!(
@@ -91,7 +91,7 @@ fn lists_nodes_and_explorers_are_asked_in_the_name_of_the_span_that_asks() {
 }
 
 #[test]
-fn without_a_collector_there_is_no_span_to_name() {
+fn without_a_collector_no_span_is_sent() {
     let asked = Asked::start();
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let manifest = format!(

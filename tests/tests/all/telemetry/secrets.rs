@@ -78,7 +78,7 @@ fn by_http2(server: &Server, key: &str, address: &str) {
 }
 
 #[test]
-fn no_key_and_no_address_is_told_to_anybody() {
+fn no_key_and_no_address_leaves_the_process() {
     let collector = Collector::start();
     let endpoint = collector.endpoint();
     let world = World::start(&[

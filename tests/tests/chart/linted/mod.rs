@@ -89,7 +89,7 @@ fn write(folder: &Path, objects: &[Value]) {
 
 #[test]
 #[ignore = "needs Helm, manifest linters, Kubernetes"]
-fn every_object_is_as_the_api_server_says_that_its_kind_is() {
+fn every_object_matches_the_schema_of_its_kind() {
     let (helm, linters) = (Helm::find(), Linters::find());
     let cluster = Cluster::start();
     for definitions in [file("crds/manifests"), linters.definitions()] {
@@ -128,7 +128,7 @@ fn every_object_is_as_the_api_server_says_that_its_kind_is() {
 
 #[test]
 #[ignore = "needs Helm, manifest linters"]
-fn what_checkov_finds_is_what_was_argued() {
+fn findings_of_checkov_are_the_documented_ones() {
     let (helm, linters) = (Helm::find(), Linters::find());
     let mut found = BTreeSet::new();
     for arguments in WAYS {

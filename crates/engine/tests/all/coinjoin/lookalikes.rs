@@ -21,7 +21,7 @@ fn funds(numbers: &mut Numbers, count: usize, sum: u64) -> Vec<u64> {
 }
 
 #[test]
-fn an_exchange_pays_to_whatever_its_customers_use() {
+fn an_exchange_pays_to_all_script_types() {
     let mut numbers = Numbers(1);
     let forms: [fn(u64) -> ScriptOwner; 4] = [segwit, legacy, script, taproot];
     for _ in 0..2_000 {
@@ -128,7 +128,7 @@ fn one_owner_collects_or_splits() {
 }
 
 #[test]
-fn a_trade_of_inscriptions_goes_back_to_who_paid() {
+fn a_trade_of_inscriptions_traces_to_the_payer() {
     let back: Vec<Coin> = vec![
         (taproot(1), 75_000),
         (taproot(2), 75_000),

@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn nothing_makes_it_stop(transaction in transaction()) {
+    fn no_transaction_causes_a_panic(transaction in transaction()) {
         let _ = transaction.kind();
     }
 
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn who_pays_data_or_somebody_twice_makes_no_round(mut round in round(), data in any::<bool>()) {
+    fn payments_to_data_or_repeated_recipients_are_no_round(mut round in round(), data in any::<bool>()) {
         let last = round.outputs.last().unwrap().clone();
         round.outputs.push(if data { (ScriptOwner::Script([9; 32]), 0) } else { last });
         prop_assert_eq!(round.kind(), None);

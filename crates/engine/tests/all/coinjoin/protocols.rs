@@ -161,7 +161,7 @@ fn market(parties: usize, reward: u64) -> Candidate {
 }
 
 #[test]
-fn joinmarket_is_makers_who_earn() {
+fn joinmarket_makers_earn_fees() {
     for parties in [3, 4, 5, 8, 10] {
         assert_eq!(market(parties, 4_567).kind(), Some(CoinjoinKind::JoinMarket), "{parties}");
     }

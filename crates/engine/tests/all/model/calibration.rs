@@ -16,7 +16,7 @@ fn codes(assessment: &assay_engine::assessment::Assessment) -> Vec<&'static str>
 }
 
 #[test]
-fn an_unknown_address_is_allowed_and_says_what_was_looked_at() {
+fn an_unknown_address_is_allowed_and_names_the_sources_checked() {
     let answer = assess_facts(&nothing_known());
     assert_eq!((tenths(&answer), level(&answer), verdict(&answer)), (0, "low", "allow"));
     assert!(answer.complete);
@@ -29,7 +29,7 @@ fn an_unknown_address_is_allowed_and_says_what_was_looked_at() {
 }
 
 #[test]
-fn a_listed_address_is_one_hundred_whatever_else_is_known() {
+fn a_listed_address_scores_one_hundred_with_any_other_evidence() {
     let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let facts = Facts {
         listings: vec![listing("ofac-sdn")],
@@ -45,7 +45,7 @@ fn a_listed_address_is_one_hundred_whatever_else_is_known() {
 }
 
 #[test]
-fn an_informative_list_asks_for_review() {
+fn an_advisory_list_leads_to_review() {
     let answer = assess_facts(&Facts { listings: vec![listing("il-nbctf")], ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
 }
@@ -66,7 +66,7 @@ fn a_delisted_address_is_shown_and_scores_nothing() {
 }
 
 #[test]
-fn an_expired_order_asks_for_review_for_ninety_days() {
+fn an_expired_order_leads_to_review_for_ninety_days() {
     let mut expired = listing("uk");
     expired.entry.expires_on = Some(date(2026, 9, 1));
     let answer = assess_facts(&Facts { listings: vec![expired.clone()], ..nothing_known() });
@@ -173,7 +173,7 @@ fn flows_meet_the_calibration_points() {
 }
 
 #[test]
-fn what_everybody_does_stays_low() {
+fn ordinary_use_stays_low() {
     let exchanges = || (0..40).map(|_| part(Category::Exchange, 25)).collect::<Vec<_>>();
     let answer = assess_flows(flows(exchanges(), exchanges()));
     assert_eq!((level(&answer), verdict(&answer)), ("low", "allow"), "40 exchanges both ways");
@@ -203,7 +203,7 @@ fn nine_clean_categories_do_not_dilute_one_bad_one() {
 }
 
 #[test]
-fn a_direct_transfer_with_a_listed_party_asks_for_review_however_small_its_share() {
+fn a_direct_transfer_with_a_listed_party_leads_to_review_at_any_share() {
     let dust = listed_part(1);
     let answer =
         assess_flows(flows(vec![dust.clone(), part(Category::Exchange, 1_000_000_000)], vec![]));
@@ -226,7 +226,7 @@ fn unasked_for_money_above_the_policys_amount_counts() {
 }
 
 #[test]
-fn a_tenth_from_grave_crime_by_any_label_asks_for_review() {
+fn a_tenth_from_severe_crime_by_any_label_leads_to_review() {
     let weak = |amount| FlowPart {
         tier: Tier::Heuristic,
         confidence: Confidence::from_percent(10),
@@ -241,7 +241,7 @@ fn a_tenth_from_grave_crime_by_any_label_asks_for_review() {
 }
 
 #[test]
-fn a_large_amount_counts_whatever_its_share() {
+fn a_large_amount_counts_at_any_share() {
     // One million dollars from a sanctioned party among a hundred thousand millions.
     let big = flows_in(
         "USD",
@@ -262,7 +262,7 @@ fn recent_money_counts_by_its_recent_share() {
 }
 
 #[test]
-fn a_service_is_judged_by_what_it_is() {
+fn a_service_is_judged_by_its_category() {
     let dirty = || flows(vec![listed_part(1000)], vec![]);
     let exchange = label(Category::Exchange, Tier::Investigation, 90, "explorer");
     let answer = assess_facts(&Facts { labels: vec![exchange], chain: dirty(), ..nothing_known() });
@@ -285,7 +285,7 @@ fn a_service_is_judged_by_what_it_is() {
 }
 
 #[test]
-fn a_cluster_with_a_listed_member_asks_for_review_and_passes_labels_on() {
+fn a_cluster_with_a_listed_member_leads_to_review_and_passes_labels_on() {
     let cluster = |labels, listings| Cluster {
         id: subject(),
         size: 12,
@@ -364,7 +364,7 @@ fn missing_data_is_not_clean() {
 }
 
 #[test]
-fn made_up_sources_satisfy_nothing_outside_the_sample() {
+fn demo_sources_satisfy_nothing_outside_the_sample() {
     let mut facts = nothing_known();
     facts.sources[0].sample = true;
     assert_eq!(verdict(&assess_facts(&facts)), "indeterminate");
@@ -373,7 +373,7 @@ fn made_up_sources_satisfy_nothing_outside_the_sample() {
 }
 
 #[test]
-fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
+fn flows_are_mandatory_by_policy_or_chain_source() {
     let demanding =
         Policy::compile(PolicySpec { flows_required: true, ..PolicySpec::default() }).unwrap();
     let answer = assess_by(&nothing_known(), &demanding);
@@ -400,7 +400,7 @@ fn flows_are_mandatory_where_policy_or_a_chain_source_says_so() {
 }
 
 #[test]
-fn a_made_up_chain_stands_still_in_the_sample_and_nowhere_else() {
+fn a_demo_chain_is_fresh_only_in_the_sample() {
     // Given a made-up chain whose newest block is of nine months ago and was read a month ago.
     let ChainState::Followed(mut chain) = flows(vec![part(Category::Exchange, 1)], vec![]) else {
         panic!("followed")
@@ -420,7 +420,7 @@ fn a_made_up_chain_stands_still_in_the_sample_and_nowhere_else() {
 }
 
 #[test]
-fn the_answer_says_until_when_it_holds() {
+fn the_answer_has_an_expiry() {
     let policy = Policy::default();
     let holds = |facts: &Facts| {
         assay_engine::assess(&subject(), facts, &policy, now()).valid_until.unwrap()

@@ -201,7 +201,7 @@ proptest! {
     }
 
     #[test]
-    fn added_clean_money_never_lowers_the_score_below_what_amounts_alone_give(
+    fn added_clean_money_never_lowers_the_score_below_the_amount_term(
         source in parts(), destination in parts(), clean in any_part(),
     ) {
         // Beside endless money that says nothing, shares vanish: only amounts are left.

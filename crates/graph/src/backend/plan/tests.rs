@@ -80,7 +80,7 @@ fn everything_is_numbered_in_the_order_of_the_chain() {
 }
 
 #[test]
-fn what_one_pays_oneself_is_neither_income_nor_expense() {
+fn payments_to_oneself_are_neither_income_nor_expense() {
     let plan = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
     let figures = plan.new_owners.iter().map(|row| {
         let it = row.statistics;
@@ -94,7 +94,7 @@ fn what_one_pays_oneself_is_neither_income_nor_expense() {
 }
 
 #[test]
-fn what_was_known_before_is_continued() {
+fn earlier_totals_are_continued() {
     let story = story();
     let (first, rest) = story.split_at(1);
     let before = plan_of(&empty(0), first, &LookupResponse::default(), 0);
@@ -116,7 +116,7 @@ fn what_was_known_before_is_continued() {
 }
 
 #[test]
-fn a_block_is_undone_for_whoever_was_there_before_it() {
+fn a_block_is_undone_for_addresses_seen_before_it() {
     let whole = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
     let undo = whole.undo.iter().map(|row| (row.height, row.owner, row.before.sent));
     assert!(undo.eq([(1, 0, 0), (2, 2, 0)]), "A before it paid, B before it passed on");
@@ -127,7 +127,7 @@ fn a_block_is_undone_for_whoever_was_there_before_it() {
 }
 
 #[test]
-fn what_is_not_known_is_kept_as_it_is_named() {
+fn unknown_inputs_are_kept_by_their_outpoints() {
     let out_of_pool = TxInput::from_pool(txid(5), Some(coin(7, 30)));
     let told = spend(8, 3, Some(coin(2, 50)));
     let transaction = payment(5, vec![spend(9, 7, None), told, out_of_pool], vec![coin(3, 100)]);

@@ -25,7 +25,7 @@ fn decided(words: &[&str]) -> Vec<(&'static str, String, u8)> {
 }
 
 #[test]
-fn the_file_names_the_chain_and_who_says_it() {
+fn the_file_names_the_chain_and_the_author() {
     for (file, chain, host) in [
         ("etherscan.json", "eth", "etherscan.io"),
         ("/data/BscScan.json", "bsc", "bscscan.com"),
@@ -56,7 +56,7 @@ fn a_name_tag_becomes_a_label() {
 }
 
 #[test]
-fn the_riskiest_word_decides() {
+fn the_riskiest_term_decides() {
     let one = |category, term: &str, percent| vec![(category, term.to_owned(), percent)];
     for (words, expected) in [
         (&["exchange", "phish-hack", "dex"][..], one("phishing_drainer", "phish-hack", 85)),
@@ -71,7 +71,7 @@ fn the_riskiest_word_decides() {
 }
 
 #[test]
-fn a_cited_list_does_not_hide_what_the_address_is() {
+fn a_cited_list_does_not_hide_the_category() {
     let words = ["ofac-sanctions-lists", "tornado-cash"];
     let labels = decided(&words);
     let categories: Vec<_> = labels.iter().map(|(category, ..)| *category).collect();
@@ -99,7 +99,7 @@ fn an_address_in_two_spellings_is_one() {
 }
 
 #[test]
-fn keys_that_are_no_addresses_are_rejected_and_unknown_words_counted() {
+fn keys_that_are_no_addresses_are_rejected_and_unknown_terms_counted() {
     let json = format!(
         r#"{{"": {{"name": "Sum", "labels": ["burn"]}},
             "genesis": {{"name": "", "labels": []}},

@@ -96,7 +96,7 @@ fn a_bad_cell_rejects_its_row() {
 }
 
 #[test]
-fn an_unknown_category_is_kept_as_its_word_and_an_unknown_chain_counted() {
+fn an_unknown_category_is_kept_as_text_and_an_unknown_chain_counted() {
     let set = read_csv("blockchain,address,category\nbtc,ADDRESS,Odd\nada,x,scam\n").unwrap();
     let label = &set.labels[0].label;
     assert_eq!((label.category, label.term.as_deref()), (Category::Uncategorized, Some("Odd")));

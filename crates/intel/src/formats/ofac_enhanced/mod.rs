@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_read_whatever_follows() {
+    fn days_are_read_with_or_without_a_time() {
         for text in [
             "2026-01-05",
             " 2026-01-05\n",

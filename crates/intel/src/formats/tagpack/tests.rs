@@ -37,7 +37,7 @@ category: exchange
 currency: BTC";
 
 #[test]
-fn a_tag_inherits_what_it_does_not_say() {
+fn a_tag_inherits_missing_fields() {
     let inherited = label(HEADER, "");
     assert_eq!(inherited.category, Category::Exchange);
     assert_eq!(inherited.term.as_deref(), Some("exchange"));
@@ -61,7 +61,7 @@ fn a_tag_inherits_what_it_does_not_say() {
 }
 
 #[test]
-fn a_header_may_stand_after_its_tags() {
+fn a_header_may_follow_its_tags() {
     let text = format!("tags:\n- address: {ADDRESS}\n{HEADER}\n");
     let set = read_pack(&text).unwrap();
     assert_eq!(set.labels.len(), 1);
@@ -101,7 +101,7 @@ fn abuse_decides_before_concepts_and_concepts_before_category() {
 }
 
 #[test]
-fn unknown_words_are_kept_and_counted() {
+fn unknown_terms_are_kept_and_counted() {
     let tag = |word| format!("- address: {word}\n  abuse: odd\n  confidence: sure\n");
     let set = read_pack(&format!("{HEADER}\ntags:\n{}{}", tag(ADDRESS), tag(OTHER))).unwrap();
     let label = &set.labels[0].label;
@@ -130,7 +130,7 @@ fn only_sanctions_cite_a_list() {
 }
 
 #[test]
-fn what_is_no_address_is_rejected_and_what_is_elsewhere_counted() {
+fn invalid_addresses_are_rejected_and_other_chains_counted() {
     let text = format!(
         "label: l\ntags:\n- address: {ADDRESS}\n- currency: BTC\n- address: nonsense\n  currency: \
          BTC\n- address: addr1\n  currency: ADA\n- address: {ADDRESS}\n  currency: BTC\n- address: \

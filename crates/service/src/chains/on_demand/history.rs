@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn change_is_no_income_and_what_is_missing_is_counted() {
+    fn change_is_no_income_and_missing_inputs_are_counted() {
         // 1 mined 50 for person 1; 2: 1 pays 2 thirty and keeps 19, fee 1.
         let all = [
             transaction(1, &[], &[(1, 50)]),

@@ -219,7 +219,7 @@ fn ends(facts: &ChainFacts, direction: Direction) -> Vec<(FlowEnd, u128)> {
 }
 
 #[tokio::test]
-async fn what_was_read_whole_is_the_whole() {
+async fn a_complete_history_is_complete() {
     let world = World::new(Api { transactions: story(), silent_about: None }).await;
     let facts = world.check(at(0)).await;
     assert!(facts.flows.complete);
@@ -228,7 +228,7 @@ async fn what_was_read_whole_is_the_whole() {
 }
 
 #[tokio::test]
-async fn an_address_of_which_nothing_is_told_was_not_looked_at() {
+async fn an_address_without_an_answer_was_not_checked() {
     let world = World::new(silent(Silence::AllButTheTip)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete && facts.activity.is_none());
@@ -238,7 +238,7 @@ async fn an_address_of_which_nothing_is_told_was_not_looked_at() {
 }
 
 #[tokio::test]
-async fn an_empty_page_where_transactions_were_counted_is_no_history() {
+async fn an_empty_page_despite_counted_transactions_is_no_history() {
     let world = World::new(silent(Silence::Pages)).await;
     assert!(!world.check(at(0)).await.flows.complete);
     world.api.api().silent_about = None;
@@ -248,7 +248,7 @@ async fn an_empty_page_where_transactions_were_counted_is_no_history() {
 }
 
 #[tokio::test]
-async fn an_output_of_which_nothing_is_told_is_not_held() {
+async fn an_output_without_an_answer_is_not_unspent() {
     let world = World::new(silent(Silence::Spends)).await;
     let facts = world.check(at(0)).await;
     assert!(!facts.flows.complete);
@@ -270,7 +270,7 @@ async fn a_transaction_that_is_not_there_is_no_unknown_origin() {
 }
 
 #[tokio::test]
-async fn a_history_is_fetched_again_however_often_it_was_looked_at_meanwhile() {
+async fn a_history_is_fetched_again_however_often_it_was_read() {
     let world = World::new(Api { transactions: story(), silent_about: None }).await;
     let _ = world.check(at(0)).await;
     // Given money that comes in after the first look, and a look every half an hour.
@@ -289,7 +289,7 @@ async fn a_history_is_fetched_again_however_often_it_was_looked_at_meanwhile() {
 }
 
 #[tokio::test]
-async fn pools_are_no_addresses_to_be_asked_for() {
+async fn pools_are_not_requested_as_addresses() {
     // Given money that comes out of a pool: the trace ends there and asks the API nothing of it.
     let mut transactions = story();
     let owner = ScriptOwner::Pool(Pool::ZcashShielded);

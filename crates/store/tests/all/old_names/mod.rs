@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
 
 #[tokio::test]
-async fn an_embedded_database_of_before_is_read_in_the_new_words() {
+async fn an_older_embedded_database_is_read_under_the_new_names() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("assay.sqlite");
     let url = format!("sqlite://{}?mode=rwc", file.display());
@@ -21,7 +21,7 @@ async fn an_embedded_database_of_before_is_read_in_the_new_words() {
 }
 
 #[tokio::test]
-async fn a_shared_database_of_before_is_read_in_the_new_words() {
+async fn an_older_shared_database_is_read_under_the_new_names() {
     let url = PostgresServer::of_this_process().database();
     let mut connection = PgConnection::connect(&url).await.unwrap();
     connection.execute(include_str!("postgres.sql")).await.unwrap();

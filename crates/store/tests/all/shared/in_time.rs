@@ -23,7 +23,7 @@ async fn lockable(readers: u32) -> (String, Arc<PostgresStore>, PgConnection) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_answered_in_time_is_broken_off_and_keeps_no_connection() {
+async fn a_query_past_its_timeout_is_canceled_and_keeps_no_connection() {
     let (_, store, mut other) = lockable(1).await;
     let mut lock = other.begin().await.unwrap();
     lock.execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE").await.unwrap();

@@ -227,7 +227,7 @@ async fn each_tenant_sees_its_own() {
 }
 
 #[tokio::test]
-async fn whoever_says_no_tenant_sees_nothing() {
+async fn a_session_without_a_tenant_sees_nothing() {
     let database = inhabited().await;
     for role in ["serve", "control", "migrate"] {
         let mut connection = database.connection(role).await;
@@ -244,7 +244,7 @@ async fn whoever_says_no_tenant_sees_nothing() {
 }
 
 #[tokio::test]
-async fn nobody_writes_for_another_tenant() {
+async fn no_session_writes_for_another_tenant() {
     let database = inhabited().await;
     let mut connection = database.connection("control").await;
     let refused = [
@@ -344,7 +344,7 @@ async fn each_program_does_its_task_with_its_role() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_ingests_a_chain_goes_on_with_anothers_and_who_serves_reads_it() {
+async fn one_writer_continues_the_chain_of_another_and_servers_read_it() {
     let database = Database::new().await;
     let (_, name) = database.superuser.rsplit_once('/').unwrap();
     let second = format!("second_{name}");
@@ -478,7 +478,7 @@ async fn each_role_may_do_what_it_needs_and_no_more() {
 }
 
 #[tokio::test]
-async fn the_tables_are_the_migrating_groups_and_bind_it_too() {
+async fn the_migrating_role_owns_the_tables_and_is_bound_by_their_policies() {
     let database = inhabited().await;
     let mut superuser = PgConnection::connect(&database.superuser).await.unwrap();
     let others = "SELECT count(*) FROM pg_tables
@@ -497,7 +497,7 @@ async fn the_tables_are_the_migrating_groups_and_bind_it_too() {
 }
 
 #[tokio::test]
-async fn whoever_may_not_make_roles_is_told_so_and_works_without() {
+async fn a_user_without_the_right_to_create_roles_is_warned_and_can_migrate() {
     // A server that has none yet.
     let server = PostgresServer::start();
     let owner = server.owned_database();

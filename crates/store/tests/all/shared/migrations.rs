@@ -62,7 +62,7 @@ async fn ten_replicas_that_start_at_once_make_one_store() {
 }
 
 #[tokio::test]
-async fn every_migration_says_what_it_means_for_older_programs() {
+async fn every_migration_states_its_compatibility() {
     let url = PostgresServer::of_this_process().database();
     open_or_create(&url).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_newer_schema_that_takes_something_away_is_refused() {
 }
 
 #[tokio::test]
-async fn a_program_that_may_not_migrate_says_who_should() {
+async fn a_program_without_the_right_to_migrate_names_the_command() {
     let server = PostgresServer::of_this_process();
     let url = server.database();
     let (_, name) = url.rsplit_once('/').unwrap();

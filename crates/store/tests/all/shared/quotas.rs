@@ -45,7 +45,7 @@ async fn ask(store: &PostgresStore, requests: &[QuotaRequest]) -> Vec<(u64, u64)
 }
 
 #[tokio::test]
-async fn what_is_left_is_given_and_no_more() {
+async fn the_remainder_is_granted_and_no_more() {
     let (_, stores) = stores(1).await;
     let store = &stores[0];
     assert_eq!(ask(store, &[request("a", 100, 60)]).await, [(60, 40)]);
@@ -98,7 +98,7 @@ async fn a_window_is_the_databases_time_divided_by_its_length() {
 }
 
 #[tokio::test]
-async fn what_is_given_back_can_be_had_again_in_its_window() {
+async fn returned_tokens_can_be_granted_again_in_their_window() {
     let (_, stores) = stores(1).await;
     let store = &stores[0];
     let window_number = store.reserve(&[request("a", 10, 10)]).await.unwrap()[0].window_number;
@@ -113,7 +113,7 @@ async fn what_is_given_back_can_be_had_again_in_its_window() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sixteen_that_ask_at_once_get_all_and_no_more() {
+async fn sixteen_concurrent_requests_get_all_and_no_more() {
     // Ten cells that overlap, each short and long, asked for in every order by sixteen connections.
     const ALLOWED: u64 = 500;
     let (url, stores) = stores(4).await;

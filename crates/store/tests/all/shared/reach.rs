@@ -121,7 +121,7 @@ async fn a_rotated_password_is_read_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_password_that_is_written_late_is_found_when_it_is_there() {
+async fn a_password_file_that_appears_late_is_used() {
     let login = Login::new().await;
     let store = PostgresStore::open(login.address()).await.unwrap();
     login.change_password("another").await;
@@ -190,7 +190,7 @@ async fn connections_are_replaced_after_their_lifetime() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_file_of_credentials_is_said_without_what_is_in_it() {
+async fn errors_of_a_credentials_file_do_not_show_its_content() {
     let login = Login::new().await;
     let missing = login.folder.path().join("missing");
     let empty = login.folder.path().join("empty");

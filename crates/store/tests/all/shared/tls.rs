@@ -103,7 +103,7 @@ async fn refusal(url: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_believed_as_far_as_the_url_says() {
+async fn a_server_is_verified_as_the_url_requires() {
     let secured = Secured::new().await;
     let store = open(&secured.with("verify-full", "ca.pem")).await.unwrap();
     assert_eq!(store.revisions().await.unwrap().control, 0);

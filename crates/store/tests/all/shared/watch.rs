@@ -58,7 +58,7 @@ async fn the_embedded_backend_gives_no_hints() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_program_commits_wakes_another() {
+async fn a_commit_of_one_program_notifies_another() {
     let (_, writer, mut hints) = two().await;
     writer.add_key(&key(1, "acme"), None).await.unwrap();
     next(&mut hints).await;
@@ -67,7 +67,7 @@ async fn what_one_program_commits_wakes_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hints_that_nobody_took_are_one_hint() {
+async fn unread_notifications_are_merged() {
     let (url, writer, mut hints) = two().await;
     let mut listener = told(&url).await;
     for number in 1..=20 {
@@ -83,7 +83,7 @@ async fn hints_that_nobody_took_are_one_hint() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_rolled_back_and_what_changes_no_counter_is_not_told() {
+async fn rollbacks_and_unchanged_counters_notify_nobody() {
     let (url, writer, _hints) = two().await;
     let mut listener = told(&url).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -98,7 +98,7 @@ async fn what_was_rolled_back_and_what_changes_no_counter_is_not_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_block_wakes_whoever_reads_the_chain() {
+async fn a_block_notifies_readers_of_its_chain() {
     let (url, writer, mut hints) = two().await;
     let chain = TestChain::generate(1, 0, 3);
     let options = WriterOptions { start: 0, sample: false, backfill: false };
@@ -117,7 +117,7 @@ async fn a_block_wakes_whoever_reads_the_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_connection_is_made_again_and_says_so() {
+async fn a_lost_connection_is_restored_and_reported() {
     let (url, writer, mut hints) = two().await;
     assert_eq!(end_listening(&url).await, 1);
     // Nothing else is said: what changed meanwhile is for the reader to find.
@@ -140,7 +140,7 @@ async fn a_server_that_restarts_is_listened_to_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_listens_once_the_hints_are_dropped() {
+async fn dropped_notifications_end_the_subscription() {
     let (url, _writer, hints) = two().await;
     drop(hints);
     let mut connection = PgConnection::connect(&url).await.unwrap();

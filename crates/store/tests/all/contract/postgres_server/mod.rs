@@ -53,7 +53,7 @@ async fn reading_does_not_make_a_store() {
 }
 
 #[tokio::test]
-async fn a_store_stays_what_it_was_made_as() {
+async fn a_store_keeps_its_kind() {
     let url = PostgresServer::of_this_process().database();
     let store = PostgresStore::open_or_create(&url, Environment::Sample).await.unwrap();
     store.close().await;
@@ -94,7 +94,7 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 }
 
 #[tokio::test]
-async fn no_error_tells_the_password() {
+async fn no_error_contains_the_password() {
     let server = PostgresServer::of_this_process();
     let good = server.database();
     let store = open_or_create(&good).await.unwrap();
@@ -237,7 +237,7 @@ fn label_of(number: u8) -> AddressLabel {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_programs_count_adds_up_whatever_their_order() {
+async fn counts_of_programs_add_up_in_any_order() {
     let stores = two().await;
     for number in 0..4 {
         stores[0].add_key(&key(number), None).await.unwrap();
@@ -272,7 +272,7 @@ async fn what_programs_count_adds_up_whatever_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_counted_does_not_wait_for_an_import() {
+async fn counting_does_not_wait_for_an_import() {
     let url = PostgresServer::of_this_process().database();
     let store = open_or_create(&url).await.unwrap();
     store.add_key(&key(1), None).await.unwrap();
@@ -293,7 +293,7 @@ async fn what_is_counted_does_not_wait_for_an_import() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_read_at_once_is_of_one_state() {
+async fn one_read_sees_one_state() {
     let [writer, reader] = two().await;
     // The import of each generation holds as many labels.
     let writing = tokio::spawn(async move {
