@@ -1,7 +1,8 @@
 //! State of one replica for one subject: its window counters, and its connection to each token store.
 //!
 //! At most one request to each token store is in flight; all callers that wait share its response. A
-//! store that fails is retried after a backoff, in the background; meanwhile no caller waits for it.
+//! request that fails is repeated at once, because one late response is no outage. A store that fails
+//! again is unreachable: it is retried after a backoff, in the background, and no caller waits for it.
 
 use assay_tenancy::directory::Limit;
 
@@ -11,6 +12,9 @@ use crate::{
     token_store::{LeaseGrant, LeaseRequest, WindowRequest},
     window_counter::{DecisionContext, WindowCounter},
 };
+
+/// Number of consecutive failures from which a store is unreachable.
+const UNREACHABLE_FROM: u32 = 2;
 
 /// State of one replica for one subject.
 #[derive(Clone, Debug)]
@@ -53,9 +57,9 @@ impl SubjectLimits {
         &self.subject
     }
 
-    /// True if the last request to `store` failed.
+    /// True if the last two requests to `store` failed.
     pub(crate) const fn is_unreachable(&self, store: TokenStoreKind) -> bool {
-        self.connection(store).failures > 0
+        self.connection(store).failures >= UNREACHABLE_FROM
     }
 
     /// True if a request to `store` is in flight.
@@ -103,12 +107,13 @@ impl SubjectLimits {
         if connection.in_flight.is_some() || now < connection.retry_at {
             return None;
         }
-        let (lost, context) = (connection.failures > 0, DecisionContext { now, slots, settings });
+        let (failing, context) =
+            (connection.failures > 0, DecisionContext { now, slots, settings });
         let of_store = || self.counters.iter().filter(|counter| counter.store == store);
-        if !of_store().any(|counter| counter.is_low(lost, &context)) {
+        if !of_store().any(|counter| counter.is_low(failing, &context)) {
             return None;
         }
-        let windows = of_store().map(|counter| counter.lease_request(lost, &context));
+        let windows = of_store().map(|counter| counter.lease_request(failing, &context));
         let windows = windows.filter(|counter| counter.requested > 0).collect();
         self.send(store, windows, now)
     }
@@ -219,8 +224,11 @@ impl SubjectLimits {
     fn note_failure(&mut self, store: TokenStoreKind, now: u64, settings: &LimiterSettings) {
         let (shortest, longest) = settings.backoff;
         let connection = self.connection_mut(store);
-        let pause = shortest.saturating_mul(1 << connection.failures.min(16)).min(longest);
         connection.failures = connection.failures.saturating_add(1);
+        let pause = match connection.failures.checked_sub(UNREACHABLE_FROM) {
+            Some(more) => shortest.saturating_mul(1 << more.min(16)).min(longest),
+            None => 0,
+        };
         connection.retry_at = now.saturating_add(pause);
         self.clear_waiting(store);
     }

@@ -203,6 +203,56 @@ async fn without_redis_nothing_passes_beyond_leases_and_allowances() {
     assert!(closed);
 }
 
+/// A token store of which the first response, or the first two, never arrive.
+#[derive(Debug)]
+struct LosesResponses(Arc<LongTokenStore>, AtomicU64);
+
+#[async_trait::async_trait]
+impl TokenStore for LosesResponses {
+    async fn lease(
+        &self,
+        subject: &LimitSubject,
+        request: &LeaseRequest,
+    ) -> Result<LeaseGrant, TokenStoreError> {
+        let is_lost = self
+            .1
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .is_ok();
+        if is_lost {
+            std::future::pending::<()>().await;
+        }
+        self.0.lease(subject, request).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_response_that_is_lost_delays_requests_and_two_refuse_them() {
+    let limits = [limit(5, roomy_window(), Counts::Requests)];
+    for (lost, is_admitted, milliseconds) in [(0, true, 0), (1, true, 200), (2, false, 400)] {
+        let short = LosesResponses(LongTokenStore::new(), AtomicU64::new(lost));
+        let settings = LimiterSettings::default();
+        let replica = SharedLimiter::new(Arc::new(short), LongTokenStore::new(), settings);
+        replica.set_slots(SlotView { total: 16, held: 1, ..SlotView::default() });
+        let begun = Instant::now();
+        // Given requests that wait for the same response,
+        let ask = || replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0);
+        let (one, other) = tokio::join!(ask(), ask());
+        for decision in [one, other] {
+            match decision {
+                Decision::Admitted { .. } => assert!(is_admitted, "{lost} lost"),
+                Decision::Unavailable { .. } => assert!(!is_admitted, "{lost} lost"),
+                other @ Decision::Refused { .. } => panic!("{lost} lost: {other:?}"),
+            }
+        }
+        assert_eq!(begun.elapsed().as_millis(), milliseconds, "{lost} lost");
+        // then a store that responds again, by then in the background, serves later ones.
+        tokio::time::sleep(Duration::from_millis(51)).await;
+        let _ = ask().await;
+        tokio::task::yield_now().await;
+        assert!(matches!(ask().await, Decision::Admitted { .. }), "{lost} lost");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restarted_redis_grants_nothing_before_the_next_window() {
     let (mut server, connection) = server().await;
