@@ -2,7 +2,7 @@
 //! is closed, none is refused, and none gets an answer.
 
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -221,14 +221,17 @@ fn a_graph_database_that_is_cut_off_is_reported_and_delays_no_key() {
 struct Holding(Child);
 
 impl Holding {
+    /// Returns once the locks of the statement are held.
     fn by(database: &Postgres, statement: &str) -> Self {
         let mut child = Command::new(database.programs().join("psql"))
             .args(["--no-psqlrc", "--quiet", "--dbname", &database.url()])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        writeln!(child.stdin.as_mut().unwrap(), "BEGIN; {statement};").unwrap();
+        writeln!(child.stdin.as_mut().unwrap(), "BEGIN; {statement};\n\\echo held").unwrap();
+        let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap() == "held"), "psql ended");
         Self(child)
     }
 }
@@ -243,7 +246,8 @@ impl Drop for Holding {
 #[test]
 fn long_operations_fail_when_the_database_is_cut_off_and_can_be_repeated() {
     // Given a list and blocks that are on their way into the database...
-    let platform = Platform::start();
+    // It counts all locks of the server.
+    let platform = Platform::start_alone();
     let wire = Wire::to(platform.postgres.port());
     let url = platform.postgres.url_by(wire.port());
     platform.write(
