@@ -300,6 +300,8 @@ impl Node {
         let mut arguments: Vec<String> =
             shared.iter().chain(own).map(ToString::to_string).collect();
         arguments.extend([
+            // A node that stops waits this long, in seconds, for idle connections; by default 30.
+            "-rpcservertimeout=2".to_owned(),
             "-rpcallowip=127.0.0.1".to_owned(),
             format!("-datadir={}", directory.display()),
             format!("-rpcport={}", self.port),

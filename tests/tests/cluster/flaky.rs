@@ -46,7 +46,8 @@ pub(crate) struct Faults {
 pub(crate) struct Flaky {
     pub(crate) url: String,
     pub(crate) faults: Arc<Faults>,
-    _server: Runtime,
+    /// Until this is dropped.
+    server: Option<Runtime>,
 }
 
 impl Flaky {
@@ -67,7 +68,16 @@ impl Flaky {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         runtime.spawn(async move { axum::serve(listener, proxy).await });
-        Self { url, faults, _server: runtime }
+        Self { url, faults, server: Some(runtime) }
+    }
+}
+
+impl Drop for Flaky {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            // Watches without events would be read until the API server ends them.
+            server.shutdown_background();
+        }
     }
 }
 
