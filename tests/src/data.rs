@@ -2,8 +2,14 @@
 
 use std::{
     env, fs,
+    io::copy,
     path::{Path, PathBuf},
 };
+
+use bzip2::read::BzDecoder;
+use tempfile::NamedTempFile;
+
+use crate::tools::cache;
 
 /// The folder with real data.
 #[derive(Clone, Debug)]
@@ -41,7 +47,7 @@ impl TestData {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// An original of OFAC's list, by its date.
+    /// An original of OFAC's list, packed, by its date.
     ///
     /// # Panics
     ///
@@ -54,5 +60,24 @@ impl TestData {
             .filter_map(|entry| Some(entry.ok()?.path()))
             .find(|path| path.to_string_lossy().contains(&format!("sdn_advanced_{day}")))
             .unwrap_or_else(|| panic!("no list of {day} in {}", folder.display()))
+    }
+    /// The same list, unpacked. That takes as long as its import, so it is done once, into the cache.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is none of that day, or no place for it.
+    #[must_use]
+    pub fn ofac_unpacked(&self, day: &str) -> PathBuf {
+        let packed = self.ofac(day);
+        let folder = cache().expect("a home directory").join("test-data");
+        let unpacked = folder.join(packed.file_stem().expect("a file"));
+        if !unpacked.is_file() {
+            fs::create_dir_all(&folder).expect("a folder in the cache");
+            let mut file = NamedTempFile::new_in(&folder).expect("a file in the cache");
+            let packed = fs::File::open(&packed).expect("the list can be read");
+            copy(&mut BzDecoder::new(packed), &mut file).expect("it can be unpacked");
+            file.persist(&unpacked).expect("it can be renamed");
+        }
+        unpacked
     }
 }

@@ -37,12 +37,16 @@ pub(crate) fn folder_of(name: &str) -> PathBuf {
     program.ancestors().nth(2).expect("a program lies in `bin`").to_owned()
 }
 
-fn newest(name: &str) -> Option<PathBuf> {
+/// The folder of what is built once.
+pub(crate) fn cache() -> Option<PathBuf> {
     let set = |variable: &str| env::var_os(variable).map(PathBuf::from);
-    let cache = set("ASSAY_CACHE")
+    set("ASSAY_CACHE")
         .or_else(|| Some(set("XDG_CACHE_HOME")?.join("assay")))
-        .or_else(|| Some(set("HOME")?.join(".cache/assay")))?;
-    fs::read_dir(cache)
+        .or_else(|| Some(set("HOME")?.join(".cache/assay")))
+}
+
+fn newest(name: &str) -> Option<PathBuf> {
+    fs::read_dir(cache()?)
         .ok()?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|folder| folder.join("bin").join(name).is_file())

@@ -99,7 +99,7 @@ fn every_pair_of_2024_09_26_is_found_and_nothing_else() {
 fn an_entry_dropped_by_a_later_list_ends_and_stays_in_force_as_of_before() {
     let data = TestData::find();
     let directory = directory();
-    let (before, after) = (data.ofac("2025-03-04"), data.ofac("2025-03-21"));
+    let (before, after) = (data.ofac_unpacked("2025-03-04"), data.ofac_unpacked("2025-03-21"));
     let first = import(directory.path(), &before, &[]).ok();
     assert_eq!(first.json()["addresses"], 716);
     let of_before = pairs(&exported(directory.path()));
@@ -132,7 +132,8 @@ fn an_entry_dropped_by_a_later_list_ends_and_stays_in_force_as_of_before() {
     let again = import(directory.path(), &before, &[]);
     assert_eq!(again.code, 4);
     assert!(again.stderr.contains("older than that of 2025-03-21"), "{}", again.stderr);
-    let filed = import(directory.path(), &data.ofac("2024-09-26"), &["--history"]).ok().json();
+    let filed =
+        import(directory.path(), &data.ofac_unpacked("2024-09-26"), &["--history"]).ok().json();
     assert_eq!(filed["history"], true);
     assert_eq!(check(&[])["verdict"], "allow", "the past decides nothing today");
     let rows = exported(directory.path());
@@ -149,7 +150,7 @@ fn an_entry_dropped_by_a_later_list_ends_and_stays_in_force_as_of_before() {
 fn a_day_of_which_nothing_is_known_is_not_clean() {
     let data = TestData::find();
     let directory = directory();
-    let _ = import(directory.path(), &data.ofac("2025-05-29"), &[]).ok();
+    let _ = import(directory.path(), &data.ofac_unpacked("2025-05-29"), &[]).ok();
     let check = |chain: &str, address: &str, day: &str| {
         assay(directory.path(), ["check", chain, address, "--json", "--as-of", day]).ok().json()
     };
@@ -167,7 +168,8 @@ fn a_day_of_which_nothing_is_known_is_not_clean() {
     assert_eq!((&listed["verdict"], &listed["complete"]), (&json!("block"), &json!(false)));
 
     // Between two lists that are known, what the later one added may have been listed or not.
-    let report = import(directory.path(), &data.ofac("2024-09-26"), &["--history"]).ok().json();
+    let report =
+        import(directory.path(), &data.ofac_unpacked("2024-09-26"), &["--history"]).ok().json();
     assert_eq!(report["outcome"], "imported");
     let rows = exported(directory.path());
     let added = rows
@@ -190,10 +192,7 @@ fn a_day_of_which_nothing_is_known_is_not_clean() {
 fn only_the_list_itself_satisfies_the_demand_for_it() {
     let data = TestData::find();
     let directory = directory();
-    let mut unpacked = String::new();
-    let whole = fs::read(data.ofac("2025-05-29")).unwrap();
-    let mut reader = bzip2::read::BzDecoder::new(whole.as_slice());
-    std::io::Read::read_to_string(&mut reader, &mut unpacked).unwrap();
+    let unpacked = fs::read_to_string(data.ofac_unpacked("2025-05-29")).unwrap();
     // Given OFAC's other list, in the same format and under the same source's name.
     let other = unpacked.replace(">SDN List<", ">Consolidated List<");
     let file = directory.path().join("consolidated.xml");
@@ -213,7 +212,7 @@ fn two_installations_fed_the_same_give_the_same_digest() {
     let data = TestData::find();
     let digest = || {
         let directory = directory();
-        let _ = import(directory.path(), &data.ofac("2025-05-29"), &[]).ok();
+        let _ = import(directory.path(), &data.ofac_unpacked("2025-05-29"), &[]).ok();
         let answer = assay(
             directory.path(),
             ["check", "btc", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h", "--json"],
@@ -229,7 +228,7 @@ fn two_installations_fed_the_same_give_the_same_digest() {
 fn the_readme_shows_a_real_answer() {
     let data = TestData::find();
     let directory = directory();
-    let list = data.ofac("2025-05-29").display().to_string();
+    let list = data.ofac_unpacked("2025-05-29").display().to_string();
     let import = ["ingest", "sanctions", list.as_str(), "--format", "ofac-advanced"];
     let report = assay(directory.path(), import).ok().stdout;
     let first: Vec<_> = report.lines().take(2).collect();
@@ -285,7 +284,7 @@ fn every_listed_address_is_blocked_in_every_written_form() {
     assert_eq!((&clean["verdict"], &clean["complete"]), (&json!("indeterminate"), &json!(false)));
     assert_eq!((&clean["risk_score"], &clean["risk_level"]), (&json!(50), &json!("unknown")));
 
-    let list = data.ofac("2024-09-26").display().to_string();
+    let list = data.ofac_unpacked("2024-09-26").display().to_string();
     let _ = server.assay(&["ingest", "sanctions", &list, "--format", "ofac-advanced"]).ok();
     let took = wait_until("the listing shows", || {
         caller.check("btc", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h").json()["verdict"] == "block"
@@ -358,12 +357,8 @@ fn a_truncated_or_shrunken_list_changes_nothing() {
         assert_eq!(run.code, 3, "{}", run.stderr);
     }
     // Given the same list, unpacked, of a later day and without most of its addresses.
-    let mut unpacked = String::new();
-    let mut reader = bzip2::read::BzDecoder::new(whole.as_slice());
-    std::io::Read::read_to_string(&mut reader, &mut unpacked).unwrap();
-    let later = unpacked.replacen("<Day>29</Day>", "<Day>30</Day>", 1);
-    let same = directory.path().join("repacked.xml");
-    fs::write(&same, &unpacked).unwrap();
+    let same = data.ofac_unpacked("2025-05-29");
+    let later = fs::read_to_string(&same).unwrap().replacen("<Day>29</Day>", "<Day>30</Day>", 1);
     assert_eq!(
         import(directory.path(), &same, &[]).ok().json()["outcome"],
         "unchanged",
