@@ -19,20 +19,20 @@ const MESSAGE: ScriptOwner = ScriptOwner::Script([0x6a; 32]);
 
 /// Range of amounts on a chain.
 #[derive(Clone, Copy, Debug)]
-struct Purse {
+struct AmountRange {
     least: u64,
     most: u64,
     /// Percentage of amounts that are equal, so that there are ties.
     alike: u64,
 }
 
-const PURSES: [Purse; 6] = [
-    Purse { least: 1, most: 9, alike: 20 },
-    Purse { least: 1, most: 3, alike: 60 },
-    Purse { least: 100, most: 100_000, alike: 30 },
-    Purse { least: 1, most: 5_000_000_000, alike: 10 },
-    Purse { least: 1_000_000, most: 2_100_000_000_000_000, alike: 10 },
-    Purse { least: 100_000_000, most: 1_000_000_000_000_000_000, alike: 10 },
+const AMOUNT_RANGES: [AmountRange; 6] = [
+    AmountRange { least: 1, most: 9, alike: 20 },
+    AmountRange { least: 1, most: 3, alike: 60 },
+    AmountRange { least: 100, most: 100_000, alike: 30 },
+    AmountRange { least: 1, most: 5_000_000_000, alike: 10 },
+    AmountRange { least: 1_000_000, most: 2_100_000_000_000_000, alike: 10 },
+    AmountRange { least: 100_000_000, most: 1_000_000_000_000_000_000, alike: 10 },
 ];
 
 /// A chain under way.
@@ -40,7 +40,7 @@ struct BlockBuilder<'a> {
     random: &'a mut Random,
     /// Owners that take part.
     cast: &'a [ScriptOwner],
-    purse: Purse,
+    amounts: AmountRange,
     /// Coins that may still be created.
     supply: u64,
     unspent: Vec<(OutPoint, TxOut)>,
@@ -53,11 +53,11 @@ pub(super) fn make(
     cast: &[ScriptOwner],
     times: &[Timestamp],
 ) -> Vec<ResolvedBlock> {
-    let purse = *random.of(&PURSES);
+    let amounts = *random.of(&AMOUNT_RANGES);
     let start = random.below(900_000);
     let busy = random.within(1, 4);
     let mut block_builder =
-        BlockBuilder { random, cast, purse, supply: SUPPLY, unspent: Vec::new() };
+        BlockBuilder { random, cast, amounts, supply: SUPPLY, unspent: Vec::new() };
     let mut parent = [0; 32];
     let mut blocks = Vec::new();
     for (time, height) in times.iter().zip(start..) {
@@ -75,7 +75,7 @@ pub(super) fn make(
 
 impl BlockBuilder<'_> {
     fn amount(&mut self) -> u64 {
-        let Purse { least, most, alike } = self.purse;
+        let AmountRange { least, most, alike } = self.amounts;
         if self.random.percent(alike) {
             return least.max(most / 4);
         }
