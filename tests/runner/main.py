@@ -18,8 +18,9 @@ from .steps import Failure, Step, run_all, say, stop
 from .tools import Tools
 
 SLOWEST = 20
-# Lanes of tests. All lanes but the unit tests run at the same time: these tests spend most of their time
-# waiting for servers or the cluster. A test belongs to the first lane with a prefix of its title.
+# Lanes of tests. They run at the same time, because most of these tests wait for servers or the cluster.
+# The two longest start beside the unit tests; the others, which starve if too much runs, follow these. A
+# test belongs to the first lane with a prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
@@ -28,6 +29,7 @@ LANES = {
     "tests of programs": ("tests/", "store/", "graph/", "tests "),
     "unit tests": ("",),
 }
+LONGEST = ("tests of the operator", "tests of programs")
 CORES = os.cpu_count() or 1
 # Number of tests of a lane that run at the same time.
 THREADS = {
@@ -35,9 +37,9 @@ THREADS = {
     # Tests that need the cluster lock it; the others run beside them.
     "tests of the operator": 2,
     "tests of the chart": 2,
-    # They wait more than they compute.
-    "tests of several servers": CORES + 1,
-    "tests of programs": CORES + 1,
+    "tests of several servers": CORES,
+    # They take longest: this is their share of the cores beside the others.
+    "tests of programs": CORES + 2,
     "unit tests": CORES,
 }
 # Debian packages, each with a program or path that shows that it is installed.
@@ -126,7 +128,9 @@ class Run:
         units = "unit tests"
         steps.append(self.lane(units))
         others = [name for name in LANES if name not in (units, "tests on a real node")]
-        steps += [self.lane(name, before_tests, follows=[units]) for name in others]
+        for name in others:
+            follows = [] if name in LONGEST else [units]
+            steps.append(self.lane(name, before_tests, follows))
         if self.filters:
             if self.full:
                 steps.append(self.lane("tests on a real node", before_tests, follows=others))
