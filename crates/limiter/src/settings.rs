@@ -124,6 +124,12 @@ impl LimiterSettings {
         }
     }
 
+    /// Returns the age from which a request to `store` has certainly failed, or a failure no longer counts
+    /// together with the next one.
+    pub(crate) const fn overdue(&self, store: TokenStoreKind) -> u64 {
+        self.timings(store).timeout.saturating_mul(4)
+    }
+
     /// Returns `length` as measured by a clock that runs fast against another.
     pub(crate) fn stretched(&self, length: u64) -> u64 {
         length.saturating_add(self.margin(length))

@@ -1,8 +1,9 @@
 //! State of one replica for one subject: its window counters, and its connection to each token store.
 //!
-//! At most one request to each token store is in flight; all callers that wait share its response. A
-//! request that fails is repeated at once, because one late response is no outage. A store that fails
-//! again is unreachable: it is retried after a backoff, in the background, and no caller waits for it.
+//! At most one request to each token store is in flight; all callers that wait share its response. After
+//! one that fails, another one is sent at once if anybody waits, because one late response is no outage. A
+//! store that fails twice in a row is unreachable: it is retried after a backoff, in the background, and no
+//! caller waits for it.
 
 use assay_tenancy::directory::Limit;
 
@@ -14,7 +15,7 @@ use crate::{
 };
 
 /// Number of consecutive failures from which a store is unreachable.
-const UNREACHABLE_FROM: u32 = 2;
+pub(crate) const UNREACHABLE_FROM: u32 = 2;
 
 /// State of one replica for one subject.
 #[derive(Clone, Debug)]
@@ -96,7 +97,7 @@ impl SubjectLimits {
         slots: &SlotView,
         settings: &LimiterSettings,
     ) -> Option<LeaseRequest> {
-        let stuck = settings.timings(store).timeout.saturating_mul(4);
+        let stuck = settings.overdue(store);
         let in_flight = self.connection(store).in_flight.as_ref();
         if in_flight.is_some_and(|in_flight| now.saturating_sub(in_flight.sent) > stuck) {
             // The task that sent it ended without reporting an outcome.
@@ -107,13 +108,13 @@ impl SubjectLimits {
         if connection.in_flight.is_some() || now < connection.retry_at {
             return None;
         }
-        let (failing, context) =
-            (connection.failures > 0, DecisionContext { now, slots, settings });
+        let (lost, context) =
+            (self.is_unreachable(store), DecisionContext { now, slots, settings });
         let of_store = || self.counters.iter().filter(|counter| counter.store == store);
-        if !of_store().any(|counter| counter.is_low(failing, &context)) {
+        if !of_store().any(|counter| counter.is_low(lost, &context)) {
             return None;
         }
-        let windows = of_store().map(|counter| counter.lease_request(failing, &context));
+        let windows = of_store().map(|counter| counter.lease_request(lost, &context));
         let windows = windows.filter(|counter| counter.requested > 0).collect();
         self.send(store, windows, now)
     }
@@ -150,8 +151,7 @@ impl SubjectLimits {
         now: u64,
         release: impl FnMut(&mut WindowCounter) -> Option<WindowRequest>,
     ) -> Option<LeaseRequest> {
-        let connection = self.connection(store);
-        if connection.in_flight.is_some() || connection.failures > 0 {
+        if self.is_waiting_for(store) || self.is_unreachable(store) {
             return None;
         }
         let of_store = self.counters.iter_mut().filter(|counter| counter.store == store);
@@ -223,7 +223,14 @@ impl SubjectLimits {
 
     fn note_failure(&mut self, store: TokenStoreKind, now: u64, settings: &LimiterSettings) {
         let (shortest, longest) = settings.backoff;
+        let overdue = settings.overdue(store);
         let connection = self.connection_mut(store);
+        // A failure that nobody waited for is forgotten: it says nothing about a much later one.
+        if connection.failures < UNREACHABLE_FROM
+            && now.saturating_sub(connection.retry_at) > overdue
+        {
+            connection.failures = 0;
+        }
         connection.failures = connection.failures.saturating_add(1);
         let pause = match connection.failures.checked_sub(UNREACHABLE_FROM) {
             Some(more) => shortest.saturating_mul(1 << more.min(16)).min(longest),

@@ -153,23 +153,20 @@ impl WindowCounter {
         self.lease.refund(spent.window, count.min(spent.leased));
     }
 
-    /// True if the store should be asked for more tokens; `failing` if the last request to it failed.
-    pub(crate) fn is_low(&self, failing: bool, context: &DecisionContext<'_>) -> bool {
+    /// True if the store should be asked for more tokens; `lost` if it is unreachable.
+    pub(crate) fn is_low(&self, lost: bool, context: &DecisionContext<'_>) -> bool {
         let held = self.leased(context.now);
         if self.is_exhausted(context.now) {
             let due = self.exhausted.is_none_or(|exhausted| context.now >= exhausted.recheck);
             return due && held == 0;
         }
         let target = self.target(context);
-        self.waiting > 0 || (failing && held == 0) || (target >= 2 && held < target.div_ceil(2))
+        self.waiting > 0 || (lost && held == 0) || (target >= 2 && held < target.div_ceil(2))
     }
 
-    /// Returns the request for this window, as part of a request that is sent anyway.
-    pub(crate) fn lease_request(
-        &self,
-        failing: bool,
-        context: &DecisionContext<'_>,
-    ) -> WindowRequest {
+    /// Returns the request for this window, as part of a request that is sent anyway; `lost` if the
+    /// store is unreachable.
+    pub(crate) fn lease_request(&self, lost: bool, context: &DecisionContext<'_>) -> WindowRequest {
         let held = self.leased(context.now);
         let early = self.is_exhausted(context.now)
             && self
@@ -178,11 +175,11 @@ impl WindowCounter {
         let target = self.target(context);
         // A low lease is filled by a whole target, so that requests are half as frequent.
         let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
-        let requested = match (early, failing) {
+        let requested = match (early, lost) {
             (true, _) => 0,
-            // Tokens whose grant does not arrive are lost. Those that requests wait for, or one token,
-            // show whether the store responds again.
-            (false, true) => more.min(1).max(self.waiting).min(self.fair(context)),
+            // Tokens granted by an unreachable store are lost: one token shows whether it responds
+            // again.
+            (false, true) => more.min(1),
             (false, false) => more.max(self.waiting).min(self.fair(context)),
         };
         self.window_request(requested, None, context)

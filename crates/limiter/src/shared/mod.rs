@@ -7,7 +7,7 @@ mod tests;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -23,6 +23,7 @@ use crate::{
     Account, Admission, ApplicableLimits, Charge, Decision, LimitStatus, LimiterSettings,
     RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind, admit, note,
     sharded::{DueRequest, ShardedLimits},
+    subject_limits::UNREACHABLE_FROM,
     take_checks,
     token_store::{LeaseGrant, TokenStore, TokenStoreError},
 };
@@ -46,7 +47,8 @@ struct Inner {
     started: Instant,
     answered: Notify,
     lease_requests: [AtomicU64; 2],
-    reachable: [AtomicBool; 2],
+    /// Consecutive requests that failed, of all subjects.
+    failures: [AtomicU32; 2],
 }
 
 impl SharedLimiter {
@@ -64,7 +66,7 @@ impl SharedLimiter {
             started: Instant::now(),
             answered: Notify::new(),
             lease_requests: [const { AtomicU64::new(0) }; 2],
-            reachable: [const { AtomicBool::new(true) }; 2],
+            failures: [const { AtomicU32::new(0) }; 2],
         }))
     }
 
@@ -79,10 +81,10 @@ impl SharedLimiter {
         self.0.sharded.set_slots(slots);
     }
 
-    /// True if the last request to `store` succeeded.
+    /// True unless the last two requests to `store` failed.
     #[must_use]
     pub fn is_reachable(&self, store: TokenStoreKind) -> bool {
-        self.0.reachable(store).load(Ordering::Relaxed)
+        self.0.failures(store).load(Ordering::Relaxed) < UNREACHABLE_FROM
     }
 
     /// Returns the number of requests sent to `store`.
@@ -274,15 +276,23 @@ impl Inner {
     }
 
     fn note_reachable(&self, store: TokenStoreKind, answer: &Result<LeaseGrant, TokenStoreError>) {
-        let was = self.reachable(store).swap(answer.is_ok(), Ordering::Relaxed);
+        let failures = self.failures(store);
         match answer {
-            Ok(_) if !was => tracing::info!(?store, "the token store responds again"),
-            Err(error) if was => tracing::warn!(
-                ?store,
-                %error,
-                "the token store is unreachable: limits are not shared with other replicas"
-            ),
-            _ => {}
+            Ok(_) => {
+                if failures.swap(0, Ordering::Relaxed) >= UNREACHABLE_FROM {
+                    tracing::info!(?store, "the token store responds again");
+                }
+            }
+            Err(error) => {
+                // Once for each outage; the number of failures in one is far from the type's end.
+                if failures.fetch_add(1, Ordering::Relaxed) + 1 == UNREACHABLE_FROM {
+                    tracing::warn!(
+                        ?store,
+                        %error,
+                        "the token store is unreachable: limits are not shared with other replicas"
+                    );
+                }
+            }
         }
     }
 
@@ -298,8 +308,8 @@ impl Inner {
         }
     }
 
-    const fn reachable(&self, store: TokenStoreKind) -> &AtomicBool {
-        let [short, long] = &self.reachable;
+    const fn failures(&self, store: TokenStoreKind) -> &AtomicU32 {
+        let [short, long] = &self.failures;
         match store {
             TokenStoreKind::Short => short,
             TokenStoreKind::Long => long,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::Mutex,
+    sync::{Mutex, atomic::AtomicBool},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -15,7 +15,7 @@ use assay_test_servers::redis::Redis;
 
 use super::*;
 use crate::{
-    Ledger, LimitSubject, ReplicaSlot, ServerClock,
+    Ledger, LimitSubject, ReplicaSlot, ServerClock, SubjectLimits,
     redis::{
         BoxError, RedisTokenStore, Script, ScriptRunner,
         tests::{Connection, NewEpochRegistry},
@@ -203,9 +203,14 @@ async fn without_redis_nothing_passes_beyond_leases_and_allowances() {
     assert!(closed);
 }
 
-/// A token store of which the first response, or the first two, never arrive.
+/// A token store that responds after 10 ms, and whose first responses never arrive.
 #[derive(Debug)]
-struct LosesResponses(Arc<LongTokenStore>, AtomicU64);
+struct LosesResponses {
+    store: Arc<LongTokenStore>,
+    lost: usize,
+    /// Tokens of each request.
+    requested: Arc<Mutex<Vec<u64>>>,
+}
 
 #[async_trait::async_trait]
 impl TokenStore for LosesResponses {
@@ -214,42 +219,87 @@ impl TokenStore for LosesResponses {
         subject: &LimitSubject,
         request: &LeaseRequest,
     ) -> Result<LeaseGrant, TokenStoreError> {
-        let is_lost = self
-            .1
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
-            .is_ok();
-        if is_lost {
+        let number = {
+            let mut requested = self.requested.lock().unwrap();
+            requested.push(request.windows.iter().map(|window| window.requested).sum());
+            requested.len()
+        };
+        let grant = self.store.lease(subject, request).await;
+        if number <= self.lost {
             std::future::pending::<()>().await;
         }
-        self.0.lease(subject, request).await
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        grant
+    }
+}
+
+/// A replica whose store of short windows loses its first responses, and the tokens that it requests.
+fn replica_that_loses(lost: usize) -> (SharedLimiter, Arc<Mutex<Vec<u64>>>) {
+    let requested = Arc::<Mutex<Vec<u64>>>::default();
+    let short =
+        LosesResponses { store: LongTokenStore::new(), lost, requested: Arc::clone(&requested) };
+    let replica =
+        SharedLimiter::new(Arc::new(short), LongTokenStore::new(), LimiterSettings::default());
+    replica.set_slots(SlotView { total: 16, held: 1, ..SlotView::default() });
+    (replica, requested)
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_lost_response_delays_requests_and_two_in_a_row_refuse_them() {
+    let limits = Arc::new(vec![limit(1000, roomy_window(), Counts::Requests)]);
+    for (lost, admitted, most) in [(0, 20, 30), (1, 20, 230), (2, 0, 400)] {
+        let (replica, _) = replica_that_loses(lost);
+        let begun = Instant::now();
+        // Given requests that wait for the same response,
+        let mut asking = JoinSet::new();
+        for _ in 0..20 {
+            let (replica, limits) = (replica.clone(), Arc::clone(&limits));
+            asking.spawn(async move {
+                replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0).await
+            });
+        }
+        let decisions = asking.join_all().await;
+        let passed =
+            decisions.iter().filter(|decision| matches!(decision, Decision::Admitted { .. }));
+        assert_eq!(passed.count(), admitted, "{lost} lost");
+        let elapsed = begun.elapsed().as_millis();
+        assert!(elapsed <= most, "{lost} lost: {elapsed} ms");
+        assert_eq!(replica.is_reachable(TokenStoreKind::Short), lost < 2, "{lost} lost");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_response_that_is_lost_delays_requests_and_two_refuse_them() {
-    let limits = [limit(5, roomy_window(), Counts::Requests)];
-    for (lost, is_admitted, milliseconds) in [(0, true, 0), (1, true, 200), (2, false, 400)] {
-        let short = LosesResponses(LongTokenStore::new(), AtomicU64::new(lost));
-        let settings = LimiterSettings::default();
-        let replica = SharedLimiter::new(Arc::new(short), LongTokenStore::new(), settings);
-        replica.set_slots(SlotView { total: 16, held: 1, ..SlotView::default() });
-        let begun = Instant::now();
-        // Given requests that wait for the same response,
-        let ask = || replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0);
-        let (one, other) = tokio::join!(ask(), ask());
-        for decision in [one, other] {
-            match decision {
-                Decision::Admitted { .. } => assert!(is_admitted, "{lost} lost"),
-                Decision::Unavailable { .. } => assert!(!is_admitted, "{lost} lost"),
-                other @ Decision::Refused { .. } => panic!("{lost} lost: {other:?}"),
-            }
+async fn an_unreachable_store_is_asked_for_one_token_at_a_time_and_found_again() {
+    let limits = [limit(1000, roomy_window(), Counts::Requests)];
+    let (replica, requested) = replica_that_loses(8);
+    let mut refused = 0;
+    while let Decision::Unavailable { .. } =
+        replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0).await
+    {
+        refused += 1;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let requested = requested.lock().unwrap().clone();
+    assert!(refused > 100 && requested.len() == 9, "{refused}, {requested:?}");
+    assert!(requested[2..].iter().all(|tokens| *tokens == 1), "{requested:?}");
+}
+
+#[test]
+fn a_failure_counts_together_with_the_next_one_only_if_it_is_recent() {
+    let slots = SlotView { total: 16, held: 1, ..SlotView::default() };
+    let settings = LimiterSettings::default();
+    let limit = limit(10, 60, Counts::Requests);
+    let store = TokenStoreKind::Short;
+    for (pause, is_unreachable) in [(0, true), (SECOND / 2, true), (60 * SECOND, false)] {
+        let mut state = SubjectLimits::new(ACME.subject(Per::Tenant));
+        let mut now = SECOND;
+        for _ in 0..2 {
+            state.counter(&limit, CLOSED, &settings).wait(1);
+            let request = state.due_request(store, now, &slots, &settings).unwrap();
+            state.request_failed(store, request.sequence, now, &settings);
+            now += pause;
         }
-        assert_eq!(begun.elapsed().as_millis(), milliseconds, "{lost} lost");
-        // then a store that responds again, by then in the background, serves later ones.
-        tokio::time::sleep(Duration::from_millis(51)).await;
-        let _ = ask().await;
-        tokio::task::yield_now().await;
-        assert!(matches!(ask().await, Decision::Admitted { .. }), "{lost} lost");
+        assert_eq!(state.is_unreachable(store), is_unreachable, "{pause} later");
     }
 }
 
