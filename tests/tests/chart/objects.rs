@@ -143,7 +143,7 @@ fn egress_settings_reach_the_api_and_the_objects_of_the_operator() {
 
 #[test]
 #[ignore = "needs Helm"]
-fn every_program_gets_the_address_of_the_collector() {
+fn the_api_and_the_operator_get_the_address_of_the_collector() {
     let helm = Helm::find();
     let endpoint = "http://collector.otel:4318";
     let rendered = objects(&helm, &["--set", &format!("telemetry.otlpEndpoint={endpoint}")]);

@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_millis(15);
 
 #[test]
 #[ignore = "needs Kubernetes node"]
-fn failures_of_pods_are_invisible_to_callers() {
+fn upgrades_and_losses_of_pods_are_invisible_to_callers() {
     let world = World::new();
     let chart = file("charts/assay").display().to_string();
     world.install(&chart, &[]);

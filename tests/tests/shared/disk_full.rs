@@ -82,7 +82,7 @@ fn fill_and_clear(disk: &SmallDisk, server: &Server, caller: &Caller) -> u64 {
 
 #[test]
 #[ignore = "needs root"]
-fn a_full_disk_of_an_embedded_database_delays_writes_only() {
+fn a_full_disk_of_an_embedded_database_delays_records_and_fails_commands() {
     let disk = SmallDisk::mount(24);
     let directory = Arc::new(tempfile::tempdir_in(disk.path()).unwrap());
     let run = |arguments: &[&str]| assay(directory.path(), arguments);
@@ -110,7 +110,7 @@ fn a_full_disk_of_an_embedded_database_delays_writes_only() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_full_disk_of_a_shared_database_delays_writes_only() {
+fn a_full_disk_of_a_shared_database_delays_records_only() {
     let disk = SmallDisk::mount(160);
     let postgres = Starting { folder: Some(disk.path()), ..Starting::default() }.start();
     let platform = Platform::on(postgres, Redis::start());

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_entries_are_evicted() {
+    fn the_least_recently_used_entries_are_evicted() {
         let mut cache: Cache<u64, u64> = Cache::within(4 * 2 * 40, 0);
         assert_eq!(cache.most, 4);
         for key in 0..8 {
