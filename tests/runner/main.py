@@ -19,8 +19,8 @@ from .tools import Tools
 
 SLOWEST = 20
 # Lanes of tests. They run at the same time, because most of these tests wait for servers or the cluster.
-# The two longest start beside the unit tests; the others, which starve if too much runs, follow these. A
-# test belongs to the first lane with a prefix of its title.
+# The two longest start beside the unit tests; the others, which starve if too much runs, follow the unit
+# tests. A test belongs to the first lane with a prefix of its title.
 LANES = {
     "tests on a real node": ("tests/node ",),
     "tests of the operator": ("tests/cluster ",),
@@ -34,8 +34,8 @@ CORES = os.cpu_count() or 1
 # Number of tests of a lane that run at the same time.
 THREADS = {
     "tests on a real node": 1,
-    # Tests that need the cluster lock it; the others run beside them.
-    "tests of the operator": 2,
+    # Nearly all of these tests need the cluster, one at a time.
+    "tests of the operator": 1,
     "tests of the chart": 2,
     "tests of several servers": CORES,
     # They take longest: this is their share of the cores beside the others.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bzip2::read::BzDecoder;
+use bzip2::read::MultiBzDecoder;
 use tempfile::NamedTempFile;
 
 use crate::tools::cache;
@@ -61,6 +61,7 @@ impl TestData {
             .find(|path| path.to_string_lossy().contains(&format!("sdn_advanced_{day}")))
             .unwrap_or_else(|| panic!("no list of {day} in {}", folder.display()))
     }
+
     /// The same list, unpacked. That takes as long as its import, so it is done once, into the cache.
     ///
     /// # Panics
@@ -69,13 +70,16 @@ impl TestData {
     #[must_use]
     pub fn ofac_unpacked(&self, day: &str) -> PathBuf {
         let packed = self.ofac(day);
+        let name = packed.file_stem().expect("a file").to_string_lossy();
+        // A corrected list has another length.
+        let length = fs::metadata(&packed).expect("the list can be read").len();
         let folder = cache().expect("a home directory").join("test-data");
-        let unpacked = folder.join(packed.file_stem().expect("a file"));
+        let unpacked = folder.join(format!("{length}-{name}"));
         if !unpacked.is_file() {
             fs::create_dir_all(&folder).expect("a folder in the cache");
             let mut file = NamedTempFile::new_in(&folder).expect("a file in the cache");
             let packed = fs::File::open(&packed).expect("the list can be read");
-            copy(&mut BzDecoder::new(packed), &mut file).expect("it can be unpacked");
+            copy(&mut MultiBzDecoder::new(packed), &mut file).expect("it can be unpacked");
             file.persist(&unpacked).expect("it can be renamed");
         }
         unpacked

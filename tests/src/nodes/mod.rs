@@ -300,7 +300,8 @@ impl Node {
         let mut arguments: Vec<String> =
             shared.iter().chain(own).map(ToString::to_string).collect();
         arguments.extend([
-            // A node that stops waits this long, in seconds, for idle connections; by default 30.
+            // A node closes idle connections after these seconds, by default 30, and waits for them when
+            // it stops.
             "-rpcservertimeout=2".to_owned(),
             "-rpcallowip=127.0.0.1".to_owned(),
             format!("-datadir={}", directory.display()),
