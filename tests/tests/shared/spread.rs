@@ -4,7 +4,7 @@ use std::env;
 
 use assay_tests::{Caller, Figures, platform::Platform, wait_until};
 
-use crate::support::{ADDRESSES, checked, roomy};
+use crate::support::{ADDRESSES, roomy};
 
 /// Trials of a run; `ASSAY_TRIALS` asks for more.
 fn trials() -> usize {
@@ -43,8 +43,13 @@ fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
     platform.apply(&roomy());
     let servers = platform.servers(3, &platform.key(), &[]);
     let verdicts = || -> Vec<String> {
-        let answers = servers.iter().map(|(_, caller)| checked(caller, "btc", ADDRESSES[0]));
-        answers.map(|answer| answer["verdict"].as_str().unwrap().to_owned()).collect()
+        let answers = servers.iter().map(|(_, caller)| caller.check("btc", ADDRESSES[0]));
+        answers
+            .map(|answer| {
+                assert_eq!(answer.status, 200, "{}", answer.text);
+                answer.json()["verdict"].as_str().unwrap().to_owned()
+            })
+            .collect()
     };
     let mut took = Vec::new();
     for round in 0..trials().div_ceil(5) {
