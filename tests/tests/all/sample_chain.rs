@@ -238,7 +238,7 @@ fn a_newer_demo_chain_replaces_an_older_one_and_other_blocks_stay() {
     let whole = export(&server);
     drop(server);
 
-    // Given a sample whose story goes another way from block 40 on.
+    // Given a sample whose chain differs from block 40 on.
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let _ = ingest(directory.path(), &told_otherwise(40)).ok();
     let server = Server::start(directory, &["--sample"]);

@@ -110,14 +110,14 @@ fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
 #[ignore = "needs Helm"]
 fn egress_settings_reach_the_api_and_the_objects_of_the_operator() {
     let helm = Helm::find();
-    let way_out = |values: &str| {
+    let egress_of = |values: &str| {
         let rendered = objects(&helm, &["--set", values]);
         let pod = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
         let given = pod["containers"][0]["args"].as_array().unwrap().iter();
         let given: Vec<String> = given.map(|word| word.as_str().unwrap().to_owned()).collect();
         (one(&rendered, "RiskService", "assay")["spec"]["egress"].clone(), given)
     };
-    let (egress, given) = way_out(
+    let (egress, given) = egress_of(
         "proxy.https=http://proxy:3128,proxy.http=http://plain:3128,proxy.bypass={.svc,10.0.0.0/8},\
          caBundle.secret=authorities",
     );
@@ -134,10 +134,10 @@ fn egress_settings_reach_the_api_and_the_objects_of_the_operator() {
     ] {
         assert!(given.iter().any(|given| given == word), "{word} is not in {given:?}");
     }
-    let (egress, given) = way_out("caBundle.configMap=authorities,caBundle.key=bundle.pem");
+    let (egress, given) = egress_of("caBundle.configMap=authorities,caBundle.key=bundle.pem");
     assert_eq!(egress, json!({"caBundle": {"configMap": "authorities", "key": "bundle.pem"}}));
     assert_eq!(given.last().unwrap(), "--ca-bundle=configmap/authorities/bundle.pem");
-    let (egress, given) = way_out("mode=evaluation");
+    let (egress, given) = egress_of("mode=evaluation");
     assert!(egress.is_null() && !given.iter().any(|word| word.contains("proxy")), "{given:?}");
 }
 

@@ -82,8 +82,8 @@ fn a_list_is_fetched_at_once_and_on_its_schedule_by_one_job_at_a_time() {
     let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
     assert_eq!(pod["containers"][0]["image"], "assay.test/assay:1.0");
     assert_eq!(*arguments(pod).last().unwrap(), "https://lists.example/own.csv");
-    let way_out = json!([{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}]);
-    assert_eq!(pod["containers"][0]["env"], way_out);
+    let proxy = json!([{"name": "HTTPS_PROXY", "value": "http://proxy.example:3128"}]);
+    assert_eq!(pod["containers"][0]["env"], proxy);
     let policy = platform.cluster.get(&["networkpolicy", "intel-own"])["spec"].clone();
     let chosen = policy["podSelector"]["matchLabels"].as_object().unwrap().clone();
     let labels = &job["jobTemplate"]["spec"]["template"]["metadata"]["labels"];

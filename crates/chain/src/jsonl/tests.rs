@@ -14,7 +14,7 @@ const SECOND: &str = r#"{"block":{"height":6,"hash":"060606060606060606060606060
 const EMPTY: &str = r#"{"block":{"height":7,"hash":"0707070707070707070707070707070707070707070707070707070707070707","parent":"0606060606060606060606060606060606060606060606060606060606060606","time":"2026-01-31T12:20:00Z"}}"#;
 
 fn lines(text: &str) -> Result<JsonLines<Cursor<Vec<u8>>>, SourceError> {
-    JsonLines::index(ChainId::BTC, "story.jsonl", Cursor::new(text.as_bytes().to_vec()))
+    JsonLines::index(ChainId::BTC, "blocks.jsonl", Cursor::new(text.as_bytes().to_vec()))
 }
 
 fn refusal(text: &str) -> String {
@@ -93,7 +93,7 @@ fn errors_are_reported_with_their_lines() {
     for (text, expected) in cases {
         let said = refusal(&text);
         assert!(said.contains(expected), "{said} does not say {expected}");
-        assert!(said.starts_with("story.jsonl, line "), "{said}");
+        assert!(said.starts_with("blocks.jsonl, line "), "{said}");
     }
 }
 
@@ -113,7 +113,7 @@ fn the_example_of_the_documentation() {
 #[test]
 fn a_packed_file_is_read_too() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("story.jsonl.gz");
+    let path = folder.path().join("blocks.jsonl.gz");
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     io::Write::write_all(&mut packed, FIRST.as_bytes()).unwrap();
     std::fs::write(&path, packed.finish().unwrap()).unwrap();

@@ -52,7 +52,7 @@ fn plan_of(
 }
 
 /// A pays B 70 of 100 and itself 20, and then B pays C everything.
-fn story() -> Vec<ResolvedBlock> {
+fn scenario() -> Vec<ResolvedBlock> {
     let pays = payment(2, vec![spend(1, 0, Some(coin(1, 100)))], vec![coin(2, 70), coin(1, 20)]);
     let passes_on = payment(3, vec![spend(2, 0, Some(coin(2, 70)))], vec![coin(3, 70)]);
     vec![
@@ -64,7 +64,7 @@ fn story() -> Vec<ResolvedBlock> {
 
 #[test]
 fn everything_is_numbered_in_the_order_of_the_chain() {
-    let plan = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
+    let plan = plan_of(&empty(0), &scenario(), &LookupResponse::default(), 0);
     let numbers = plan.transactions.iter().map(|row| (row.number, row.height, row.txid));
     let expected = [(0, 0, txid(1)), (1, 1, txid(4)), (2, 1, txid(2)), (3, 2, txid(3))];
     assert!(numbers.eq(expected));
@@ -73,7 +73,7 @@ fn everything_is_numbered_in_the_order_of_the_chain() {
     let firsts = plan.blocks.iter().map(|row| (row.first_transaction, row.first_owner));
     assert!(firsts.eq([(0, 0), (1, 1), (3, 3)]));
     assert_eq!((plan.after.next_transaction, plan.after.next_owner), (4, 4));
-    assert_eq!(plan.after.tip, Some((story()[2].reference, time(99))));
+    assert_eq!(plan.after.tip, Some((scenario()[2].reference, time(99))));
     let spends: Vec<_> = plan.inputs.iter().map(|row| row.source).collect();
     let recorded = |transaction| InputSource::Recorded { transaction, index: 0 };
     assert_eq!(spends, [recorded(0), recorded(2)], "made by these very blocks");
@@ -81,7 +81,7 @@ fn everything_is_numbered_in_the_order_of_the_chain() {
 
 #[test]
 fn payments_to_oneself_are_neither_income_nor_expense() {
-    let plan = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
+    let plan = plan_of(&empty(0), &scenario(), &LookupResponse::default(), 0);
     let figures = plan.new_owners.iter().map(|row| {
         let it = row.statistics;
         (it.transactions_in, it.received, it.transactions_out, it.sent)
@@ -95,8 +95,8 @@ fn payments_to_oneself_are_neither_income_nor_expense() {
 
 #[test]
 fn earlier_totals_are_continued() {
-    let story = story();
-    let (first, rest) = story.split_at(1);
+    let scenario = scenario();
+    let (first, rest) = scenario.split_at(1);
     let before = plan_of(&empty(0), first, &LookupResponse::default(), 0);
     let asked = lookup_request(rest);
     let from_before = OutPoint { txid: txid(1), index: 0 };
@@ -109,7 +109,7 @@ fn earlier_totals_are_continued() {
         owners: HashMap::from([(owner(1), (0, a.statistics))]),
     };
     let after = plan_of(&before.after, rest, &known, 0);
-    let whole = plan_of(&empty(0), &story, &LookupResponse::default(), 0);
+    let whole = plan_of(&empty(0), &scenario, &LookupResponse::default(), 0);
     assert_eq!(after.changed_owners, whole.new_owners[..1]);
     assert_eq!(after.new_owners, whole.new_owners[1..]);
     assert_eq!(after.after, whole.after);
@@ -117,11 +117,11 @@ fn earlier_totals_are_continued() {
 
 #[test]
 fn a_block_is_undone_for_addresses_seen_before_it() {
-    let whole = plan_of(&empty(0), &story(), &LookupResponse::default(), 0);
+    let whole = plan_of(&empty(0), &scenario(), &LookupResponse::default(), 0);
     let undo = whole.undo.iter().map(|row| (row.height, row.owner, row.before.sent));
     assert!(undo.eq([(1, 0, 0), (2, 2, 0)]), "A before it paid, B before it passed on");
     assert_eq!(whole.after.reorganisable_from, 0);
-    let late = plan_of(&empty(0), &story(), &LookupResponse::default(), 2);
+    let late = plan_of(&empty(0), &scenario(), &LookupResponse::default(), 2);
     assert_eq!(late.undo.iter().map(|row| row.height).collect::<Vec<_>>(), [2]);
     assert_eq!(late.after.reorganisable_from, 2);
 }

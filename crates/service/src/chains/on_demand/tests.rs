@@ -169,7 +169,7 @@ fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> ConfirmedTra
     ConfirmedTransaction { transaction, height: number.into(), time: at(-i64::from(100 - number)) }
 }
 
-fn story() -> Vec<ConfirmedTransaction> {
+fn scenario() -> Vec<ConfirmedTransaction> {
     vec![
         paid(10, &[], &[(3, 50)]),
         paid(11, &[(10, 0, 3, 50)], &[(1, 40), (3, 10)]),
@@ -178,7 +178,7 @@ fn story() -> Vec<ConfirmedTransaction> {
 }
 
 fn silent(about: Silence) -> Api {
-    Api { transactions: story(), silent_about: Some(about) }
+    Api { transactions: scenario(), silent_about: Some(about) }
 }
 
 struct World {
@@ -220,7 +220,7 @@ fn ends(facts: &ChainFacts, direction: Direction) -> Vec<(FlowEnd, u128)> {
 
 #[tokio::test]
 async fn a_complete_history_is_complete() {
-    let world = World::new(Api { transactions: story(), silent_about: None }).await;
+    let world = World::new(Api { transactions: scenario(), silent_about: None }).await;
     let facts = world.check(at(0)).await;
     assert!(facts.flows.complete);
     assert_eq!(ends(&facts, Direction::Source), [(FlowEnd::Mining, 40)]);
@@ -271,10 +271,10 @@ async fn a_transaction_that_is_not_there_is_no_unknown_origin() {
 
 #[tokio::test]
 async fn a_history_is_fetched_again_however_often_it_was_read() {
-    let world = World::new(Api { transactions: story(), silent_about: None }).await;
+    let world = World::new(Api { transactions: scenario(), silent_about: None }).await;
     let _ = world.check(at(0)).await;
     // Given money that comes in after the first look, and a look every half an hour.
-    let mut later = story();
+    let mut later = scenario();
     later.push(paid(13, &[], &[(1, 7)]));
     world.api.api().transactions = later;
     for minutes in [30, 60, 90, 119] {
@@ -291,7 +291,7 @@ async fn a_history_is_fetched_again_however_often_it_was_read() {
 #[tokio::test]
 async fn pools_are_not_requested_as_addresses() {
     // Given money that comes out of a pool: the trace ends there and asks the API nothing of it.
-    let mut transactions = story();
+    let mut transactions = scenario();
     let owner = ScriptOwner::Pool(Pool::ZcashShielded);
     if let Some(ConfirmedTransaction { transaction: paid, .. }) = transactions.get_mut(1) {
         paid.inputs = vec![TxInput::from_pool(paid.txid, Some(TxOut { owner, value: 50 }))];
