@@ -180,12 +180,14 @@ fn room(
     let (mut retry_after, mut known_after, mut closed, mut refillable) = (0, 0, false, false);
     for entry in applicable {
         for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
-            let lost = entry.state.is_unreachable(context.settings.store(limit.window.seconds()));
+            let store = context.settings.store(limit.window.seconds());
+            let lost = entry.state.is_unreachable(store);
+            let given_up = entry.state.is_given_up(store, context);
             let counter = entry.state.counter(limit, policy, context.settings);
             if counter.room(lost, context) >= count {
                 continue;
             }
-            match counter.shortage(lost, context) {
+            match counter.shortage(given_up, context) {
                 Shortage::Refillable => refillable = true,
                 Shortage::Exhausted => {
                     used_up.push(limit.name.clone());

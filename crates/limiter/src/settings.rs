@@ -69,6 +69,9 @@ pub struct LimiterSettings {
     pub short: StoreTimings,
     /// Timings of the store of long windows.
     pub long: StoreTimings,
+    /// Time from the first of consecutive failures of a store for which requests without a fallback
+    /// allowance wait for it; after that they are refused at once.
+    pub patience: u64,
     /// Shortest and longest time between attempts to reach a store that fails.
     pub backoff: (u64, u64),
     /// A deliberate defect, to prove that the simulation detects it.
@@ -93,6 +96,7 @@ impl Default for LimiterSettings {
                 recheck: SECOND,
                 idle: 60 * SECOND,
             },
+            patience: SECOND,
             backoff: (50_000, SECOND),
             #[cfg(test)]
             flaw: None,

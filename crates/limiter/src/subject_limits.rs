@@ -2,8 +2,9 @@
 //!
 //! At most one request to each token store is in flight; all callers that wait share its response. After
 //! one that fails, another one is sent at once if anybody waits, because one late response is no outage. A
-//! store that fails twice in a row is unreachable: it is retried after a backoff, in the background, and no
-//! caller waits for it.
+//! store that fails twice in a row is unreachable: fallback allowances are spent, and it is retried after a
+//! backoff, in the background. Callers without an allowance go on waiting until it has failed for
+//! [`LimiterSettings::patience`], because most stalls are shorter; from then on no caller waits.
 
 use assay_tenancy::directory::Limit;
 
@@ -33,6 +34,8 @@ struct StoreConnection {
     in_flight: Option<InFlightRequest>,
     /// Consecutive requests that failed.
     failures: u32,
+    /// Local time of the first of them.
+    failing_since: u64,
     /// Local time of the next attempt at the earliest.
     retry_at: u64,
 }
@@ -61,6 +64,16 @@ impl SubjectLimits {
     /// True if the last two requests to `store` failed.
     pub(crate) const fn is_unreachable(&self, store: TokenStoreKind) -> bool {
         self.connection(store).failures >= UNREACHABLE_FROM
+    }
+
+    /// True if `store` is unreachable, and has failed for so long that no caller waits for it.
+    pub(crate) const fn is_given_up(
+        &self,
+        store: TokenStoreKind,
+        context: &DecisionContext<'_>,
+    ) -> bool {
+        let failing_for = context.now.saturating_sub(self.connection(store).failing_since);
+        self.is_unreachable(store) && failing_for >= context.settings.patience
     }
 
     /// True if a request to `store` is in flight.
@@ -231,8 +244,13 @@ impl SubjectLimits {
         {
             connection.failures = 0;
         }
+        if connection.failures == 0 {
+            connection.failing_since = now;
+        }
         connection.failures = connection.failures.saturating_add(1);
         let pause = match connection.failures.checked_sub(UNREACHABLE_FROM) {
+            // While callers wait, the end of the outage is not to be missed.
+            Some(_) if now.saturating_sub(connection.failing_since) < settings.patience => shortest,
             Some(more) => shortest.saturating_mul(1 << more.min(16)).min(longest),
             None => 0,
         };

@@ -51,7 +51,7 @@ pub(crate) enum Shortage {
     Refillable,
     /// The window is exhausted.
     Exhausted,
-    /// The store is unreachable, or has lost its record of grants.
+    /// The store has been unreachable for a while, or has lost its record of grants.
     Unknown,
 }
 
@@ -117,12 +117,12 @@ impl WindowCounter {
         }
     }
 
-    /// Returns the reason why there is no room.
-    pub(crate) fn shortage(&self, lost: bool, context: &DecisionContext<'_>) -> Shortage {
+    /// Returns the reason why there is no room; `given_up` if no caller waits for the store any more.
+    pub(crate) fn shortage(&self, given_up: bool, context: &DecisionContext<'_>) -> Shortage {
         match self.exhausted.filter(|exhausted| context.now < exhausted.until) {
             Some(exhausted) if exhausted.recovering => Shortage::Unknown,
             Some(_) => Shortage::Exhausted,
-            None if lost => Shortage::Unknown,
+            None if given_up => Shortage::Unknown,
             None => Shortage::Refillable,
         }
     }

@@ -219,7 +219,11 @@ impl SharedLimiter {
             }) {
                 return Some(decided);
             }
-            timeout_at(deadline, answered).await.ok()?;
+            // While a store fails, no response may be awaited: then the next attempt is due soon.
+            let next = Instant::now() + Duration::from_micros(self.0.sharded.settings.backoff.0);
+            if timeout_at(next.min(deadline), answered).await.is_err() && next >= deadline {
+                return None;
+            }
         }
     }
 

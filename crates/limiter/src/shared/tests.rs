@@ -245,9 +245,13 @@ fn replica_that_loses(lost: usize) -> (SharedLimiter, Arc<Mutex<Vec<u64>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_lost_response_delays_requests_and_two_in_a_row_refuse_them() {
+async fn lost_responses_delay_requests_and_refuse_them_after_a_second_of_failures() {
     let limits = Arc::new(vec![limit(1000, roomy_window(), Counts::Requests)]);
-    for (lost, admitted, most) in [(0, 20, 30), (1, 20, 230), (2, 0, 400)] {
+    // A response is lost after 200 ms, and from the second on retried after 50 ms; the first token that
+    // is granted again shows that there are more.
+    for (lost, admitted, most) in
+        [(0, 20, 30), (1, 20, 230), (2, 20, 480), (4, 20, 1030), (5, 0, 1250), (6, 0, 1250)]
+    {
         let (replica, _) = replica_that_loses(lost);
         let begun = Instant::now();
         // Given requests that wait for the same response,
@@ -264,7 +268,7 @@ async fn one_lost_response_delays_requests_and_two_in_a_row_refuse_them() {
         assert_eq!(passed.count(), admitted, "{lost} lost");
         let elapsed = begun.elapsed().as_millis();
         assert!(elapsed <= most, "{lost} lost: {elapsed} ms");
-        assert_eq!(replica.is_reachable(TokenStoreKind::Short), lost < 2, "{lost} lost");
+        assert_eq!(replica.is_reachable(TokenStoreKind::Short), admitted > 0, "{lost} lost");
     }
 }
 
