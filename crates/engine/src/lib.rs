@@ -7,6 +7,7 @@
 //! - [`chain`]: the chains, one row each
 //! - [`address`]: reading and writing addresses
 //! - [`utxo`], [`coinjoin`]: transactions of Bitcoin-like chains
+//! - [`cluster`]: addresses of one owner
 //! - [`taxonomy`]: categories of addresses
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`trace`]: following money from hop to hop
@@ -18,6 +19,7 @@ pub mod address;
 mod assess;
 pub mod assessment;
 pub mod chain;
+pub mod cluster;
 pub mod coinjoin;
 pub mod evidence;
 pub mod facts;

@@ -76,6 +76,12 @@ pub enum GraphError {
     /// Another program changed the graph in the meantime.
     #[error("the {0} chain's graph changed while blocks were being written: nothing was written")]
     Conflict(ChainId),
+    /// An earlier version recorded the graph, without clusters.
+    #[error(
+        "the graph of the {0} chain was recorded by an earlier version of assay, without clusters: \
+         delete it and ingest the chain again"
+    )]
+    Outdated(ChainId),
     /// Another program writes the chain.
     #[error("another program is ingesting the {0} chain: only one can at a time")]
     Busy(ChainId),

@@ -29,11 +29,15 @@ use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
     trace::ReadLimits,
-    utxo::{BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxOut, Txid},
+    utxo::{
+        BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView,
+        TxOut, Txid,
+    },
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+pub use backend::cluster::TransactionPlace;
 pub use error::GraphError;
 pub use follow::{BATCH, follow};
 pub use postgres::PostgresGraphs;
@@ -53,6 +57,64 @@ pub struct GraphTip {
     pub verified_at: Timestamp,
     /// True if it holds demo data.
     pub sample: bool,
+}
+
+/// An owner's cluster: the owners that are connected to it by co-spends, itself included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterRef {
+    /// Identifier: the member that appeared first on the chain.
+    pub id: ScriptOwner,
+    /// Number of members.
+    pub size: u64,
+}
+
+/// A cluster with some of its members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// Identifier: the member that appeared first on the chain.
+    pub id: ScriptOwner,
+    /// Number of members, those that are not among `members` included.
+    pub size: u64,
+    /// Time of the first block in which a member appears.
+    pub first_seen: Timestamp,
+    /// Members, as many as were asked for.
+    pub members: Vec<ClusterMember>,
+}
+
+/// A member of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterMember {
+    /// The owner.
+    pub owner: ScriptOwner,
+    /// Its statistics.
+    pub statistics: Statistics,
+    /// The reason why it is a member; `None` for the root, to which the others were joined.
+    pub evidence: Option<ClusterEvidence>,
+}
+
+/// An owner that shares its cluster with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The owner.
+    pub owner: ScriptOwner,
+    /// Identifier of its cluster.
+    pub cluster: ScriptOwner,
+}
+
+/// The co-spend that connects a member, and those joined to it before, with the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterEvidence {
+    /// The member itself or one joined to it before, an input of the transaction.
+    pub member: ScriptOwner,
+    /// The owner that is spent together with it.
+    pub with: ScriptOwner,
+    /// The transaction.
+    pub transaction: TransactionPlace,
+    /// True if the transaction cannot be a `PayJoin`.
+    pub is_conclusive: bool,
+    /// A second transaction that spends members of both sides together, where the first one may be a
+    /// `PayJoin`.
+    pub confirmed_by: Option<TransactionPlace>,
 }
 
 /// A source of flows: histories of owners, and transactions in batches.
@@ -112,6 +174,21 @@ pub trait Graph: FlowSource {
         from: u64,
         to: u64,
         each: &mut (dyn FnMut(ResolvedBlock) + Send),
+    ) -> Result<(), GraphError>;
+
+    /// The cluster of each owner, in the order of the request; `None` for owners that never appeared.
+    async fn clusters(&self, owners: &[ScriptOwner])
+    -> Result<Vec<Option<ClusterRef>>, GraphError>;
+
+    /// An owner's cluster, with the first `most` members in the order of its tree: those that were joined
+    /// to the root, by time, then those that were joined to these, and so on. `None` if it never appeared.
+    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError>;
+
+    /// Passes each owner that shares its cluster with others to `each`, in the order in which they appeared
+    /// on the chain.
+    async fn each_member(
+        &self,
+        each: &mut (dyn FnMut(Membership) + Send),
     ) -> Result<(), GraphError>;
 
     /// SHA-256 over all rows in order, statistics included: equal exactly for equal states,

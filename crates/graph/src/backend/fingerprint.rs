@@ -1,14 +1,17 @@
 //! Fingerprints: a digest of everything that a graph holds.
 //!
 //! Each table is hashed on its own, row by row in the order of its key, every field in its full width,
-//! most significant byte first; then the graph's own row and the five digests together.
+//! most significant byte first; then the graph's own row and the six digests together.
 
 use assay_database::value;
 use assay_engine::{chain::ChainId, utxo::Statistics};
 use sha2::{Digest, Sha256};
 
-use super::rows::{
-    BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow, kind_number,
+use super::{
+    cluster::{LinkRow, RecordedLink},
+    rows::{
+        BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow, kind_number,
+    },
 };
 
 /// A digest of rows, which are added by table and in the order of their keys.
@@ -19,6 +22,7 @@ pub struct Fingerprint {
     inputs: Sha256,
     outputs: Sha256,
     owners: Sha256,
+    links: Sha256,
 }
 
 impl Fingerprint {
@@ -96,16 +100,31 @@ impl Fingerprint {
         }
     }
 
+    /// Adds a link of clusters, with its confirmation.
+    pub fn link(&mut self, row: &RecordedLink) {
+        let LinkRow { child, parent, transaction, size, smallest, is_conclusive, .. } = row.link;
+        let LinkRow { child_member, parent_member, .. } = row.link;
+        for number in [child, parent, transaction, size, smallest, child_member, parent_member] {
+            self.links.update(number.to_be_bytes());
+        }
+        self.links.update([u8::from(is_conclusive), u8::from(row.confirmation.is_some())]);
+        if let Some(row) = row.confirmation {
+            for number in [row.transaction, row.child_member, row.parent_member] {
+                self.links.update(number.to_be_bytes());
+            }
+        }
+    }
+
     /// The digest of a graph of `chain` that begins at `start`.
     #[must_use]
     pub fn finish(self, chain: ChainId, start: u64, sample: bool) -> [u8; 32] {
-        let Self { blocks, transactions, inputs, outputs, owners } = self;
+        let Self { blocks, transactions, inputs, outputs, owners, links } = self;
         let mut all = Sha256::new();
         all.update(chain.as_str());
         all.update([0]);
         all.update(start.to_be_bytes());
         all.update([u8::from(sample)]);
-        for table in [blocks, transactions, inputs, outputs, owners] {
+        for table in [blocks, transactions, inputs, outputs, owners, links] {
             all.update(table.finalize());
         }
         all.finalize().into()

@@ -9,8 +9,8 @@
 //!    transaction. [`GraphState`] is the graph's own row; [`GraphState::new`] makes the first one.
 //! 2. **Reading.** Implement [`FlowSource`](crate::FlowSource) and [`Graph`](crate::Graph). Each call reads
 //!    one state of the store. [`HistoryRows`] assembles an address's history, [`TransactionHead`] a
-//!    transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks, and
-//!    [`Fingerprint`] hashes all rows.
+//!    transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks,
+//!    [`cluster`] clusters, and [`Fingerprint`] hashes all rows.
 //! 3. **Opening.** Implement [`GraphStore`](crate::GraphStore): one writer for each chain at a time
 //!    ([`GraphError::Busy`](crate::GraphError::Busy)), and any number of readers.
 //! 4. **Errors.** Failures of the store are
@@ -23,6 +23,7 @@
 pub mod answer;
 pub mod blocks;
 mod cache;
+pub mod cluster;
 mod fingerprint;
 mod plan;
 pub mod rows;

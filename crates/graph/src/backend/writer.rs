@@ -3,12 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::utxo::{OutPoint, ResolvedBlock, ScriptOwner, Statistics, TxOut, Txid};
+use assay_engine::{
+    cluster::CoSpend,
+    utxo::{OutPoint, ResolvedBlock, ScriptOwner, Statistics, TxOut, Txid},
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::{
     cache::Cache,
+    cluster::{ClusterCache, Forest, RecordedLink},
     plan::{self, LookupRequest, LookupResponse, WritePlan},
     rows::{InputRow, InputSource},
     state::GraphState,
@@ -19,6 +23,8 @@ use crate::{GraphError, GraphTip, GraphWriter};
 const OUTPUT_BYTES: usize = 48 << 20;
 /// Bytes of memory for owners.
 const OWNER_BYTES: usize = 48 << 20;
+/// Bytes of memory for clusters.
+const CLUSTER_BYTES: usize = 48 << 20;
 /// Bytes of an owner on the heap: witness programs.
 const OWNER_HEAP: usize = 48;
 
@@ -58,6 +64,10 @@ pub trait Recorder: std::fmt::Debug + Send + Sync {
     /// index.
     async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, GraphError>;
 
+    /// The links of clusters from these owners up to their roots, and the newest link to each root, which
+    /// has its cluster's size. An owner without any is a cluster of its own.
+    async fn links(&mut self, owners: Vec<i64>) -> Result<Vec<RecordedLink>, GraphError>;
+
     /// Writes a plan that was made for the state `before`, in one transaction.
     ///
     /// # Errors
@@ -95,6 +105,7 @@ pub struct Writer {
     /// Outputs that were not spent.
     outputs: Cache<OutPoint, RecordedOutput>,
     owners: Cache<ScriptOwner, (i64, Statistics)>,
+    clusters: ClusterCache,
     /// True if a change failed, so that it may or may not have been written.
     unsure: bool,
 }
@@ -111,6 +122,7 @@ impl Writer {
             recorder,
             outputs: Cache::within(OUTPUT_BYTES, OWNER_HEAP),
             owners: Cache::within(OWNER_BYTES, OWNER_HEAP),
+            clusters: ClusterCache::within(CLUSTER_BYTES),
             unsure: false,
         })
     }
@@ -128,12 +140,14 @@ impl Writer {
     fn forget(&mut self) {
         self.outputs.clear();
         self.owners.clear();
+        self.clusters.clear();
     }
 
     /// Looks up the recorded rows that blocks name.
     async fn known(
         &mut self,
         lookup_request: LookupRequest<'_>,
+        co_spends: &[Option<CoSpend<'_>>],
     ) -> Result<LookupResponse, GraphError> {
         let mut known = LookupResponse::default();
         let mut missing = HashSet::new();
@@ -164,7 +178,22 @@ impl Writer {
         if !missing.is_empty() {
             known.owners.extend(self.recorder.owners(missing).await?);
         }
+        let joined = co_spends.iter().flatten().flat_map(|co_spend| &co_spend.owners);
+        let joined = joined.filter_map(|owner| known.owners.get(*owner)).map(|(number, _)| *number);
+        known.clusters = self.clusters_of(joined.collect()).await?;
         Ok(known)
+    }
+
+    /// Looks up the clusters of owners.
+    async fn clusters_of(&mut self, owners: HashSet<i64>) -> Result<Forest, GraphError> {
+        let (mut forest, missing) = self.clusters.forest(&owners);
+        if !missing.is_empty() {
+            for found in self.recorder.links(missing.iter().copied().collect()).await? {
+                forest.add(found);
+            }
+            self.clusters.remember_looked_up(&forest, &missing);
+        }
+        Ok(forest)
     }
 
     /// Names the input that spends an output for the second time, if that is why recording failed.
@@ -215,6 +244,7 @@ impl Writer {
         for row in plan.new_owners.into_iter().chain(plan.changed_owners) {
             self.owners.insert(row.owner, (row.number, row.statistics));
         }
+        self.clusters.remember_written(&plan.links, &plan.confirmations);
         self.state = plan.after;
     }
 }
@@ -270,8 +300,9 @@ impl GraphWriter for Writer {
         if blocks.is_empty() {
             return Ok(());
         }
-        let known = self.known(plan::lookup_request(blocks)).await?;
-        let plan = plan::plan(&self.state, blocks, &known, reorganisable_from, at)?;
+        let co_spends = plan::co_spends(self.state.chain, blocks);
+        let known = self.known(plan::lookup_request(blocks), &co_spends).await?;
+        let plan = plan::plan(&self.state, blocks, &co_spends, &known, reorganisable_from, at)?;
         self.unsure = true;
         if let Err(error) = self.recorder.record(&self.state, &plan).await {
             // It may have been written nevertheless: the store's answer can get lost.

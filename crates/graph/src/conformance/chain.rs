@@ -116,6 +116,64 @@ impl TestChain {
         self.add_block(transactions);
     }
 
+    /// A chain of payments to many addresses, which are spent together: pairs at first, then what was paid
+    /// by these, so that clusters of equal and of different sizes are joined, some again and again.
+    #[must_use]
+    pub fn consolidating(seed: u64, blocks: usize) -> Self {
+        const NEW: usize = 12;
+        let mut chain = Self::new(seed, 0);
+        for number in 0..blocks {
+            let outputs = (0..NEW).map(|index| {
+                let [.., high, low] = (number * NEW + index).to_be_bytes();
+                let mut hash = [7; 20];
+                (hash[0], hash[1]) = (high, low);
+                TxOut { owner: ScriptOwner::KeyHash(hash), value: 5_000_000 }
+            });
+            let txid = Txid::from_bytes(chain.random.bytes());
+            let coinbase = Transaction {
+                txid,
+                kind: TransactionKind::Coinbase,
+                inputs: Vec::new(),
+                outputs: outputs.collect(),
+            };
+            chain.update_unspent(&coinbase);
+            let mut transactions = vec![coinbase];
+            for _ in 0..4 {
+                let payment = chain.consolidation();
+                chain.update_unspent(&payment);
+                transactions.push(payment);
+            }
+            chain.add_block(transactions);
+        }
+        chain
+    }
+
+    /// Spends two or three outputs to an earlier address, and sometimes to a second one.
+    fn consolidation(&mut self) -> Transaction {
+        let mut spent: Vec<(OutPoint, TxOut)> = Vec::new();
+        for _ in 0..2 + self.random.below(2) {
+            let coin = self.unspent[self.random.below(self.unspent.len())].clone();
+            if !spent.contains(&coin) {
+                spent.push(coin);
+            }
+        }
+        let worth: u64 = spent.iter().map(|(_, coin)| coin.value).sum();
+        let own = spent[0].1.owner.clone();
+        let mut outputs = vec![TxOut { owner: own, value: worth - worth / 50 }];
+        if self.random.one_in(2) {
+            let other = self.unspent[self.random.below(self.unspent.len())].1.owner.clone();
+            outputs.push(TxOut { owner: other, value: worth / 100 });
+        }
+        let inputs =
+            spent.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) });
+        Transaction {
+            txid: Txid::from_bytes(self.random.bytes()),
+            kind: TransactionKind::Payment,
+            inputs: inputs.collect(),
+            outputs,
+        }
+    }
+
     /// Adds a block with these transactions.
     pub fn add_block(&mut self, transactions: Vec<Transaction>) {
         let last = self.blocks.last().map(|block| block.reference);

@@ -23,7 +23,11 @@ mod writing;
 
 use std::sync::Arc;
 
-use assay_engine::{chain::ChainId, trace::ReadLimits, utxo::ResolvedBlock};
+use assay_engine::{
+    chain::ChainId,
+    trace::ReadLimits,
+    utxo::{ResolvedBlock, ScriptOwner},
+};
 use jiff::Timestamp;
 
 pub use chain::{SplitMix64, TestChain};
@@ -100,6 +104,7 @@ pub async fn expect_equal(graph: &dyn Graph, chain: &TestChain) {
             );
         }
     }
+    expect_equal_clusters(graph, &right, &chain.owners()).await;
     let tip = chain.blocks.last().map_or(0, |block| block.reference.height);
     for height in chain.start.saturating_sub(1)..=tip {
         for most in [1, 3, 1000] {
@@ -117,6 +122,21 @@ pub async fn expect_equal(graph: &dyn Graph, chain: &TestChain) {
             chain.blocks.iter().filter(|block| (from..=to).contains(&block.reference.height));
         assert_eq!(blocks, expected.cloned().collect::<Vec<_>>());
     }
+}
+
+/// Checks that a graph knows the same clusters as the reference.
+async fn expect_equal_clusters(graph: &dyn Graph, right: &MemoryGraph, owners: &[ScriptOwner]) {
+    assert_eq!(graph.clusters(owners).await.unwrap(), right.clusters(owners).await.unwrap());
+    for owner in owners {
+        for most in [0, 1, 3, 1000] {
+            let found = graph.cluster(owner, most).await.unwrap();
+            assert_eq!(found, right.cluster(owner, most).await.unwrap(), "{owner:?}");
+        }
+    }
+    let (mut members, mut expected) = (Vec::new(), Vec::new());
+    graph.each_member(&mut |member| members.push(member)).await.unwrap();
+    right.each_member(&mut |member| expected.push(member)).await.unwrap();
+    assert_eq!(members, expected);
 }
 
 /// Makes a module of tests for each backend, one test for each check. A backend is an expression, which may
@@ -140,6 +160,7 @@ macro_rules! graph_conformance {
                 answers_of_many_small_chains_equal_the_reference,
                 many_rows_fit_one_append,
                 batches_of_any_size_write_the_same_rows,
+                clusters_equal_the_reference,
                 a_backfill_equals_an_indexed_ingest,
                 a_reorganisation_leaves_no_trace,
                 blocks_that_do_not_follow_change_nothing,

@@ -8,14 +8,49 @@ use assay_engine::{
     utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 
-use super::{TestChain, append, expect_equal, graph, options, reference, writer};
-use crate::{FlowSource, Graph, GraphStore};
+use super::{
+    TestChain, append, expect_equal, expect_equal_clusters, graph, options, reference, writer,
+};
+use crate::{ClusterEvidence, FlowSource, Graph, GraphStore};
 
 /// Every answer equals that of [`MemoryGraph`](crate::memory::MemoryGraph).
 pub async fn answers_equal_the_reference(store: Arc<dyn GraphStore>) {
     let made = TestChain::generate(0, 0, 30);
     append(&mut *writer(&*store, 0).await, &made.blocks, 7).await;
     expect_equal(&*graph(&*store).await, &made).await;
+}
+
+/// Clusters of two to many members, their evidence, and confirmations are those of the reference; a
+/// rollback of a co-spend splits what it joined.
+pub async fn clusters_equal_the_reference(store: Arc<dyn GraphStore>) {
+    let chain = TestChain::consolidating(23, 40);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 4).await;
+    let graph = graph(&*store).await;
+    let some: Vec<_> = chain.owners().into_iter().step_by(7).collect();
+    expect_equal_clusters(&*graph, &reference(&chain), &some).await;
+    let mut sizes = Vec::new();
+    for owner in some {
+        let cluster = graph.cluster(&owner, u32::MAX).await.unwrap();
+        sizes.extend(cluster.iter().map(|cluster| cluster.size));
+        let evidence = cluster.into_iter().flat_map(|it| it.members).filter_map(|it| it.evidence);
+        for ClusterEvidence { member, with, transaction, .. } in evidence {
+            let found = graph.transaction(&transaction.txid, 1000).await.unwrap().unwrap();
+            let spends = |owner: &ScriptOwner| {
+                found.inputs.largest.iter().any(|leg| leg.output.owner == *owner)
+            };
+            assert!(spends(&member) && spends(&with), "{transaction:?} is no co-spend");
+        }
+    }
+    assert!(sizes.iter().any(|size| *size > 50), "{sizes:?}");
+    let tip = chain.blocks.last().map_or(0, |block| block.reference.height);
+    for depth in [1, 5, 20, 35] {
+        writer.roll_back(tip - depth).await.unwrap();
+        let left = chain.fork(tip - depth, 0, 0);
+        let (right, some) = (reference(&left), left.owners().into_iter().step_by(29));
+        expect_equal_clusters(&*graph, &right, &some.collect::<Vec<_>>()).await;
+        assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
+    }
 }
 
 /// The answers of many small chains in one store equal those of the reference.

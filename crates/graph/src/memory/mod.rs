@@ -1,6 +1,7 @@
 //! A graph in memory, the reference implementation: it computes every answer from the transactions
 //! themselves, in the plainest way there is. The answers of the backends are compared with its own.
 
+mod cluster;
 mod read;
 
 use std::{
@@ -10,6 +11,7 @@ use std::{
 
 use assay_engine::{
     chain::ChainId,
+    cluster::co_spend,
     utxo::{
         Block, BlockRef, HistoryEntry, OwnOutput, ResolvedBlock, ScriptOwner, SideLimits,
         Statistics, Transaction, TransactionView, TxOut, Txid,
@@ -18,6 +20,7 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use crate::backend::rows::BlockRow;
+use cluster::Clusters;
 
 /// A graph in memory.
 #[derive(Debug)]
@@ -37,6 +40,7 @@ pub struct MemoryGraph {
     /// Owners by number.
     owners: Vec<Appearances>,
     numbers: HashMap<ScriptOwner, usize>,
+    clusters: Clusters,
 }
 
 #[derive(Debug)]
@@ -74,6 +78,7 @@ impl MemoryGraph {
             spenders: HashMap::new(),
             owners: Vec::new(),
             numbers: HashMap::new(),
+            clusters: Clusters::default(),
         };
         for block in blocks {
             let Block { reference, transactions } = block.into_block();
@@ -108,6 +113,11 @@ impl MemoryGraph {
             if let Some(found) = owners.get_mut(index) {
                 found.transactions.insert(number);
             }
+        }
+        if let Some(joined) = co_spend(&transaction, self.chain, block.time) {
+            let owners = joined.owners.iter().filter_map(|owner| self.numbers.get(*owner));
+            let owners = owners.map(|number| stored(*number)).collect();
+            self.clusters.join(owners, stored(number), joined.is_conclusive);
         }
         self.newest.insert(transaction.txid, number);
         self.transactions.push(Recorded { block, transaction, previous });

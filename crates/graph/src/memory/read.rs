@@ -11,14 +11,29 @@ use assay_engine::{
 };
 use async_trait::async_trait;
 
-use super::{MemoryGraph, amount, length, stored};
+use super::{Appearances, MemoryGraph, Recorded, amount, length, stored};
 use crate::{
-    FlowSource, Graph, GraphError, GraphTip,
+    Cluster, ClusterEvidence, ClusterMember, ClusterRef, FlowSource, Graph, GraphError, GraphTip,
+    Membership, TransactionPlace,
     backend::{
         Fingerprint,
         rows::{InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow},
     },
 };
+
+impl MemoryGraph {
+    fn number(&self, owner: &ScriptOwner) -> Option<i64> {
+        self.numbers.get(owner).map(|number| stored(*number))
+    }
+
+    fn owner(&self, number: i64) -> Option<&Appearances> {
+        self.owners.get(usize::try_from(number).ok()?)
+    }
+
+    fn recorded(&self, number: i64) -> Option<&Recorded> {
+        self.transactions.get(usize::try_from(number).ok()?)
+    }
+}
 
 #[async_trait]
 impl FlowSource for MemoryGraph {
@@ -134,6 +149,82 @@ impl Graph for MemoryGraph {
         Ok(())
     }
 
+    async fn clusters(
+        &self,
+        owners: &[ScriptOwner],
+    ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
+        let cluster = |owner| {
+            let members = self.clusters.members(self.clusters.root(self.number(owner)?));
+            let id = self.owner(*members.first()?)?.owner.clone();
+            Some(ClusterRef { id, size: u64::try_from(members.len()).ok()? })
+        };
+        Ok(owners.iter().map(cluster).collect())
+    }
+
+    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
+        let Some(number) = self.number(owner) else { return Ok(None) };
+        let root = self.clusters.root(number);
+        let all = self.clusters.members(root);
+        let place = |number: i64| {
+            let Recorded { block, transaction, .. } = self.recorded(number)?;
+            Some(TransactionPlace {
+                txid: transaction.txid,
+                height: block.height,
+                time: block.time,
+            })
+        };
+        let member = |number: i64, evidence| {
+            let found = self.owner(number)?;
+            let statistics = self.statistics(found)?;
+            Some(ClusterMember { owner: found.owner.clone(), statistics, evidence })
+        };
+        let mut members = Vec::new();
+        if most > 0 {
+            members.extend(member(root, None));
+        }
+        for found in self.clusters.below(root, length(most).saturating_sub(1)) {
+            let link = found.link;
+            let spent = self.owner(link.child_member).zip(self.owner(link.parent_member));
+            let Some(((member_of, with), transaction)) = spent.zip(place(link.transaction)) else {
+                continue;
+            };
+            let evidence = ClusterEvidence {
+                member: member_of.owner.clone(),
+                with: with.owner.clone(),
+                transaction,
+                is_conclusive: link.is_conclusive,
+                confirmed_by: found.confirmation.and_then(|row| place(row.transaction)),
+            };
+            members.extend(member(found.link.child, Some(evidence)));
+        }
+        let first = all.first().and_then(|first| self.owner(*first));
+        let Some((first, statistics)) =
+            first.and_then(|first| Some((first, self.statistics(first)?)))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Cluster {
+            id: first.owner.clone(),
+            size: u64::try_from(all.len()).unwrap_or(u64::MAX),
+            first_seen: statistics.first_seen,
+            members,
+        }))
+    }
+
+    async fn each_member(
+        &self,
+        each: &mut (dyn FnMut(Membership) + Send),
+    ) -> Result<(), GraphError> {
+        for (found, number) in self.owners.iter().zip(0..) {
+            let members = self.clusters.members(self.clusters.root(number));
+            let id = members.first().and_then(|first| self.owner(*first));
+            if let Some(id) = id.filter(|_| members.len() > 1) {
+                each(Membership { owner: found.owner.clone(), cluster: id.owner.clone() });
+            }
+        }
+        Ok(())
+    }
+
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let mut fingerprint = Fingerprint::default();
         for block in &self.blocks {
@@ -179,6 +270,9 @@ impl Graph for MemoryGraph {
                 let owner = found.owner.clone();
                 fingerprint.owner(&OwnerRow { number, owner, statistics });
             }
+        }
+        for found in self.clusters.links.values() {
+            fingerprint.link(found);
         }
         Ok(fingerprint.finish(self.chain, self.start, self.sample))
     }

@@ -1,5 +1,6 @@
 //! Graphs in PostgreSQL: one schema a chain, `chain_btc`.
 
+mod cluster;
 mod query;
 mod read;
 mod row;

@@ -8,8 +8,11 @@ use sqlx::{Row, postgres::PgRow};
 
 use crate::{
     GraphError,
-    backend::rows::{
-        self, BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow,
+    backend::{
+        cluster::{ConfirmationRow, LinkRow, RecordedLink},
+        rows::{
+            self, BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow,
+        },
     },
 };
 
@@ -22,6 +25,13 @@ pub(super) const TRANSACTION: &str = "t.tx_id, t.height, t.txid, t.kind, t.input
 pub(super) const INPUT: &str = "tx_id, place, holder_id, value, prev_tx_id, prev_index, prev_txid";
 /// Columns of [`output`].
 pub(super) const OUTPUT: &str = "tx_id, place, holder_id, value";
+/// Columns of [`link`].
+pub(super) const LINK: &str =
+    "l.child_id, l.parent_id, l.tx_id, l.size, l.smallest_id, l.conclusive,
+    l.child_member_id, l.parent_member_id, c.tx_id, c.child_member_id, c.parent_member_id";
+/// The confirmation of a link.
+pub(super) const CONFIRMATION: &str =
+    "LEFT JOIN chain.cluster_confirmation AS c ON c.child_id = l.child_id";
 /// Columns of [`owner`].
 pub(super) const OWNER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
                                  h.transactions_out, h.received::text, h.sent::text";
@@ -119,4 +129,27 @@ pub(super) fn statistics(row: &PgRow, first: usize) -> Result<Statistics, GraphE
         received: sum(first + 4)?,
         sent: sum(first + 5)?,
     })
+}
+
+pub(super) fn link(row: &PgRow) -> Result<RecordedLink, GraphError> {
+    let link = LinkRow {
+        child: row.try_get(0)?,
+        parent: row.try_get(1)?,
+        transaction: row.try_get(2)?,
+        size: row.try_get(3)?,
+        smallest: row.try_get(4)?,
+        is_conclusive: row.try_get(5)?,
+        child_member: row.try_get(6)?,
+        parent_member: row.try_get(7)?,
+    };
+    let confirmation = match row.try_get(8)? {
+        Some(transaction) => Some(ConfirmationRow {
+            child: link.child,
+            transaction,
+            child_member: row.try_get(9)?,
+            parent_member: row.try_get(10)?,
+        }),
+        None => None,
+    };
+    Ok(RecordedLink { link, confirmation })
 }

@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{PgConnection, Row, SqlStr, postgres::PgRow};
 
-use super::{PostgresGraph, Schema, read, row};
+use super::{PostgresGraph, Schema, cluster::PostgresClusterRows, read, row};
 use crate::{
-    Graph, GraphError, GraphTip,
+    Cluster, ClusterRef, Graph, GraphError, GraphTip, Membership,
     backend::{
         Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
         blocks::{self, BlockEntries, BlockSpan},
+        cluster,
         rows::{self, TransactionRow},
     },
 };
@@ -112,6 +113,33 @@ impl Graph for PostgresGraph {
         self.reads.with_liveness_probe(working).await
     }
 
+    async fn clusters(
+        &self,
+        owners: &[ScriptOwner],
+    ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
+        let mut read = self.reads.begin(READ).await?;
+        let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
+        cluster::clusters(&mut rows, owners).await
+    }
+
+    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
+        let mut read = self.reads.begin(READ).await?;
+        let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
+        cluster::cluster(&mut rows, owner, most).await
+    }
+
+    async fn each_member(
+        &self,
+        each: &mut (dyn FnMut(Membership) + Send),
+    ) -> Result<(), GraphError> {
+        let working = async {
+            let mut read = self.reads.begin(READ).await?;
+            let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
+            cluster::each_member(&mut rows, each).await
+        };
+        self.reads.with_liveness_probe(working).await
+    }
+
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let working = async {
             let mut read = self.reads.begin(READ).await?;
@@ -130,6 +158,9 @@ impl Graph for PostgresGraph {
             each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
             let query = all(row::OWNER, "holder AS h", "holder_id");
             each_row(&mut read, query, row::owner, |row| print.owner(&row)).await?;
+            let query =
+                all(row::LINK, &format!("cluster_link AS l {}", row::CONFIRMATION), "l.child_id");
+            each_row(&mut read, query, row::link, |row| print.link(&row)).await?;
             Ok(print.finish(self.chain, start, sample))
         };
         self.reads.with_liveness_probe(working).await

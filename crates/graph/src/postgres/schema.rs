@@ -10,7 +10,7 @@ use super::Schema;
 use crate::GraphError;
 
 /// The version of the newest migration.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Indexes that reading needs and writing does not.
 const INDEXES: [&str; 3] = [
@@ -74,11 +74,12 @@ pub(super) async fn migrate(
     let simple = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    let migrator = Migrator::with_migrations(vec![simple(
-        VERSION,
-        "graph",
-        include_str!("../../migrations/postgres/0001_graph.sql"),
-    )]);
+    let migrator = Migrator::with_migrations(vec![
+        simple(1, "graph", include_str!("../../migrations/postgres/0001_graph.sql")),
+        simple(VERSION, "cluster", include_str!("../../migrations/postgres/0002_cluster.sql")),
+    ]);
+    // A graph without blocks is migrated.
+    is_there(connection, schema).await?;
     migrator.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version),
         other => DatabaseError::Migrate(other),
@@ -92,6 +93,10 @@ pub(super) async fn migrate(
 
 /// True if the schema holds a graph; the schema of a graph that is being created does not hold one
 /// yet.
+///
+/// # Errors
+///
+/// Returns [`GraphError::Outdated`] if it holds blocks that were recorded without clusters.
 pub(super) async fn is_there(
     connection: &mut PgConnection,
     schema: &Schema,
@@ -104,13 +109,20 @@ pub(super) async fn is_there(
     }
     let row = sqlx::query(schema.sql(
         "SELECT (SELECT max(version) FROM chain._sqlx_migrations),
-                EXISTS (SELECT FROM chain.graph)",
+                (SELECT tip IS NOT NULL FROM chain.graph)",
     ))
     .fetch_one(connection)
     .await?;
     match row.try_get::<Option<i64>, _>(0)? {
         Some(version) if version > VERSION => Err(DatabaseError::NewerSchema(version).into()),
-        _ => Ok(row.try_get(1)?),
+        version => {
+            let has_blocks = row.try_get::<Option<bool>, _>(1)?;
+            let is_current = version == Some(VERSION);
+            if has_blocks == Some(true) && !is_current {
+                return Err(GraphError::Outdated(schema.0));
+            }
+            Ok(is_current && has_blocks.is_some())
+        }
     }
 }
 

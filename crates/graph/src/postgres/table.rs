@@ -30,6 +30,7 @@ pub(super) enum Column {
     Big(Vec<Option<i64>>),
     Numeric(Vec<u128>),
     Bytes(Vec<Option<Vec<u8>>>),
+    Truth(Vec<bool>),
 }
 
 /// New rows of a table.
@@ -146,6 +147,7 @@ impl Column {
             Self::Big(_) => "bigint",
             Self::Numeric(_) => "text",
             Self::Bytes(_) => "bytea",
+            Self::Truth(_) => "boolean",
         };
         format!("${number}::{kind}[]")
     }
@@ -167,6 +169,7 @@ impl Column {
                 query.bind(values.iter().map(ToString::to_string).collect::<Vec<_>>())
             }
             Self::Bytes(values) => query.bind(values),
+            Self::Truth(values) => query.bind(values),
         }
     }
 
@@ -182,6 +185,7 @@ impl Column {
             }
             Self::Numeric(values) => field(values.get(row).map(|value| numeric(*value)), to),
             Self::Bytes(values) => field(values.get(row).and_then(Option::as_ref), to),
+            Self::Truth(values) => field(values.get(row).map(|value| [u8::from(*value)]), to),
         }
     }
 }

@@ -6,19 +6,22 @@ use assay_engine::utxo::Statistics;
 use super::table::{Column, Table};
 use crate::backend::{
     WritePlan,
+    cluster::{ConfirmationRow, LinkRow},
     rows::{
         BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, UndoRow, kind_number,
     },
 };
 
 /// The rows that are new.
-pub(super) fn tables(plan: &WritePlan) -> [Table; 6] {
+pub(super) fn tables(plan: &WritePlan) -> [Table; 8] {
     [
         blocks(&plan.blocks),
         transactions(&plan.transactions),
         outputs(&plan.outputs),
         inputs(&plan.inputs),
         owners(&plan.new_owners),
+        links(&plan.links),
+        confirmations(&plan.confirmations),
         undo(&plan.undo),
     ]
 }
@@ -109,6 +112,30 @@ fn owners(rows: &[OwnerRow]) -> Table {
     ];
     columns.extend(statistics(rows, |row| &row.statistics));
     Table { name: "holder", rows: rows.len(), columns }
+}
+
+fn links(rows: &[LinkRow]) -> Table {
+    let columns = vec![
+        ("child_id", big(rows, |row| row.child)),
+        ("parent_id", big(rows, |row| row.parent)),
+        ("tx_id", big(rows, |row| row.transaction)),
+        ("size", big(rows, |row| row.size)),
+        ("smallest_id", big(rows, |row| row.smallest)),
+        ("child_member_id", big(rows, |row| row.child_member)),
+        ("parent_member_id", big(rows, |row| row.parent_member)),
+        ("conclusive", Column::Truth(rows.iter().map(|row| row.is_conclusive).collect())),
+    ];
+    Table { name: "cluster_link", rows: rows.len(), columns }
+}
+
+fn confirmations(rows: &[ConfirmationRow]) -> Table {
+    let columns = vec![
+        ("child_id", big(rows, |row| row.child)),
+        ("tx_id", big(rows, |row| row.transaction)),
+        ("child_member_id", big(rows, |row| row.child_member)),
+        ("parent_member_id", big(rows, |row| row.parent_member)),
+    ];
+    Table { name: "cluster_confirmation", rows: rows.len(), columns }
 }
 
 fn undo(rows: &[UndoRow]) -> Table {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::write::PostgresRecorder;
 use crate::{
     GraphError,
-    backend::{GraphState, RecordedOutput, Recorder, WritePlan},
+    backend::{GraphState, RecordedOutput, Recorder, WritePlan, cluster::RecordedLink},
 };
 
 /// A recorder, with the connections by which the liveness of its server is probed.
@@ -46,6 +46,10 @@ impl Recorder for Watched {
 
     async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, GraphError> {
         self.connections.with_liveness_probe(self.recorder.spent(outputs)).await
+    }
+
+    async fn links(&mut self, owners: Vec<i64>) -> Result<Vec<RecordedLink>, GraphError> {
+        self.connections.with_liveness_probe(self.recorder.links(owners)).await
     }
 
     async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use sqlx::{Connection, Executor, PgConnection, Postgres, Row, Transaction};
 
 use super::{
-    Schema,
+    Schema, cluster,
     read::{self, identifiers},
     row, scan, schema,
     tables::{changed, tables},
@@ -21,6 +21,7 @@ use crate::{
     GraphError, GraphWriter, WriterOptions,
     backend::{
         GraphState, RecordedOutput, Recorder, WritePlan, Writer,
+        cluster::RecordedLink,
         rows::{self, OwnerRow},
     },
 };
@@ -203,6 +204,10 @@ impl Recorder for PostgresRecorder {
         rows.iter().map(|row| Ok((row.try_get(0)?, row::index(row.try_get(1)?)))).collect()
     }
 
+    async fn links(&mut self, owners: Vec<i64>) -> Result<Vec<RecordedLink>, GraphError> {
+        cluster::links(&mut self.connection, &self.schema, &owners).await
+    }
+
     async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {
         let schema = self.schema.clone();
         let mut write = self.write().await?;
@@ -261,6 +266,8 @@ impl Recorder for PostgresRecorder {
             ("DELETE FROM chain.holder WHERE holder_id >= $1", first_owner),
             ("DELETE FROM chain.output WHERE tx_id >= $1", first_tx),
             ("DELETE FROM chain.input WHERE tx_id >= $1", first_tx),
+            ("DELETE FROM chain.cluster_link WHERE tx_id >= $1", first_tx),
+            ("DELETE FROM chain.cluster_confirmation WHERE tx_id >= $1", first_tx),
             ("DELETE FROM chain.tx WHERE tx_id >= $1", first_tx),
             ("DELETE FROM chain.undo WHERE height > $1", height),
             ("DELETE FROM chain.block WHERE height > $1", height),
@@ -290,7 +297,7 @@ impl Recorder for PostgresRecorder {
             .execute(&mut *write)
             .await?;
         write.commit().await?;
-        for table in ["block", "tx", "output", "input", "holder"] {
+        for table in ["block", "tx", "output", "input", "holder", "cluster_link"] {
             let analyse = self.schema.sql(&format!("ANALYZE chain.{table}"));
             sqlx::query(analyse).execute(&mut self.connection).await?;
         }

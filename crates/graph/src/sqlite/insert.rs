@@ -9,6 +9,7 @@ use crate::{
     GraphError,
     backend::{
         WritePlan,
+        cluster::{ConfirmationRow, LinkRow},
         rows::{
             BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow,
             UndoRow, kind_number,
@@ -33,6 +34,8 @@ pub(super) async fn everything(write: &mut Write<'_>, plan: &WritePlan) -> Resul
     insert(write, "tx", &plan.transactions, push_transaction, "").await?;
     insert(write, "output", &plan.outputs, push_output, "").await?;
     insert(write, "input", &plan.inputs, push_input, "").await?;
+    insert(write, "cluster_link", &plan.links, push_link, "").await?;
+    insert(write, "cluster_confirmation", &plan.confirmations, push_confirmation, "").await?;
     insert(write, "undo", &plan.undo, push_undo, "").await?;
     insert(write, "holder", &plan.new_owners, push_owner, "").await?;
     insert(write, "holder", &plan.changed_owners, push_owner, CHANGED).await
@@ -87,6 +90,24 @@ fn push_input(mut row: Values<'_>, input: &InputRow) {
 fn push_owner(mut row: Values<'_>, owner: &OwnerRow) {
     row.push_bind(owner.number).push_bind(owner.owner.to_bytes());
     push_statistics(row, &owner.statistics);
+}
+
+fn push_link(mut row: Values<'_>, link: &LinkRow) {
+    row.push_bind(link.child)
+        .push_bind(link.parent)
+        .push_bind(link.transaction)
+        .push_bind(link.size)
+        .push_bind(link.smallest)
+        .push_bind(link.is_conclusive)
+        .push_bind(link.child_member)
+        .push_bind(link.parent_member);
+}
+
+fn push_confirmation(mut row: Values<'_>, confirmation: &ConfirmationRow) {
+    row.push_bind(confirmation.child)
+        .push_bind(confirmation.transaction)
+        .push_bind(confirmation.child_member)
+        .push_bind(confirmation.parent_member);
 }
 
 fn push_undo(mut row: Values<'_>, undo: &UndoRow) {

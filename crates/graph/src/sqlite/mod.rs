@@ -1,5 +1,6 @@
 //! Graphs in `SQLite`: one file a chain, in a folder beside the store's own.
 
+mod cluster;
 mod insert;
 mod read;
 mod row;
@@ -83,9 +84,13 @@ impl SqliteGraphs {
             // A connection for reading cannot write by any statement.
             .pragma("query_only", "ON");
         let pool = pool(path, options).await?;
-        if !schema::is_there(&pool).await? {
+        let there = match pool.acquire().await {
+            Ok(mut connection) => schema::is_there(&mut connection, chain).await,
+            Err(error) => Err(error.into()),
+        };
+        if !matches!(there, Ok(true)) {
             pool.close().await;
-            return Ok(None);
+            return there.map(|_| None);
         }
         let graph = Arc::new(SqliteGraph { chain, pool });
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
 
-use super::{SqliteGraph, read, row};
+use super::{SqliteGraph, cluster::SqliteClusterRows, read, row};
 use crate::{
-    Graph, GraphError, GraphTip,
+    Cluster, ClusterRef, Graph, GraphError, GraphTip, Membership,
     backend::{
         Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
         blocks::{self, BlockEntries, BlockSpan},
+        cluster,
         rows::{self, TransactionRow},
     },
 };
@@ -143,6 +144,27 @@ impl Graph for SqliteGraph {
         }
     }
 
+    async fn clusters(
+        &self,
+        owners: &[ScriptOwner],
+    ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
+        let mut read = self.pool.begin().await?;
+        cluster::clusters(&mut SqliteClusterRows(&mut read), owners).await
+    }
+
+    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
+        let mut read = self.pool.begin().await?;
+        cluster::cluster(&mut SqliteClusterRows(&mut read), owner, most).await
+    }
+
+    async fn each_member(
+        &self,
+        each: &mut (dyn FnMut(Membership) + Send),
+    ) -> Result<(), GraphError> {
+        let mut read = self.pool.begin().await?;
+        cluster::each_member(&mut SqliteClusterRows(&mut read), each).await
+    }
+
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         let mut read = self.pool.begin().await?;
         let GraphState { start, sample, .. } = state(&mut read).await?;
@@ -158,6 +180,9 @@ impl Graph for SqliteGraph {
         each_row(&mut read, query, row::output, |row| print.output(&row)).await?;
         let query = all(row::OWNER, "holder AS h", "holder_id");
         each_row(&mut read, query, row::owner, |row| print.owner(&row)).await?;
+        let query =
+            all(row::LINK, &format!("cluster_link AS l {}", row::CONFIRMATION), "l.child_id");
+        each_row(&mut read, query, row::link, |row| print.link(&row)).await?;
         Ok(print.finish(self.chain, start, sample))
     }
 }

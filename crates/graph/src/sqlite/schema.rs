@@ -1,15 +1,16 @@
 //! Migrations of a graph in `SQLite`.
 
 use assay_database::DatabaseError;
+use assay_engine::chain::ChainId;
 use sqlx::{
-    Row, SqlSafeStr, SqliteConnection, SqlitePool,
+    Row, SqlSafeStr, SqliteConnection,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
 use crate::GraphError;
 
 /// The version of the newest migration.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Indexes that reading needs and writing does not.
 const INDEXES: [&str; 3] = [
@@ -23,15 +24,19 @@ const INDEXES: [&str; 3] = [
 
 /// Migrates the schema to the newest version. Migrations are only ever appended. Only the graph's
 /// writer calls this.
-pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), GraphError> {
+pub(super) async fn migrate(
+    connection: &mut SqliteConnection,
+    chain: ChainId,
+) -> Result<(), GraphError> {
     let simple = |version, name: &'static str, sql: &'static str| {
         Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     };
-    let migrator = Migrator::with_migrations(vec![simple(
-        VERSION,
-        "graph",
-        include_str!("../../migrations/sqlite/0001_graph.sql"),
-    )]);
+    let migrator = Migrator::with_migrations(vec![
+        simple(1, "graph", include_str!("../../migrations/sqlite/0001_graph.sql")),
+        simple(VERSION, "cluster", include_str!("../../migrations/sqlite/0002_cluster.sql")),
+    ]);
+    // A graph without blocks is migrated.
+    is_there(connection, chain).await?;
     migrator.run_direct(None, connection, false).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),
         other => DatabaseError::Migrate(other).into(),
@@ -39,20 +44,34 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Gra
 }
 
 /// True if the file holds a graph; the file of a graph that is being created does not hold one yet.
-pub(super) async fn is_there(pool: &SqlitePool) -> Result<bool, GraphError> {
+///
+/// # Errors
+///
+/// Returns [`GraphError::Outdated`] if it holds blocks that were recorded without clusters.
+pub(super) async fn is_there(
+    connection: &mut SqliteConnection,
+    chain: ChainId,
+) -> Result<bool, GraphError> {
     let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('_sqlx_migrations', 'graph')";
-    if sqlx::query(tables).fetch_one(pool).await?.try_get::<i64, _>(0)? < 2 {
+    if sqlx::query(tables).fetch_one(&mut *connection).await?.try_get::<i64, _>(0)? < 2 {
         return Ok(false);
     }
-    let version = sqlx::query("SELECT max(version) FROM _sqlx_migrations").fetch_one(pool).await?;
-    match version.try_get::<Option<i64>, _>(0)? {
-        Some(version) if version > VERSION => {
-            return Err(DatabaseError::NewerSchema(version).into());
+    let row = sqlx::query(
+        "SELECT (SELECT max(version) FROM _sqlx_migrations), (SELECT tip IS NOT NULL FROM graph)",
+    )
+    .fetch_one(connection)
+    .await?;
+    match row.try_get::<Option<i64>, _>(0)? {
+        Some(version) if version > VERSION => Err(DatabaseError::NewerSchema(version).into()),
+        version => {
+            let has_blocks = row.try_get::<Option<bool>, _>(1)?;
+            let is_current = version == Some(VERSION);
+            if has_blocks == Some(true) && !is_current {
+                return Err(GraphError::Outdated(chain));
+            }
+            Ok(is_current && has_blocks.is_some())
         }
-        _ => {}
     }
-    let row = sqlx::query("SELECT EXISTS (SELECT 1 FROM graph)").fetch_one(pool).await?;
-    Ok(row.try_get(0)?)
 }
 
 /// Builds the indexes that are missing.

@@ -20,7 +20,7 @@ use sqlx::{
 };
 
 use super::{
-    insert, options,
+    cluster, insert, options,
     read::{self, json},
     row, scan, schema,
 };
@@ -28,6 +28,7 @@ use crate::{
     GraphError, GraphWriter, WriterOptions,
     backend::{
         GraphState, RecordedOutput, Recorder, WritePlan, Writer,
+        cluster::RecordedLink,
         rows::{self, OwnerRow},
     },
 };
@@ -55,7 +56,7 @@ pub(super) async fn open(
         .pragma("cache_size", CACHE)
         .pragma("wal_autocheckpoint", LOG_PAGES);
     let mut recorder = SqliteRecorder { connection: connect(path, &options).await?, _lock: lock };
-    schema::migrate(&mut recorder.connection).await?;
+    schema::migrate(&mut recorder.connection, chain).await?;
     recorder.begin(chain, wanted).await?;
     if !wanted.backfill {
         recorder.build_indexes().await?;
@@ -208,6 +209,10 @@ impl Recorder for SqliteRecorder {
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 
+    async fn links(&mut self, owners: Vec<i64>) -> Result<Vec<RecordedLink>, GraphError> {
+        cluster::links(&mut self.connection, &owners).await
+    }
+
     async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {
         let mut write = self.write().await?;
         proceed(&mut write, before, plan).await?;
@@ -261,6 +266,8 @@ impl Recorder for SqliteRecorder {
             ("DELETE FROM holder WHERE holder_id >= ?", first_owner),
             ("DELETE FROM output WHERE tx_id >= ?", first_tx),
             ("DELETE FROM input WHERE tx_id >= ?", first_tx),
+            ("DELETE FROM cluster_link WHERE tx_id >= ?", first_tx),
+            ("DELETE FROM cluster_confirmation WHERE tx_id >= ?", first_tx),
             ("DELETE FROM tx WHERE tx_id >= ?", first_tx),
             ("DELETE FROM undo WHERE height > ?", height),
             ("DELETE FROM block WHERE height > ?", height),

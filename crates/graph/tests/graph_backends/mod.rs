@@ -88,6 +88,54 @@ async fn a_schema_of_a_newer_program_is_refused() {
     }
 }
 
+/// Takes a graph back to what an earlier version recorded.
+const WITHOUT_CLUSTERS: &str = "DELETE FROM _sqlx_migrations WHERE version > 1;
+    DROP TABLE cluster_link; DROP TABLE cluster_confirmation";
+
+fn is_outdated<T>(result: &Result<T, GraphError>) -> bool {
+    matches!(result, Err(GraphError::Outdated(CHAIN)))
+}
+
+#[tokio::test]
+async fn a_file_without_clusters_is_refused_unless_it_has_no_blocks() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = in_folder(directory.path());
+    let url = format!("sqlite://{}", directory.path().join("chains/btc.sqlite").display());
+    let chain = TestChain::generate(6, 0, 3);
+    for has_blocks in [false, true] {
+        let mut writer = writer(&store, 0).await;
+        if has_blocks {
+            append(&mut *writer, &chain.blocks, 3).await;
+        }
+        drop(writer);
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        connection.execute(WITHOUT_CLUSTERS).await.unwrap();
+        connection.close().await.unwrap();
+        let store = in_folder(directory.path());
+        assert_eq!(is_outdated(&store.graph(CHAIN).await), has_blocks);
+        assert_eq!(is_outdated(&store.writer(CHAIN, options(0)).await), has_blocks);
+    }
+}
+
+#[tokio::test]
+async fn a_schema_without_clusters_is_refused_unless_it_has_no_blocks() {
+    let url = PostgresServer::of_this_process().database();
+    let store = in_database(&url).await;
+    let chain = TestChain::generate(6, 0, 3);
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    for has_blocks in [false, true] {
+        let mut writer = writer(&store, 0).await;
+        if has_blocks {
+            append(&mut *writer, &chain.blocks, 3).await;
+        }
+        drop(writer);
+        connection.execute("SET search_path TO chain_btc").await.unwrap();
+        connection.execute(WITHOUT_CLUSTERS).await.unwrap();
+        assert_eq!(is_outdated(&store.graph(CHAIN).await), has_blocks);
+        assert_eq!(is_outdated(&store.writer(CHAIN, options(0)).await), has_blocks);
+    }
+}
+
 #[tokio::test]
 async fn two_programs_share_the_graphs_of_a_database() {
     let url = PostgresServer::of_this_process().database();

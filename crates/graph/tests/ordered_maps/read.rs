@@ -14,10 +14,11 @@ use assay_engine::{
     },
 };
 use assay_graph::{
-    FlowSource, Graph, GraphError, GraphTip,
+    Cluster, ClusterRef, FlowSource, Graph, GraphError, GraphTip, Membership, TransactionPlace,
     backend::{
         Fingerprint, HistoryRows, OwnEntries, SideEntries, TouchedOwners, TransactionHead, answer,
         blocks::{self, BlockEntries, BlockSpan},
+        cluster::{self, ClusterRows, RecordedLink},
         rows::{InputRow, InputSource, OwnerRow, TxOutRow},
     },
 };
@@ -186,7 +187,59 @@ impl Tables {
         self.inputs.values().for_each(|row| fingerprint.input(row));
         self.outputs.values().for_each(|row| fingerprint.output(row));
         self.owners.values().for_each(|row| fingerprint.owner(row));
+        self.links.values().for_each(|row| fingerprint.link(row));
         fingerprint.finish(self.state.chain, self.state.start, self.state.sample)
+    }
+}
+
+#[async_trait]
+impl ClusterRows for Tables {
+    async fn next_owner(&mut self) -> Result<i64, GraphError> {
+        Ok(self.state.next_owner)
+    }
+
+    async fn numbers(
+        &mut self,
+        owners: &[ScriptOwner],
+    ) -> Result<HashMap<ScriptOwner, i64>, GraphError> {
+        let number = |owner: &ScriptOwner| Some((owner.clone(), self.owner(owner)?.number));
+        Ok(owners.iter().filter_map(number).collect())
+    }
+
+    async fn owners(&mut self, numbers: &[i64]) -> Result<Vec<OwnerRow>, GraphError> {
+        Ok(numbers.iter().filter_map(|number| self.owners.get(number).cloned()).collect())
+    }
+
+    async fn links(&mut self, owners: &[i64]) -> Result<Vec<RecordedLink>, GraphError> {
+        Ok(Self::links(self, owners))
+    }
+
+    async fn links_to(
+        &mut self,
+        parents: &[i64],
+        most: u32,
+    ) -> Result<Vec<RecordedLink>, GraphError> {
+        let mut found = Vec::new();
+        for parent in parents {
+            let links = self.links.values().filter(|found| found.link.parent == *parent);
+            let mut links: Vec<_> = links.copied().collect();
+            links.sort_by_key(|found| found.link.size);
+            found.extend(links);
+        }
+        found.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        Ok(found)
+    }
+
+    async fn places(
+        &mut self,
+        transactions: &[i64],
+    ) -> Result<HashMap<i64, TransactionPlace>, GraphError> {
+        let place = |number: &i64| {
+            let head = self.head(*number)?;
+            let (txid, height, time) = (head.row.txid, head.row.height, head.time);
+            Some((*number, TransactionPlace { txid, height, time }))
+        };
+        Ok(transactions.iter().filter_map(place).collect())
     }
 }
 
@@ -269,6 +322,27 @@ impl Graph for MapGraph {
     ) -> Result<(), GraphError> {
         self.read()?.each_block(from, to, each);
         Ok(())
+    }
+
+    async fn clusters(
+        &self,
+        owners: &[ScriptOwner],
+    ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
+        let mut state = self.read()?.clone();
+        cluster::clusters(&mut state, owners).await
+    }
+
+    async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
+        let mut state = self.read()?.clone();
+        cluster::cluster(&mut state, owner, most).await
+    }
+
+    async fn each_member(
+        &self,
+        each: &mut (dyn FnMut(Membership) + Send),
+    ) -> Result<(), GraphError> {
+        let mut state = self.read()?.clone();
+        cluster::each_member(&mut state, each).await
     }
 
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {

@@ -7,6 +7,7 @@ use assay_graph::{
     GraphError,
     backend::{
         GraphState, WritePlan,
+        cluster::RecordedLink,
         rows::{BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow},
     },
 };
@@ -22,6 +23,8 @@ pub(super) struct Tables {
     pub(super) inputs: BTreeMap<EntryKey, InputRow>,
     pub(super) outputs: BTreeMap<EntryKey, OutputRow>,
     pub(super) owners: BTreeMap<i64, OwnerRow>,
+    /// Links of clusters by child.
+    pub(super) links: BTreeMap<i64, RecordedLink>,
     undo: BTreeMap<(u64, i64), Statistics>,
     by_txid: BTreeMap<Txid, BTreeSet<i64>>,
     by_owner: BTreeMap<ScriptOwner, i64>,
@@ -37,6 +40,7 @@ impl Tables {
             inputs: BTreeMap::new(),
             outputs: BTreeMap::new(),
             owners: BTreeMap::new(),
+            links: BTreeMap::new(),
             undo: BTreeMap::new(),
             by_txid: BTreeMap::new(),
             by_owner: BTreeMap::new(),
@@ -84,6 +88,14 @@ impl Tables {
             self.by_owner.insert(row.owner.clone(), row.number);
             self.owners.insert(row.number, row.clone());
         }
+        for link in &plan.links {
+            self.links.insert(link.child, RecordedLink { link: *link, confirmation: None });
+        }
+        for row in &plan.confirmations {
+            if let Some(found) = self.links.get_mut(&row.child) {
+                found.confirmation = Some(*row);
+            }
+        }
         self.undo.extend(plan.undo.iter().map(|row| ((row.height, row.owner), row.before)));
         self.undo = self.undo.split_off(&(plan.after.reorganisable_from, i64::MIN));
         self.state = plan.after.clone();
@@ -119,12 +131,33 @@ impl Tables {
                 spenders.remove(&key);
             }
         }
+        let is_kept = |transaction: i64| transaction < first.first_transaction;
+        self.links.retain(|_, found| is_kept(found.link.transaction));
+        for found in self.links.values_mut() {
+            found.confirmation = found.confirmation.filter(|row| is_kept(row.transaction));
+        }
         self.state.next_transaction = first.first_transaction;
         self.state.next_owner = first.first_owner;
         let verified_at = self.state.tip.map(|(_, verified_at)| verified_at);
         let newest = self.blocks.values().next_back().map(|row| row.block);
         self.state.tip = newest.zip(verified_at);
         Ok(())
+    }
+
+    /// The links from owners up to their roots, and the newest one to each root.
+    pub(super) fn links(&self, owners: &[i64]) -> Vec<RecordedLink> {
+        let mut found = BTreeMap::new();
+        for owner in owners {
+            let mut at = *owner;
+            while let Some(link) = self.links.get(&at) {
+                found.insert(at, *link);
+                at = link.link.parent;
+            }
+            let to_root = self.links.values().filter(|link| link.link.parent == at);
+            let newest = to_root.max_by_key(|link| link.link.size);
+            found.extend(newest.map(|link| (link.link.child, *link)));
+        }
+        found.into_values().collect()
     }
 
     pub(super) fn expect_single_spends(&self) -> Result<(), GraphError> {

@@ -8,7 +8,7 @@ use std::{
 use assay_engine::utxo::{OutPoint, ScriptOwner, Statistics, Txid};
 use assay_graph::{
     GraphError, WriterOptions,
-    backend::{GraphState, RecordedOutput, Recorder, WritePlan},
+    backend::{GraphState, RecordedOutput, Recorder, WritePlan, cluster::RecordedLink},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -93,6 +93,10 @@ impl Recorder for MapRecorder {
     async fn spent(&mut self, outputs: Vec<(i64, u32)>) -> Result<Vec<(i64, u32)>, GraphError> {
         let tables = self.tables()?;
         Ok(outputs.into_iter().filter(|output| tables.spender(*output).is_some()).collect())
+    }
+
+    async fn links(&mut self, owners: Vec<i64>) -> Result<Vec<RecordedLink>, GraphError> {
+        Ok(self.tables()?.links(&owners))
     }
 
     async fn record(&mut self, before: &GraphState, plan: &WritePlan) -> Result<(), GraphError> {

@@ -6,12 +6,15 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::utxo::{
-    OutPoint, ResolvedBlock, ScriptOwner, Statistics, Transaction, TxInput, TxOut, Txid,
+use assay_engine::{
+    chain::ChainId,
+    cluster::{CoSpend, co_spend},
+    utxo::{OutPoint, ResolvedBlock, ScriptOwner, Statistics, Transaction, TxInput, TxOut, Txid},
 };
 use jiff::Timestamp;
 
 use super::{
+    cluster::{ConfirmationRow, Forest, LinkRow},
     rows::{
         BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow, UndoRow,
     },
@@ -35,6 +38,8 @@ pub(crate) struct LookupResponse {
     pub(crate) transactions: HashMap<Txid, i64>,
     /// Owners with their numbers.
     pub(crate) owners: HashMap<ScriptOwner, (i64, Statistics)>,
+    /// The clusters of owners that are spent together.
+    pub(crate) clusters: Forest,
 }
 
 /// All rows that an [`append`](crate::GraphWriter::append) writes, in one transaction.
@@ -52,6 +57,10 @@ pub struct WritePlan {
     pub new_owners: Vec<OwnerRow>,
     /// Owners whose statistics are to be replaced, by number.
     pub changed_owners: Vec<OwnerRow>,
+    /// Links of clusters to be inserted.
+    pub links: Vec<LinkRow>,
+    /// Confirmations of links to be inserted; some are of links of this plan.
+    pub confirmations: Vec<ConfirmationRow>,
     /// Entries of the undo log to be inserted. Entries below [`GraphState::reorganisable_from`] of `after`
     /// are to be deleted.
     pub undo: Vec<UndoRow>,
@@ -75,6 +84,15 @@ pub(crate) fn lookup_request(blocks: &[ResolvedBlock]) -> LookupRequest<'_> {
     lookup_request
 }
 
+/// The co-spend that each transaction is, in the order of the blocks.
+pub(crate) fn co_spends(chain: ChainId, blocks: &[ResolvedBlock]) -> Vec<Option<CoSpend<'_>>> {
+    let transactions = blocks.iter().flat_map(|block| {
+        let time = block.reference.time;
+        block.transactions.iter().map(move |transaction| (transaction, time))
+    });
+    transactions.map(|(transaction, time)| co_spend(transaction, chain, time)).collect()
+}
+
 /// Plans blocks that follow the tip. Those from the height `reorganisable_from` on can be rolled back.
 ///
 /// # Errors
@@ -84,12 +102,13 @@ pub(crate) fn lookup_request(blocks: &[ResolvedBlock]) -> LookupRequest<'_> {
 pub(crate) fn plan(
     state: &GraphState,
     blocks: &[ResolvedBlock],
+    co_spends: &[Option<CoSpend<'_>>],
     known: &LookupResponse,
     reorganisable_from: u64,
     at: Timestamp,
 ) -> Result<WritePlan, GraphError> {
     state.expect_next(blocks)?;
-    let mut planner = Planner::new(state, blocks, known, reorganisable_from);
+    let mut planner = Planner::new(state, blocks, co_spends, known, reorganisable_from);
     for block in blocks {
         planner.block(block)?;
     }
@@ -114,6 +133,9 @@ struct Flow {
 
 struct Planner<'a> {
     known: &'a LookupResponse,
+    /// The co-spends of the transactions that are left.
+    co_spends: std::slice::Iter<'a, Option<CoSpend<'a>>>,
+    clusters: Forest,
     plan: WritePlan,
     /// Numbers of the transactions planned so far.
     made: HashMap<Txid, i64>,
@@ -129,6 +151,7 @@ impl<'a> Planner<'a> {
     fn new(
         state: &GraphState,
         blocks: &[ResolvedBlock],
+        co_spends: &'a [Option<CoSpend<'a>>],
         known: &'a LookupResponse,
         reorganisable_from: u64,
     ) -> Self {
@@ -139,6 +162,8 @@ impl<'a> Planner<'a> {
         }
         Self {
             known,
+            co_spends: co_spends.iter(),
+            clusters: known.clusters.clone(),
             first_begun: state.next_owner,
             plan: WritePlan {
                 blocks: Vec::with_capacity(blocks.len()),
@@ -147,6 +172,8 @@ impl<'a> Planner<'a> {
                 outputs: Vec::new(),
                 new_owners: Vec::new(),
                 changed_owners: Vec::new(),
+                links: Vec::new(),
+                confirmations: Vec::new(),
                 undo: Vec::new(),
                 after,
             },
@@ -212,10 +239,23 @@ impl<'a> Planner<'a> {
             let output = self.output(output, flow, time);
             self.plan.outputs.push(OutputRow { transaction: number, index, output });
         }
+        self.join(number);
         self.count(block, input_total);
         self.made.insert(transaction.txid, number);
         self.plan.transactions.push(row);
         Ok(())
+    }
+
+    /// Joins the clusters of owners that the current transaction spends together.
+    fn join(&mut self, transaction: i64) {
+        let Some(Some(CoSpend { owners, is_conclusive })) = self.co_spends.next() else { return };
+        let numbers = owners
+            .iter()
+            .filter_map(|owner| Some(self.entries.get(*self.indexes.get(owner)?)?.number));
+        let (links, confirmations) =
+            self.clusters.join(numbers.collect(), transaction, *is_conclusive);
+        self.plan.links.extend(links);
+        self.plan.confirmations.extend(confirmations);
     }
 
     fn source(&self, spending: Txid, input: &TxInput) -> InputSource {

@@ -48,7 +48,7 @@ fn plan_of(
     known: &LookupResponse,
     from: u64,
 ) -> WritePlan {
-    plan(state, blocks, known, from, time(99)).unwrap()
+    plan(state, blocks, &co_spends(ChainId::BTC, blocks), known, from, time(99)).unwrap()
 }
 
 /// A pays B 70 of 100 and itself 20, and then B pays C everything.
@@ -107,6 +107,7 @@ fn earlier_totals_are_continued() {
     let known = LookupResponse {
         transactions: HashMap::from([(txid(1), 0)]),
         owners: HashMap::from([(owner(1), (0, a.statistics))]),
+        ..LookupResponse::default()
     };
     let after = plan_of(&before.after, rest, &known, 0);
     let whole = plan_of(&empty(0), &scenario, &LookupResponse::default(), 0);
@@ -147,7 +148,7 @@ fn more_than_any_chain_allows_is_refused() {
     let whole = u64::try_from(i64::MAX).unwrap();
     let refused = |transaction: Transaction| {
         let blocks = [block(0, vec![transaction])];
-        let planned = plan(&empty(0), &blocks, &LookupResponse::default(), 0, time(0));
+        let planned = plan(&empty(0), &blocks, &[], &LookupResponse::default(), 0, time(0));
         matches!(planned, Err(GraphError::Amount { .. }))
     };
     assert!(!refused(coinbase(1, vec![coin(1, whole)])));

@@ -1,0 +1,207 @@
+//! Reading clusters: the part that is the same in every backend.
+
+use std::collections::{HashMap, HashSet};
+
+use assay_engine::utxo::{ScriptOwner, Txid};
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::{Forest, LinkRow, RecordedLink};
+use crate::{
+    Cluster, ClusterEvidence, ClusterMember, ClusterRef, GraphError, Membership,
+    backend::rows::OwnerRow,
+};
+
+/// Owners whose clusters are looked up at once.
+const PAGE: i64 = 10_000;
+
+/// Place of a transaction in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionPlace {
+    /// Identifier.
+    pub txid: Txid,
+    /// Height of its block.
+    pub height: u64,
+    /// Time of its block.
+    pub time: Timestamp,
+}
+
+/// A backend's side of reading clusters: lookups in one state of the graph.
+#[async_trait]
+pub trait ClusterRows: Send {
+    /// The number of the next owner.
+    async fn next_owner(&mut self) -> Result<i64, GraphError>;
+
+    /// The recorded owners among these, with their numbers.
+    async fn numbers(
+        &mut self,
+        owners: &[ScriptOwner],
+    ) -> Result<HashMap<ScriptOwner, i64>, GraphError>;
+
+    /// The owners of these numbers.
+    async fn owners(&mut self, numbers: &[i64]) -> Result<Vec<OwnerRow>, GraphError>;
+
+    /// The links of clusters, as [`Recorder::links`](crate::backend::Recorder::links) finds them.
+    async fn links(&mut self, owners: &[i64]) -> Result<Vec<RecordedLink>, GraphError>;
+
+    /// The first `most` links whose parent is among `parents`: in the order of these, then by size.
+    async fn links_to(
+        &mut self,
+        parents: &[i64],
+        most: u32,
+    ) -> Result<Vec<RecordedLink>, GraphError>;
+
+    /// The places of transactions by their numbers.
+    async fn places(
+        &mut self,
+        transactions: &[i64],
+    ) -> Result<HashMap<i64, TransactionPlace>, GraphError>;
+}
+
+async fn forest(rows: &mut dyn ClusterRows, owners: &[i64]) -> Result<Forest, GraphError> {
+    let mut forest = Forest::default();
+    for found in rows.links(owners).await? {
+        forest.add(found);
+    }
+    Ok(forest)
+}
+
+async fn by_number(
+    rows: &mut dyn ClusterRows,
+    numbers: HashSet<i64>,
+) -> Result<HashMap<i64, OwnerRow>, GraphError> {
+    let mut numbers: Vec<i64> = numbers.into_iter().collect();
+    numbers.sort_unstable();
+    let found = rows.owners(&numbers).await?;
+    Ok(found.into_iter().map(|row| (row.number, row)).collect())
+}
+
+/// The clusters of owners: see [`Graph::clusters`](crate::Graph::clusters).
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn clusters(
+    rows: &mut dyn ClusterRows,
+    owners: &[ScriptOwner],
+) -> Result<Vec<Option<ClusterRef>>, GraphError> {
+    let numbers = rows.numbers(owners).await?;
+    let asked: Vec<i64> = numbers.values().copied().collect();
+    let forest = forest(rows, &asked).await?;
+    let found = |owner: &ScriptOwner| {
+        let (_, root) = forest.path(*numbers.get(owner)?);
+        Some(forest.cluster(root))
+    };
+    let smallest = owners.iter().filter_map(found).map(|cluster| cluster.smallest).collect();
+    let identifiers = by_number(rows, smallest).await?;
+    let cluster = |owner| {
+        let cluster = found(owner)?;
+        let id = identifiers.get(&cluster.smallest)?.owner.clone();
+        Some(ClusterRef { id, size: cluster.size.unsigned_abs() })
+    };
+    Ok(owners.iter().map(cluster).collect())
+}
+
+/// An owner's cluster with its first members: see [`Graph::cluster`](crate::Graph::cluster).
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn cluster(
+    rows: &mut dyn ClusterRows,
+    owner: &ScriptOwner,
+    most: u32,
+) -> Result<Option<Cluster>, GraphError> {
+    let numbers = rows.numbers(std::slice::from_ref(owner)).await?;
+    let Some(number) = numbers.get(owner).copied() else { return Ok(None) };
+    let forest = forest(rows, &[number]).await?;
+    let (_, root) = forest.path(number);
+    let found = forest.cluster(root);
+    let links = descendants(rows, root, most).await?;
+
+    let members = std::iter::once(root).chain(links.iter().map(|found| found.link.child));
+    let spent = links.iter().flat_map(|found| [found.link.child_member, found.link.parent_member]);
+    let wanted = members.clone().chain(spent).chain([found.smallest]).collect();
+    let named = by_number(rows, wanted).await?;
+    let transactions: Vec<i64> = links
+        .iter()
+        .flat_map(|found| {
+            let second = found.confirmation.map(|row| row.transaction);
+            std::iter::once(found.link.transaction).chain(second)
+        })
+        .collect();
+    let places = rows.places(&transactions).await?;
+    let evidence = |found: &RecordedLink| {
+        let LinkRow { transaction, is_conclusive, child_member, parent_member, .. } = found.link;
+        let second = found.confirmation.map(|row| row.transaction);
+        Some(ClusterEvidence {
+            member: named.get(&child_member)?.owner.clone(),
+            with: named.get(&parent_member)?.owner.clone(),
+            transaction: *places.get(&transaction)?,
+            is_conclusive,
+            confirmed_by: second.and_then(|number| places.get(&number).copied()),
+        })
+    };
+    let joined = std::iter::once(None).chain(links.iter().map(evidence));
+    let members = members.zip(joined).filter_map(|(number, evidence)| {
+        let row = named.get(&number)?;
+        Some(ClusterMember { owner: row.owner.clone(), statistics: row.statistics, evidence })
+    });
+    let members = members.take(usize::try_from(most).unwrap_or(usize::MAX)).collect();
+    let Some(first) = named.get(&found.smallest) else { return Ok(None) };
+    Ok(Some(Cluster {
+        id: first.owner.clone(),
+        size: found.size.unsigned_abs(),
+        first_seen: first.statistics.first_seen,
+        members,
+    }))
+}
+
+/// The first links below a root, level by level: at most one less than `most`, which counts the root.
+async fn descendants(
+    rows: &mut dyn ClusterRows,
+    root: i64,
+    most: u32,
+) -> Result<Vec<RecordedLink>, GraphError> {
+    let (mut links, mut level, mut left) = (Vec::new(), vec![root], most.saturating_sub(1));
+    while !level.is_empty() && left > 0 {
+        let found = rows.links_to(&level, left).await?;
+        left = left.saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
+        level = found.iter().map(|found| found.link.child).collect();
+        links.extend(found);
+    }
+    Ok(links)
+}
+
+/// Passes each owner that shares its cluster with others, and the cluster's identifier: see
+/// [`Graph::each_member`](crate::Graph::each_member).
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn each_member(
+    rows: &mut dyn ClusterRows,
+    each: &mut (dyn FnMut(Membership) + Send),
+) -> Result<(), GraphError> {
+    let end = rows.next_owner().await?;
+    let mut from = 0;
+    while from < end {
+        let page: Vec<i64> = (from..end.min(from.saturating_add(PAGE))).collect();
+        from = from.saturating_add(PAGE);
+        let forest = forest(rows, &page).await?;
+        let shared: Vec<(i64, i64)> = page
+            .into_iter()
+            .map(|owner| (owner, forest.cluster(forest.path(owner).1)))
+            .filter(|(_, cluster)| cluster.size > 1)
+            .map(|(owner, cluster)| (owner, cluster.smallest))
+            .collect();
+        let wanted = shared.iter().flat_map(|(owner, smallest)| [*owner, *smallest]).collect();
+        let named = by_number(rows, wanted).await?;
+        for (owner, smallest) in shared {
+            if let (Some(owner), Some(id)) = (named.get(&owner), named.get(&smallest)) {
+                each(Membership { owner: owner.owner.clone(), cluster: id.owner.clone() });
+            }
+        }
+    }
+    Ok(())
+}
