@@ -2,12 +2,13 @@
 
 use crate::score::Confidence;
 
-/// A kind of `CoinJoin`.
+/// A kind of `CoinJoin`: a joint transaction of several parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoinjoinKind {
     /// Equal outputs of several parties, of no kind below.
     Generic,
-    /// Wasabi 1.
+    /// Wasabi 1.0 and 1.1. The passed tests tell them apart: only rounds of 1.1 have
+    /// [`DenominationLevels`](super::RecognitionTest::DenominationLevels).
     Wasabi1,
     /// Wasabi 2.
     Wasabi2,
@@ -43,12 +44,15 @@ impl CoinjoinKind {
         }
     }
 
-    /// Confidence that a transaction of this kind is recognized correctly. The figures of the
-    /// module's documentation contain no wrong result among 255 for Wasabi 1 and `JoinMarket`.
-    /// Their confidence is below 100 because other years were not measured, and `JoinMarket`'s rule
-    /// errs in generated batches. Wasabi 2, Whirlpool and `PrivateSend` use values that hardly any
-    /// other transaction has, but were not measured. A generic transaction is recognized by its
-    /// sums alone.
+    /// Confidence that a transaction of this kind is recognized correctly if it passed every test
+    /// that the kind expects. It is also the one that counts where the kind alone is stored; a
+    /// [`Recognition`](super::Recognition) has a confidence of its own.
+    ///
+    /// The figures of the module's documentation contain no wrong result among 255 for Wasabi 1 and
+    /// `JoinMarket`. Their confidence is below 100 because other years were not measured, and
+    /// `JoinMarket`'s rule errs in generated batches. Wasabi 2, Whirlpool and `PrivateSend` use values
+    /// that hardly any other transaction has, but were not measured. A generic transaction is
+    /// recognized by its sums alone.
     #[must_use]
     pub const fn confidence(self) -> Confidence {
         Confidence::from_percent(match self {
@@ -57,5 +61,55 @@ impl CoinjoinKind {
             Self::Wasabi2 | Self::Whirlpool | Self::PrivateSend => 80,
             Self::Generic => 50,
         })
+    }
+}
+
+/// Kind of a recognized transaction: a joint one, or the preparation of one.
+///
+/// Only joint kinds are stored in transactions and graphs: the type
+/// [`TransactionKind`](crate::utxo::TransactionKind) has no place for an entry, so a trace goes through
+/// an entry as through any payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RecognizedKind {
+    /// A joint transaction of several parties.
+    Joint(CoinjoinKind),
+    /// A Whirlpool Tx0: one party splits its coins into inputs for later rounds and pays the
+    /// coordinator. Its inputs belong together.
+    Entry,
+}
+
+impl RecognizedKind {
+    /// The identifier used in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Joint(kind) => kind.as_str(),
+            Self::Entry => "coinjoin_entry",
+        }
+    }
+
+    /// The kind of joint transaction; `None` for an entry, which one party makes alone.
+    #[must_use]
+    pub const fn joint(self) -> Option<CoinjoinKind> {
+        match self {
+            Self::Joint(kind) => Some(kind),
+            Self::Entry => None,
+        }
+    }
+
+    /// True if several parties took part.
+    #[must_use]
+    pub const fn is_joint(self) -> bool {
+        self.joint().is_some()
+    }
+
+    /// Confidence of a recognition that passed every test that the kind expects. An entry rests on
+    /// amounts that few other transactions have, and was not measured, like Whirlpool's rounds.
+    #[must_use]
+    pub const fn confidence(self) -> Confidence {
+        match self {
+            Self::Joint(kind) => kind.confidence(),
+            Self::Entry => Confidence::from_percent(80),
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     kind::CoinjoinKind,
+    recognition::{Recognition, RecognitionTest as Test},
     shape::{Era, Form, Shape},
     sums::{self, Account},
 };
@@ -25,14 +26,14 @@ const MANY_UNKNOWN: usize = 6;
 /// The most inputs of a round of two: more of them meet any sum by chance.
 const MOST_OF_TWO: usize = 20;
 
-/// The kind of a round with change.
-pub(super) fn classify(shape: &Shape<'_>) -> Option<CoinjoinKind> {
+/// The recognition as a round with change.
+pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
     if !has_structure(shape) {
         return None;
     }
     let market = shape.chain == ChainId::BTC && shape.within(&MARKET) && one_wallet(shape);
     if !shape.complete() {
-        return (market && is_likely_unknown(shape)).then_some(CoinjoinKind::JoinMarket);
+        return (market && is_likely_unknown(shape)).then(|| joinmarket(None));
     }
     if !no_input_too_large(shape) {
         return None;
@@ -40,14 +41,31 @@ pub(super) fn classify(shape: &Shape<'_>) -> Option<CoinjoinKind> {
     match shape.equal {
         2 => {
             let round = market && shape.others.len() == 2 && shape.inputs <= MOST_OF_TWO;
-            (round && sums::earned_by_rate(shape)).then_some(CoinjoinKind::JoinMarket)
+            (round && sums::earned_by_rate(shape)).then(|| joinmarket(Some(false)))
         }
-        MANY.. if market && sums::earners(shape) >= 2 => Some(CoinjoinKind::JoinMarket),
+        MANY.. if market && sums::earners(shape) >= 2 => Some(joinmarket(Some(false))),
         _ => match sums::accounted(shape)? {
-            Account::Earned if market => Some(CoinjoinKind::JoinMarket),
-            Account::Earned | Account::Even => Some(CoinjoinKind::Generic),
+            Account::Earned if market => Some(joinmarket(Some(true))),
+            Account::Earned | Account::Even => Some(super::generic(shape)),
         },
     }
+}
+
+/// The recognition as `JoinMarket`. `accounted`: `None` if inputs are unknown; true if all of them were
+/// shared out among the parties, false if makers were found and the taker's inputs were not shared
+/// out.
+fn joinmarket(accounted: Option<bool>) -> Recognition {
+    Recognition::joint(
+        CoinjoinKind::JoinMarket,
+        &[
+            (Test::EqualOutputs, true),
+            (Test::DistinctOwners, true),
+            (Test::InputsAccountForOutputs, accounted == Some(true)),
+            (Test::MakersPaid, accounted.is_some()),
+            (Test::ScriptForms, true),
+            (Test::ProtocolPeriod, true),
+        ],
+    )
 }
 
 /// True if each party gets an equal output, and change; one party may have none: the taker who

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use jiff::{
-    Timestamp,
+    Timestamp, ToSpan,
     civil::{Date, date},
     tz::TimeZone,
 };
@@ -156,8 +156,14 @@ impl Era {
         Self { from: self.from, until: Some(date(year, month, day)) }
     }
 
-    fn contains(&self, time: Timestamp) -> bool {
+    /// True if the time lies in the era.
+    pub(super) fn contains(&self, time: Timestamp) -> bool {
+        self.contains_with_lead(time, 0)
+    }
+
+    /// True if the time lies in the era, or at most `days` before it.
+    pub(super) fn contains_with_lead(&self, time: Timestamp, days: i64) -> bool {
         let day = TimeZone::UTC.to_datetime(time).date();
-        self.from <= day && self.until.is_none_or(|end| day < end)
+        self.from.saturating_sub(days.days()) <= day && self.until.is_none_or(|end| day < end)
     }
 }

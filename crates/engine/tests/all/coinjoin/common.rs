@@ -2,7 +2,7 @@
 
 use assay_engine::{
     chain::ChainId,
-    coinjoin::{self, CoinjoinKind},
+    coinjoin::{self, CoinjoinKind, PayjoinSuspicion, Recognition, RecognizedKind},
     utxo::{self, OutPoint, ScriptOwner, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::{Timestamp, civil::date, tz::TimeZone};
@@ -25,19 +25,39 @@ fn output((owner, value): &Coin) -> TxOut {
 }
 
 impl Candidate {
+    /// The kind, if it is a joint transaction.
     pub(crate) fn kind(&self) -> Option<CoinjoinKind> {
+        coinjoin::classify(&self.transaction(), self.chain, self.time)
+    }
+
+    pub(crate) fn recognition(&self) -> Option<Recognition> {
+        coinjoin::recognize(&self.transaction(), self.chain, self.time)
+    }
+
+    pub(crate) fn is_entry(&self) -> bool {
+        self.recognition().is_some_and(|found| found.kind == RecognizedKind::Entry)
+    }
+
+    pub(crate) fn is_possible(&self) -> bool {
+        coinjoin::is_possible(&self.transaction(), self.chain, self.time)
+    }
+
+    pub(crate) fn payjoin(&self) -> PayjoinSuspicion {
+        coinjoin::payjoin::suspicion(&self.transaction(), self.chain, self.time)
+    }
+
+    pub(crate) fn transaction(&self) -> utxo::Transaction {
         let spent = Txid::from_bytes([1; 32]);
         let inputs = self.inputs.iter().zip(0..).map(|(coin, index)| TxInput {
             outpoint: OutPoint { txid: spent, index },
             spent: coin.as_ref().map(output),
         });
-        let transaction = utxo::Transaction {
+        utxo::Transaction {
             txid: Txid::from_bytes([2; 32]),
             kind: TransactionKind::Payment,
             inputs: inputs.collect(),
             outputs: self.outputs.iter().map(output).collect(),
-        };
-        coinjoin::classify(&transaction, self.chain, self.time)
+        }
     }
 
     /// The same, where nothing is known of the inputs but how many there are.
@@ -65,6 +85,16 @@ pub(crate) fn time(year: i16, month: i8, day: i8) -> Timestamp {
 /// A P2WPKH owner.
 pub(crate) fn segwit(number: u64) -> ScriptOwner {
     ScriptOwner::Witness(0, key(number).to_vec())
+}
+
+/// A P2WSH owner.
+pub(crate) fn witness_script(number: u64) -> ScriptOwner {
+    ScriptOwner::Witness(0, [&key(number)[..], &[3; 12]].concat())
+}
+
+/// An output of data, without value.
+pub(crate) fn data(number: u8) -> Coin {
+    (ScriptOwner::Script([number; 32]), 0)
 }
 
 /// A P2TR owner.

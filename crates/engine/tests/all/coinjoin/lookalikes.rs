@@ -5,14 +5,14 @@ use assay_engine::utxo::ScriptOwner;
 use super::common::{Candidate, Coin, Numbers, coins, legacy, script, segwit, taproot};
 
 /// Amounts of a batch of payouts of an exchange: popular amounts, and any others.
-fn payouts(numbers: &mut Numbers, equal: usize, amount: u64, others: usize) -> Vec<u64> {
+pub(crate) fn payouts(numbers: &mut Numbers, equal: usize, amount: u64, others: usize) -> Vec<u64> {
     let mut paid = vec![amount; equal];
     paid.extend((0..others).map(|_| numbers.within(30_000, 4 * amount)));
     paid
 }
 
 /// Coins of one owner that are together worth `sum`, at least `count` of them, of very different size.
-fn funds(numbers: &mut Numbers, count: usize, sum: u64) -> Vec<u64> {
+pub(crate) fn funds(numbers: &mut Numbers, count: usize, sum: u64) -> Vec<u64> {
     let mut spent: Vec<u64> =
         (1..count).map(|_| (sum >> numbers.within(2, 7)) + numbers.within(0, 99_999)).collect();
     let rest = sum.saturating_sub(spent.iter().sum());
@@ -88,6 +88,67 @@ fn a_faucet_pays_many_alike() {
 }
 
 #[test]
+fn a_payroll_pays_equal_wages() {
+    let mut numbers = Numbers(4);
+    for _ in 0..2_000 {
+        let workers = usize::try_from(numbers.within(3, 40)).unwrap();
+        let wage = [5_000_000, 10_000_000, 4_321_000, 10_985_000]
+            [usize::try_from(numbers.within(0, 3)).unwrap()];
+        let mut paid = vec![wage; workers];
+        paid.push(numbers.within(30_000, 90_000_000));
+        // Spent in one coin, or in more coins than there are workers.
+        for inputs in [1, workers + 5] {
+            let spent = funds(&mut numbers, inputs, paid.iter().sum());
+            let payroll = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
+            assert_eq!(payroll.recognition(), None, "{payroll:?}");
+        }
+    }
+}
+
+#[test]
+fn an_exchange_collects_many_coins_and_pays_out() {
+    // Round amounts of many customers, in a time when all protocols existed.
+    let amounts = [100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000];
+    let mut numbers = Numbers(8);
+    for _ in 0..2_000 {
+        let customers = usize::try_from(numbers.within(10, 60)).unwrap();
+        let paid: Vec<u64> = (0..customers)
+            .map(|_| match numbers.within(0, 9) {
+                place @ 0..7 => amounts[usize::try_from(place).unwrap()],
+                _ => numbers.within(30_000, 20_000_000),
+            })
+            .collect();
+        let inputs = usize::try_from(numbers.within(10, 60)).unwrap();
+        let spent = funds(&mut numbers, inputs, paid.iter().sum());
+        let batch = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
+        for batch in [batch.clone().on(2023, 4, 1), batch.on(2026, 1, 1)] {
+            assert_eq!(batch.recognition(), None, "{batch:?}");
+            assert_eq!(batch.with_unknown_inputs().recognition(), None);
+        }
+    }
+}
+
+#[test]
+fn payouts_of_a_pools_denomination_are_no_whirlpool() {
+    for parties in 5..=8 {
+        // With change, from few coins, and from coins of other values.
+        let paid = vec![5_000_000; parties];
+        let with_change = [&paid[..], &[1_234_567]].concat();
+        let rich = vec![5_200_000; parties];
+        for (spent, paid) in [
+            (vec![7_000_000; parties], with_change),
+            (vec![50_000_000], paid.clone()),
+            (vec![9_000_000; parties], paid.clone()),
+            ([&rich[1..], &[5_000_000]].concat(), paid),
+        ] {
+            let payout = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
+            let kind = payout.on(2023, 8, 1).kind();
+            assert_ne!(kind, Some(assay_engine::coinjoin::CoinjoinKind::Whirlpool));
+        }
+    }
+}
+
+#[test]
 fn a_whirlpool_tx0_is_one_partys() {
     for inputs in [1, 7] {
         for data in [true, false] {
@@ -111,6 +172,8 @@ fn a_stonewall_is_made_alone() {
     let spent = [100_000_000, 68_068_640, 200_000_000, 86_816_794];
     let stonewall = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
     assert_eq!(stonewall.kind(), None);
+    // Two parties can make the same (StonewallX2), so a cluster keeps its inputs apart.
+    assert!(stonewall.is_possible());
 }
 
 #[test]

@@ -72,7 +72,7 @@ proptest! {
 
     #[test]
     fn no_transaction_causes_a_panic(transaction in transaction()) {
-        let _ = transaction.kind();
+        let _ = (transaction.recognition(), transaction.is_possible(), transaction.payjoin());
     }
 
     #[test]
@@ -86,7 +86,30 @@ proptest! {
             })
         }),
     ) {
-        prop_assert_eq!(one.kind(), other.kind());
+        prop_assert_eq!(one.recognition(), other.recognition());
+        prop_assert_eq!(one.is_possible(), other.is_possible());
+        prop_assert_eq!(one.payjoin(), other.payjoin());
+    }
+
+    #[test]
+    fn a_recognition_is_explained(transaction in prop_oneof![transaction(), round()]) {
+        if let Some(found) = transaction.recognition() {
+            prop_assert_eq!(transaction.kind(), found.kind.joint());
+            prop_assert_eq!(transaction.is_possible(), found.kind.is_joint());
+            prop_assert!(found.passed.is_sorted() && !found.passed.is_empty());
+            prop_assert!((10..=95).contains(&found.confidence.percent()));
+        }
+    }
+
+    #[test]
+    fn hiding_inputs_makes_nothing_impossible(mut round in round(), hidden in any::<u32>()) {
+        let was = round.is_possible();
+        for (place, input) in round.inputs.iter_mut().enumerate() {
+            if hidden >> (place % 32) & 1 == 1 {
+                *input = None;
+            }
+        }
+        prop_assert!(!was || round.is_possible());
     }
 
     #[test]

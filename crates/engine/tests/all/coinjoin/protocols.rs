@@ -1,8 +1,9 @@
-//! Each kind, by its rules: what belongs to it, and what just does not any more.
+//! Pools, markets and other rounds, by their rules: the last that belongs to a kind, and the first that
+//! does not.
 
-use assay_engine::{coinjoin::CoinjoinKind, utxo::ScriptOwner};
+use assay_engine::coinjoin::CoinjoinKind;
 
-use super::common::{Candidate, Numbers, coins, legacy, script, segwit, taproot};
+use super::common::{Candidate, Numbers, coins, legacy, script, segwit, taproot, witness_script};
 
 /// The round 323df21f of 2019-05-05, owners replaced.
 fn whirlpool() -> Candidate {
@@ -19,8 +20,14 @@ fn whirlpool_is_five_to_eight_coins_of_a_pool() {
         coins(segwit, 100, &[100_000; 8]),
     );
     assert_eq!(surge.clone().on(2023, 8, 1).kind(), Some(CoinjoinKind::Whirlpool));
+    // More than five parties came with the surge cycles of May 2023.
+    assert_eq!(surge.clone().on(2023, 4, 1).kind(), Some(CoinjoinKind::Generic));
     // The smallest pool came two years after the others.
-    assert_eq!(surge.on(2020, 8, 1).kind(), Some(CoinjoinKind::Generic));
+    let mut five = surge;
+    five.inputs.truncate(5);
+    five.outputs.truncate(5);
+    assert_eq!(five.clone().on(2021, 8, 1).kind(), Some(CoinjoinKind::Whirlpool));
+    assert_eq!(five.on(2020, 8, 1).kind(), Some(CoinjoinKind::Generic));
 }
 
 #[test]
@@ -44,12 +51,42 @@ fn whirlpool_takes_no_other_coins() {
     let mut rich = whirlpool();
     rich.inputs[0] = Some((segwit(1), 9_000_000));
     assert_eq!(rich.kind(), None);
-    let mut legacy_paid = whirlpool();
-    legacy_paid.outputs[0].0 = legacy(100);
-    assert_ne!(legacy_paid.kind(), Some(CoinjoinKind::Whirlpool));
+    let mut poor = whirlpool();
+    poor.inputs[0] = Some((segwit(1), 4_999_999));
+    assert_eq!(poor.kind(), None);
     let mut one_party_twice = whirlpool();
     one_party_twice.inputs[0] = one_party_twice.inputs[1].clone();
     assert_eq!(one_party_twice.kind(), None);
+}
+
+#[test]
+fn whirlpool_is_told_by_amounts_and_not_by_script_forms() {
+    for form in [witness_script, taproot, script, legacy] {
+        let mut round = whirlpool();
+        for (number, output) in (500..).zip(&mut round.outputs).take(3) {
+            output.0 = form(number);
+        }
+        assert_eq!(round.kind(), Some(CoinjoinKind::Whirlpool));
+        assert_eq!(round.clone().with_unknown_inputs().kind(), Some(CoinjoinKind::Whirlpool));
+        let (other, usual) = (round.recognition().unwrap(), whirlpool().recognition().unwrap());
+        assert!(other.confidence < usual.confidence, "{other:?}");
+    }
+}
+
+#[test]
+fn every_pool_has_rounds() {
+    for (value, year, month, day) in [
+        (100_000, 2021, 3, 6),
+        (1_000_000, 2019, 5, 24),
+        (5_000_000, 2019, 4, 18),
+        (50_000_000, 2019, 8, 3),
+        (2_500_000, 2025, 6, 1),
+        (25_000_000, 2025, 6, 7),
+    ] {
+        let spent = [value, value + 302, value, value + 302, value];
+        let round = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &[value; 5]));
+        assert_eq!(round.on(year, month, day).kind(), Some(CoinjoinKind::Whirlpool), "{value}");
+    }
 }
 
 #[test]
@@ -87,59 +124,6 @@ fn privatesend_is_one_denomination_on_dash() {
         output.1 = 10_000_000;
     }
     assert_ne!(round.kind(), Some(CoinjoinKind::PrivateSend), "another value");
-}
-
-/// A round of Wasabi 2: inputs of any value, outputs of the protocol's.
-fn wasabi_2() -> Candidate {
-    let mut numbers = Numbers(11);
-    let spent: Vec<u64> = (0..60).map(|_| numbers.within(500_000, 50_000_000)).collect();
-    let mut paid = Vec::new();
-    for (value, count) in [
-        (134_217_728, 2),
-        (43_046_721, 3),
-        (28_697_814, 4),
-        (20_000_000, 4),
-        (8_388_608, 6),
-        (4_782_969, 7),
-        (1_062_882, 8),
-        (500_000, 5),
-        (65_536, 5),
-        (5_000, 3),
-    ] {
-        paid.extend(vec![value; count]);
-    }
-    paid.extend([387_276, 62_667_834, 13_519_395_680]);
-    let mut outputs = coins(segwit, 1_000, &paid);
-    for (place, output) in outputs.iter_mut().enumerate().filter(|(place, _)| place % 3 == 0) {
-        output.0 = taproot(2_000 + place as u64);
-    }
-    Candidate::new(coins(segwit, 1, &spent), outputs).on(2023, 3, 1)
-}
-
-#[test]
-fn wasabi_2_is_known_by_its_values() {
-    assert_eq!(wasabi_2().kind(), Some(CoinjoinKind::Wasabi2));
-    assert_eq!(wasabi_2().with_unknown_inputs().kind(), Some(CoinjoinKind::Wasabi2));
-    assert_eq!(wasabi_2().on(2022, 1, 1).kind(), None, "before it existed");
-    let mut on_litecoin = wasabi_2();
-    on_litecoin.chain = "ltc".parse().unwrap();
-    assert_eq!(on_litecoin.kind(), None);
-    let mut with_legacy = wasabi_2();
-    with_legacy.outputs[0].0 = script(1);
-    assert_eq!(with_legacy.kind(), None);
-}
-
-#[test]
-fn an_early_wasabi_round_pays_the_coordinator() {
-    let spent = [12_345_678, 30_000_001, 10_100_000, 15_000_000, 11_000_000];
-    let mut paid = vec![10_000_000; 4];
-    paid.extend([2_000_000, 19_900_000, 4_900_000]);
-    let mut round = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
-    round = round.on(2018, 9, 1);
-    assert_eq!(round.kind(), None);
-    let coordinator = hex::decode("869f5c7a4cd7776ae0c0fcd9c3315abb239a9f0d").unwrap();
-    round.outputs.push((ScriptOwner::Witness(0, coordinator), 60_000));
-    assert_eq!(round.kind(), Some(CoinjoinKind::Wasabi1));
 }
 
 /// Parties with a coin each, and change: the maker is paid `reward`, the last party pays it all.
