@@ -77,9 +77,8 @@
 //! # Not recognised
 //!
 //! Rounds of two `JoinMarket` parties whose fee is no plain rate; Stonewall, which one person makes
-//! alone or two together; entries with two changes (Samourai's Tx0x2, of one party or two); joint
-//! transactions without equal outputs (`CashFusion`). [`is_possible`] is true for the rounds, for
-//! Stonewalls and for `CashFusion`. One party can also make a transaction alone that looks joint; the
+//! alone or two together; joint transactions without equal outputs (`CashFusion`). [`is_possible`] is
+//! true for all of these, and for entries with two changes (Samourai's Tx0x2, of one party or two). One party can also make a transaction alone that looks joint; the
 //! chain does not show the difference.
 
 pub mod kind;

@@ -34,7 +34,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::{recognize, wasabi2};
+use super::{recognize, wasabi2, whirlpool};
 use crate::{
     chain::ChainId,
     utxo::{ScriptOwner, Transaction, TxOut},
@@ -74,13 +74,13 @@ const FUSION_SIDE: usize = 10;
 /// parties that do not know each other. For clusters alone: most such transactions are payments.
 ///
 /// True for everything that [`recognize`] finds to be joint, and false for an entry, which one party
-/// makes. Inputs that are not known count as owners of their own, of any wealth, so that hiding inputs
+/// makes, unless it has two changes and so could be of two. Inputs that are not known count as owners of their own, of any wealth, so that hiding inputs
 /// makes a transaction more possible, never less. The order of inputs and outputs makes no
 /// difference.
 #[must_use]
 pub fn is_possible(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
     if let Some(recognition) = recognize(transaction, chain, time) {
-        return recognition.kind.is_joint();
+        return recognition.kind.is_joint() || whirlpool::may_be_of_two(transaction);
     }
     if transaction.inputs.len() < 2 || transaction.outputs.len() < 2 {
         return false;

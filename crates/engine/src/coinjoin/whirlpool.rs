@@ -61,6 +61,9 @@ const PREMIUM: std::ops::RangeInclusive<u64> = 100..=110_000;
 /// The most premix outputs of a Tx0 (limit of Samourai's client; `GraphSense`).
 const MOST_PREMIXES: usize = 70;
 
+/// The most outputs of an entry beside premixes and data: the coordinator's fee and two changes.
+const MOST_OTHERS: usize = 3;
+
 /// The smallest output that a node relays, in satoshi (Bitcoin Core's dust limit of P2PKH).
 const DUST: u64 = 546;
 
@@ -100,8 +103,8 @@ pub(super) fn round(shape: &Shape<'_>) -> Option<Recognition> {
 ///
 /// The fee is at most 5 % of the denomination; it may be missing, or be paid to the wallet itself,
 /// where a code made the entry free. A single premix output counts only with a plain fee, because one
-/// output near a pool's denomination is too common. Two changes are not accepted: Samourai's Tx0x2
-/// has them, and may be of two parties.
+/// output near a pool's denomination is too common. Two changes are accepted with a fee and several
+/// premix outputs (Samourai's Tx0x2; see [`may_be_of_two`]).
 pub(super) fn entry(
     transaction: &Transaction,
     chain: ChainId,
@@ -137,15 +140,16 @@ fn entry_to(pool: &Pool, paid: &[&TxOut]) -> Option<Recognition> {
         paid.iter().partition(|output| is_premix(output.value));
     let first = premixes.first()?;
     let one_value = premixes.iter().all(|output| output.value == first.value);
-    if !one_value || premixes.len() > MOST_PREMIXES || others.len() > 2 {
+    if !one_value || premixes.len() > MOST_PREMIXES {
         return None;
     }
     let fee = others.iter().any(|output| is_fee(pool, output.value));
     let plain = others.iter().any(|output| is_plain_fee(pool, output.value));
     let paid_for = match (premixes.len(), others.len()) {
-        (1, _) => plain,
-        (_, 0 | 1) => true,
-        _ => fee,
+        (1, 0..=2) => plain,
+        (2.., 0 | 1) => true,
+        (2.., 2..=MOST_OTHERS) => fee,
+        _ => false,
     };
     let wallets = premixes.iter().all(|output| Form::of(&output.owner) == Form::WitnessKey);
     paid_for.then(|| {
@@ -161,6 +165,16 @@ fn entry_to(pool: &Pool, paid: &[&TxOut]) -> Option<Recognition> {
             ],
         )
     })
+}
+
+/// True if two parties may have made an entry together: it has two changes. A wallet alone makes such a
+/// Tx0x2 as a decoy, so it is an entry all the same, but its inputs may have two owners.
+pub(super) fn may_be_of_two(transaction: &Transaction) -> bool {
+    let mut values: Vec<u64> = transaction.outputs.iter().map(|output| output.value).collect();
+    values.sort_unstable();
+    let equal = values.chunk_by(u64::eq).map(<[u64]>::len).max().unwrap_or(0);
+    // The output of data is one more.
+    values.len() > equal + MOST_OTHERS && transaction.inputs.len() > 1
 }
 
 /// True if an output may be the coordinator's fee: at most 5 % of the denomination. Codes reduce the

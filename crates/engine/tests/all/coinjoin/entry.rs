@@ -90,7 +90,18 @@ fn an_entry_has_premixes_of_one_value_and_one_pool() {
     let mut unequal = entry(5_010_000, 5, &others, 1);
     unequal.outputs[0].1 += 1;
     assert!(!unequal.is_entry());
-    assert!(!entry(5_010_000, 5, &[175_000, 990_000, 880_000], 1).is_entry(), "two changes");
+}
+
+#[test]
+fn an_entry_with_two_changes_may_be_of_two_parties() {
+    let others = [175_000, 990_000, 880_000];
+    let decoy = entry(5_010_000, 5, &others, 3);
+    assert!(decoy.is_entry() && decoy.is_possible());
+    let alone = entry(5_010_000, 5, &others, 1);
+    assert!(alone.is_entry() && !alone.is_possible(), "one input");
+    assert!(!entry(5_010_000, 1, &others, 3).is_entry(), "one premix output");
+    assert!(!entry(5_010_000, 5, &[260_000, 990_000, 880_000], 3).is_entry(), "no fee");
+    assert!(!entry(5_010_000, 5, &[175_000, 990_000, 880_000, 1], 3).is_entry(), "three changes");
 }
 
 #[test]

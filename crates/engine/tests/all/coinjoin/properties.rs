@@ -95,7 +95,7 @@ proptest! {
     fn a_recognition_is_explained(transaction in prop_oneof![transaction(), round()]) {
         if let Some(found) = transaction.recognition() {
             prop_assert_eq!(transaction.kind(), found.kind.joint());
-            prop_assert_eq!(transaction.is_possible(), found.kind.is_joint());
+            prop_assert!(transaction.is_possible() || !found.kind.is_joint());
             prop_assert!(found.passed.is_sorted() && !found.passed.is_empty());
             prop_assert!((10..=95).contains(&found.confidence.percent()));
         }
