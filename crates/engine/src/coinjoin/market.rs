@@ -44,6 +44,7 @@ pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
             (round && sums::earned_by_rate(shape)).then(|| joinmarket(Some(false)))
         }
         MANY.. if market && sums::earners(shape) >= 2 => Some(joinmarket(Some(false))),
+        _ if market && sums::has_makers_and_taker(shape) => Some(joinmarket(Some(true))),
         _ => match sums::accounted(shape)? {
             Account::Earned if market => Some(joinmarket(Some(true))),
             Account::Earned | Account::Even => Some(super::generic(shape)),

@@ -95,11 +95,27 @@ pub(super) fn accounted(shape: &Shape<'_>) -> Option<Account> {
     if shape.spent.len() > MOST_INPUTS || !shape.complete() {
         return None;
     }
-    let mut search = Search { shape, used: [false; MOST_INPUTS], tries: MOST_TRIES, even: false };
+    let mut search = Search::of(shape, MOST_TRIES, None);
     match search.share(0, false) {
         Some(Found) => Some(Account::Earned),
         None => search.even.then_some(Account::Even),
     }
+}
+
+/// True if the inputs can be divided so that one or two of them pay for each change but one with an
+/// equal output, each of these parties earning at most what makers do, and the rest pays for the last
+/// one: the taker, who may have any number of inputs.
+pub(super) fn has_makers_and_taker(shape: &Shape<'_>) -> bool {
+    if shape.spent.len() > MOST_INPUTS || !shape.complete() || shape.others.len() != shape.equal {
+        return false;
+    }
+    let mut tries = MOST_TRIES;
+    (0..shape.others.len()).any(|taker| {
+        let mut search = Search::of(shape, tries, Some(taker));
+        let found = search.share(0, false).is_some();
+        tries = search.tries;
+        found
+    })
 }
 
 struct Search<'a> {
@@ -109,13 +125,22 @@ struct Search<'a> {
     tries: u32,
     /// True if a division was found in which no party earns.
     even: bool,
+    /// Index of the change of the party that pays with the rest, if the others are makers.
+    taker: Option<usize>,
 }
 
 /// A division in which a party earns was found.
 struct Found;
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    const fn of(shape: &'a Shape<'a>, tries: u32, taker: Option<usize>) -> Self {
+        Self { shape, used: [false; MOST_INPUTS], tries, even: false, taker }
+    }
+
     fn share(&mut self, place: usize, earned: bool) -> Option<Found> {
+        if self.taker == Some(place) {
+            return self.share(place + 1, earned);
+        }
         let Some(change) = self.shape.others.get(place) else {
             self.even |= self.rest();
             return (earned && self.rest()).then_some(Found);
@@ -129,7 +154,7 @@ impl Search<'_> {
                 let Some(paid) = self.free(first) else { break };
                 let more = if second == first { Some(0) } else { self.free(second) };
                 let Some(paid) = more.and_then(|more| paid.checked_add(more)) else { continue };
-                if !self.near(paid, got) {
+                if !self.fits(paid, got) {
                     continue;
                 }
                 self.mark(first, second, true);
@@ -143,10 +168,15 @@ impl Search<'_> {
         None
     }
 
-    /// True if the remaining inputs pay for the equal outputs that have no change.
+    /// True if the remaining inputs pay for the equal outputs that have no change, or for the taker's
+    /// outputs.
     fn rest(&self) -> bool {
         let left = self.shape.spent.iter().zip(self.used).filter(|(_, used)| !used);
         let left = left.fold(0_u64, |sum, (value, _)| sum.saturating_add(*value));
+        if let Some(change) = self.taker.and_then(|taker| self.shape.others.get(taker)) {
+            let got = self.shape.denomination.saturating_add(*change);
+            return left >= got && self.near(left, got);
+        }
         match self.shape.equal.checked_sub(self.shape.others.len()) {
             Some(0) => left == 0,
             Some(1) => self.near(left, self.shape.denomination),
@@ -165,6 +195,14 @@ impl Search<'_> {
             if let Some(mark) = self.used.get_mut(place) {
                 *mark = used;
             }
+        }
+    }
+
+    /// True if a party may have put in `paid` for what it got.
+    fn fits(&self, paid: u64, got: u64) -> bool {
+        match self.taker {
+            Some(_) => got.checked_sub(paid).is_some_and(|gain| gain <= most_earned(self.shape)),
+            None => self.near(paid, got),
         }
     }
 

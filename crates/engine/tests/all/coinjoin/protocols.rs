@@ -157,6 +157,18 @@ fn joinmarket_makers_earn_fees() {
 }
 
 #[test]
+fn a_joinmarket_taker_may_have_many_inputs() {
+    for parties in [3, 4, 5] {
+        let mut round = market(parties, 4_567);
+        let (owner, value) = round.inputs.pop().unwrap().unwrap();
+        let parts = [value / 2, value / 3, value / 9, value - value / 2 - value / 3 - value / 9];
+        round.inputs.push(Some((owner, parts[0])));
+        round.inputs.extend(coins(segwit, 50, &parts[1..]).into_iter().map(Some));
+        assert_eq!(round.kind(), Some(CoinjoinKind::JoinMarket), "{parties}");
+    }
+}
+
+#[test]
 fn joinmarket_is_one_form_but_for_a_payment() {
     let mut paying = market(5, 4_567);
     paying.outputs[0].0 = script(9);

@@ -141,3 +141,18 @@ fn wasabi_1_with_other_forms_needs_its_sums() {
     assert_eq!(round.kind(), Some(CoinjoinKind::Wasabi1));
     assert_eq!(round.with_unknown_inputs().kind(), None);
 }
+
+#[test]
+fn wasabi_1_has_parties_of_several_coins() {
+    let mut round = wasabi_1(30, &[1, 2]);
+    // Of nine parties in ten, no single coin pays for the outputs.
+    for place in (0..30).filter(|place| place % 10 != 0) {
+        let (owner, value) = round.inputs[place].clone().unwrap();
+        let first = value * (20 + place as u64) / 100;
+        round.inputs[place] = Some((owner, first));
+        round.inputs.push(Some((segwit(500 + place as u64), value - first)));
+    }
+    assert_eq!(round.kind(), Some(CoinjoinKind::Wasabi1));
+    let found = round.recognition().unwrap();
+    assert!(!found.has_passed(RecognitionTest::InputsAccountForOutputs), "{found:?}");
+}
