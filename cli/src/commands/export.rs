@@ -1,4 +1,4 @@
-//! `assay export`: listings, labels and transactions as CSV or JSON lines.
+//! `assay export`: listings, labels, transactions and clusters as CSV or JSON lines.
 
 use std::{
     borrow::Cow,
@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use super::{
     Context, Done, Failure,
+    export_clusters::{self, ClustersArgs},
     export_transfers::{self, TransfersArgs},
     rows::csv_failure,
 };
@@ -32,6 +33,7 @@ pub(super) enum ExportCommand {
     Listings(ListingsArgs),
     Labels(LabelsArgs),
     Transfers(TransfersArgs),
+    Clusters(ClustersArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -108,6 +110,7 @@ pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Don
         ExportCommand::Listings(args) => listings(args, context).await,
         ExportCommand::Labels(args) => labels(args, context).await,
         ExportCommand::Transfers(args) => export_transfers::run(args, context).await,
+        ExportCommand::Clusters(args) => export_clusters::run(args, context).await,
     }
 }
 

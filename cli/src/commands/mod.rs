@@ -5,7 +5,9 @@ mod address;
 mod apply;
 mod backup;
 mod check;
+mod cluster;
 mod export;
+mod export_clusters;
 mod export_transfers;
 mod flags;
 mod ingest;
@@ -91,11 +93,12 @@ enum Command {
     Screen(screen::ScreenArgs),
     Trace(trace::TraceArgs),
     Tx(tx::TxArgs),
+    Cluster(cluster::ClusterArgs),
     Address(address::AddressArgs),
     /// Import sanctions lists, labels and blocks
     #[command(subcommand)]
     Ingest(ingest::IngestCommand),
-    /// Export listings, labels and transactions
+    /// Export listings, labels, transactions and clusters
     #[command(subcommand)]
     Export(export::ExportCommand),
     Sources(sources::SourcesArgs),
@@ -340,6 +343,7 @@ async fn execute(
         Command::Check(args) => check::run(&args, &context).await,
         Command::Trace(args) => trace::run(&args, &context).await,
         Command::Tx(args) => tx::run(&args, &context).await,
+        Command::Cluster(args) => cluster::run(&args, &context).await,
         Command::Address(args) => address::run(&args),
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,

@@ -2,6 +2,7 @@
 //! output is no terminal.
 
 mod check;
+mod cluster;
 mod flows;
 mod import;
 mod page;
@@ -11,6 +12,7 @@ mod trace;
 mod tx;
 
 pub(crate) use check::check;
+pub(crate) use cluster::{ClusterPage, ClusterRow, cluster};
 pub(crate) use flows::over_paths;
 pub(crate) use import::import_outcome;
 pub(crate) use page::Page;

@@ -16,7 +16,7 @@ pub(crate) fn of(person: &str) -> String {
 }
 
 /// A transaction's identifier.
-fn txid(number: u8) -> String {
+pub(crate) fn txid(number: u8) -> String {
     hex::encode([number; 32])
 }
 
@@ -40,14 +40,14 @@ pub(crate) fn line(height: u8, number: u8, inputs: &Value, pays: &[(&str, u64)])
 }
 
 /// A data directory with a chain.
-fn ingested(lines: &[String]) -> TempDir {
+pub(crate) fn ingested(lines: &[String]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("chain.jsonl"), lines.concat()).unwrap();
     let _ = assay(directory.path(), ["ingest", "chain", "btc", "--jsonl", "chain.jsonl"]).ok();
     directory
 }
 
-fn printed(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn printed(directory: &Path, arguments: &[&str]) -> String {
     assay(directory, arguments).ok().stdout
 }
 

@@ -18,6 +18,7 @@ mod chain_robust;
 mod chain_scenario;
 mod chain_sources;
 mod chain_tools;
+mod clusters;
 mod command_line;
 mod description;
 mod edge;

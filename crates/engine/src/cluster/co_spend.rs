@@ -4,7 +4,10 @@ use jiff::{Timestamp, civil::date, tz::TimeZone};
 
 use crate::{
     chain::ChainId,
-    coinjoin,
+    coinjoin::{
+        self,
+        payjoin::{PayjoinSuspicion, suspicion},
+    },
     utxo::{ScriptOwner, Transaction, TransactionKind, TxOut},
 };
 
@@ -20,7 +23,8 @@ pub struct CoSpend<'a> {
 /// The co-spend that a transaction on `chain`, in a block of `time`, is; `None` where its inputs have one
 /// address, or may belong to several parties:
 ///
-/// - a joint transaction, or what merely could be one
+/// - a joint transaction, or what merely could be one ([`coinjoin::is_possible`])
+/// - a suspected `PayJoin` ([`coinjoin::payjoin`])
 /// - a sale of an inscription or token, signed by seller and buyer
 ///
 /// Inputs that anybody can spend, and those of a shielded pool, say nothing about an owner and are left
@@ -36,13 +40,18 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
             owners.push(owner);
         }
     }
-    if owners.len() < 2 || is_sale(transaction, time) {
+    if owners.len() < 2
+        || is_sale(transaction, time)
+        || coinjoin::is_possible(transaction, chain, time)
+    {
         return None;
     }
-    if coinjoin::classify(transaction, chain, time).is_some() {
-        return None;
+    match suspicion(transaction, chain, time) {
+        PayjoinSuspicion::Suspected => None,
+        suspicion => {
+            Some(CoSpend { owners, is_conclusive: suspicion == PayjoinSuspicion::Impossible })
+        }
     }
-    Some(CoSpend { owners, is_conclusive: pays_one_owner(transaction) })
 }
 
 /// True if only who holds a key or knows a script can spend the owner's outputs. Witness programs of
@@ -80,9 +89,121 @@ fn is_sale(transaction: &Transaction, time: Timestamp) -> bool {
     })
 }
 
-/// True if all outputs have one owner, so that nobody is paid: neither as a payment nor as change.
-fn pays_one_owner(transaction: &Transaction) -> bool {
-    let mut paid = transaction.outputs.iter().filter(|output| output.value > 0);
-    let Some(first) = paid.next() else { return true };
-    paid.all(|output| output.owner == first.owner)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        coinjoin::CoinjoinKind,
+        utxo::{OutPoint, Pool, TxInput, Txid},
+    };
+
+    fn key(number: u8) -> ScriptOwner {
+        ScriptOwner::KeyHash([number; 20])
+    }
+
+    fn at(text: &str) -> Timestamp {
+        format!("{text}T12:00:00Z").parse().unwrap()
+    }
+
+    fn payment(spent: &[(ScriptOwner, u64)], outputs: &[(ScriptOwner, u64)]) -> Transaction {
+        let output =
+            |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
+        let input = |(spent, index)| {
+            let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
+            TxInput { outpoint, spent: Some(output(spent)) }
+        };
+        Transaction {
+            txid: Txid::from_bytes([1; 32]),
+            kind: TransactionKind::Payment,
+            inputs: spent.iter().zip(0..).map(input).collect(),
+            outputs: outputs.iter().map(output).collect(),
+        }
+    }
+
+    /// The co-spend on Bitcoin in 2022.
+    fn found(transaction: &Transaction) -> Option<CoSpend<'_>> {
+        co_spend(transaction, ChainId::BTC, at("2022-03-01"))
+    }
+
+    #[test]
+    fn inputs_of_a_consolidation_have_one_owner() {
+        let transaction = payment(&[(key(1), 50), (key(2), 60), (key(1), 70)], &[(key(3), 180)]);
+        let owners = [key(1), key(2)];
+        let expected = CoSpend { owners: owners.iter().collect(), is_conclusive: true };
+        assert_eq!(found(&transaction), Some(expected));
+    }
+
+    #[test]
+    fn a_payment_with_change_may_be_a_payjoin_since_there_are_any() {
+        // Both inputs are needed for the payment.
+        let transaction = payment(
+            &[(key(1), 500_000), (key(2), 600_000)],
+            &[(key(3), 1_000_000), (key(4), 90_000)],
+        );
+        let conclusive = |day| {
+            co_spend(&transaction, ChainId::BTC, at(day)).map(|co_spend| co_spend.is_conclusive)
+        };
+        assert_eq!(conclusive("2016-03-01"), Some(true));
+        assert_eq!(conclusive("2022-03-01"), Some(false));
+        // One input is enough for either output.
+        let transaction = payment(
+            &[(key(1), 500_000), (key(2), 600_000)],
+            &[(key(3), 590_000), (key(4), 500_000)],
+        );
+        assert_eq!(found(&transaction), None, "a suspect");
+    }
+
+    #[test]
+    fn one_address_is_no_co_spend() {
+        assert_eq!(found(&payment(&[(key(1), 50), (key(1), 60)], &[(key(3), 100)])), None);
+        let unknown = TxInput {
+            outpoint: OutPoint { txid: Txid::from_bytes([7; 32]), index: 0 },
+            spent: None,
+        };
+        let mut transaction = payment(&[(key(1), 50)], &[(key(3), 40)]);
+        transaction.inputs.push(unknown);
+        assert_eq!(found(&transaction), None, "an unknown owner says nothing");
+    }
+
+    #[test]
+    fn joint_transactions_link_nothing() {
+        let mut transaction = payment(&[(key(1), 50), (key(2), 60)], &[(key(3), 100)]);
+        transaction.kind = TransactionKind::Coinjoin(CoinjoinKind::Generic);
+        assert_eq!(found(&transaction), None);
+        // Equal outputs of two owners, paid by two owners: not recognized, but possible.
+        let stonewall = payment(
+            &[(key(1), 900_000), (key(2), 800_000)],
+            &[(key(3), 600_000), (key(4), 600_000), (key(5), 290_000), (key(6), 190_000)],
+        );
+        assert_eq!(found(&stonewall), None);
+    }
+
+    #[test]
+    fn outputs_that_anybody_can_spend_are_left_out() {
+        let anchor = ScriptOwner::Witness(1, vec![0x4e, 0x73]);
+        let others = [
+            anchor,
+            ScriptOwner::Script([5; 32]),
+            ScriptOwner::Pool(Pool::Mweb),
+            ScriptOwner::Witness(2, vec![1; 32]),
+        ];
+        for other in others {
+            let transaction = payment(&[(key(1), 50), (other, 60)], &[(key(3), 100)]);
+            assert_eq!(found(&transaction), None);
+        }
+    }
+
+    #[test]
+    fn a_sale_of_an_inscription_links_no_seller_with_a_buyer() {
+        // Given a seller's inscription of 546, which the buyer gets, and a buyer who pays.
+        let transaction = payment(
+            &[(key(1), 546), (key(2), 900_000), (key(4), 300_000)],
+            &[(key(3), 546), (key(5), 1_000_000), (key(6), 190_000)],
+        );
+        assert_eq!(co_spend(&transaction, ChainId::BTC, at("2024-03-01")), None);
+        assert!(found(&transaction).is_some(), "before there were any");
+        // Small change that is spent is no sale.
+        let swept = payment(&[(key(1), 546), (key(2), 900_000)], &[(key(3), 900_000)]);
+        assert!(co_spend(&swept, ChainId::BTC, at("2024-03-01")).is_some());
+    }
 }
