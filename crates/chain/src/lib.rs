@@ -7,7 +7,7 @@
 //! - [`params`]: the parameters of each chain, one row each
 //! - [`raw`]: blocks in bytes
 //! - [`esplora`]: blocks, and histories of addresses, of an Esplora API
-//! - [`files`]: blocks of a node's files
+//! - [`files`]: blocks of a node's files, with what they spend
 //! - [`jsonl`]: blocks as JSON lines, read and written
 //! - [`node`]: blocks of a node, over JSON-RPC
 //! - [`rpc`], [`http`]: requests to a server, with retries

@@ -12,7 +12,7 @@ use assay_engine::chain::ChainId;
 use crate::{
     BlockSource, SourceError, TestNetworks,
     esplora::Esplora,
-    files::FileSource,
+    files::{FileOptions, FileSource},
     histories::{EsploraHistories, HistorySource},
     http::{
         Backoff, RetryDelay, RetryTimer, Server,
@@ -83,21 +83,21 @@ pub fn open(
     Ok(match location {
         BlockLocation::JsonLines(path) => Box::new(JsonLines::open(chain, Path::new(path))?),
         BlockLocation::Node { url, credentials } => {
-            let options = NodeOptions { prevouts: !complete, ..NodeOptions::default() };
+            let options =
+                NodeOptions { prevouts: !complete, test_networks, ..NodeOptions::default() };
             let rpc = Rpc::new(server(url, known(credentials)?)?);
             let node = NodeSource::new(chain, rpc, options)?;
-            node.check_chain(test_networks)?;
+            node.check_chain()?;
             Box::new(node)
         }
         BlockLocation::Esplora(url) => {
-            let esplora = Esplora::new(chain, server(url, Known::None)?)?;
-            esplora.check_chain(test_networks)?;
+            let esplora = Esplora::new(chain, server(url, Known::None)?, test_networks)?;
+            esplora.check_chain()?;
             Box::new(esplora)
         }
         BlockLocation::Files(paths) => {
-            let mut files = FileSource::open(chain, paths)?;
-            files.check_chain(test_networks)?;
-            Box::new(files)
+            let options = FileOptions { test_networks };
+            Box::new(FileSource::open(chain, paths, options)?)
         }
     })
 }
@@ -117,7 +117,7 @@ pub fn histories(
     let client = client(endpoint, Known::None, bound)?;
     let backoff = Backoff { in_all: bound, ..Backoff::default() };
     let server = Server::new(Arc::new(client), Arc::new(Waiting), backoff);
-    Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server)?, test_networks)))
+    Ok(Arc::new(EsploraHistories::new(Esplora::new(chain, server, test_networks)?)))
 }
 
 fn known(credentials: &Credentials) -> Result<Known, SourceError> {

@@ -3,16 +3,21 @@
 
 use assay_engine::chain::ChainId;
 
+use super::TestNetworks;
+
 /// Parameters for reading the blocks of a chain.
 #[derive(Debug)]
 pub struct ChainParams {
     /// The chain's identifier.
     id: &'static str,
     /// The four bytes before each block in a node's block files: the main network's, then those of test
-    /// networks.
+    /// networks. For chains that are not read from files the main network's only, if it is known.
     pub magics: &'static [[u8; 4]],
     /// Contents of a block's header, and the computation of its hash.
     pub header: HeaderForm,
+    /// The main network's difficulty limit (`powLimit`): the easiest target that a header may state, in
+    /// the form of its `bits`. `None` if it is not known.
+    pub limit: Option<u32>,
     /// Serialization of a transaction.
     pub transactions: TransactionForm,
     /// True if a transaction may spend an output of one that comes later in the same block.
@@ -29,16 +34,25 @@ pub struct ChainParams {
 pub enum HeaderForm {
     /// Bitcoin's 80 bytes; their double SHA-256 is the hash.
     Plain {
-        /// True if the hash itself is the proof of work.
-        proof: bool,
+        /// The hash that must meet the header's target.
+        work: WorkHash,
     },
     /// Bitcoin's 80 bytes and their hash, followed by the proof of work of another chain's block if
-    /// the version announces it.
+    /// the version announces it. The work is scrypt's: of the header itself, or of the other chain's.
     AuxPow,
     /// Zcash's 140 bytes and an Equihash solution; the double SHA-256 of all is the hash.
     Equihash,
     /// Another hash function, or other fields: the hash is not recomputed.
     Other,
+}
+
+/// Hash function of a proof of work: its result over a header must meet the header's target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkHash {
+    /// The double SHA-256, which is the block's hash as well.
+    DoubleSha256,
+    /// scrypt with N = 1024, r = 1, p = 1. The block's hash remains the double SHA-256.
+    Scrypt,
 }
 
 /// Serialization of a transaction.
@@ -58,7 +72,17 @@ pub enum TransactionForm {
     Other,
 }
 
+/// The easiest target that any test network allows, in the form of a header's `bits`: regtest's.
+pub const TEST_NETWORK_LIMIT: u32 = 0x207f_ffff;
+
 const COIN: u64 = 100_000_000;
+const SHA_HEADER: HeaderForm = HeaderForm::Plain { work: WorkHash::DoubleSha256 };
+/// 224 bits: Bitcoin and its forks.
+const LIMIT_224: Option<u32> = Some(0x1d00_ffff);
+/// 236 bits: chains of scrypt and of X11.
+const LIMIT_236: Option<u32> = Some(0x1e0f_ffff);
+/// 243 bits: chains of Equihash.
+const LIMIT_243: Option<u32> = Some(0x1f07_ffff);
 const BITCOIN_TESTNET_MAGIC: [u8; 4] = [0x0b, 0x11, 0x09, 0x07];
 const BITCOIN_MAGIC: [u8; 4] = [0xf9, 0xbe, 0xb4, 0xd9];
 const REGTEST_MAGIC: [u8; 4] = [0xfa, 0xbf, 0xb5, 0xda];
@@ -82,7 +106,8 @@ static PARAMS: [ChainParams; 9] = [
             [0x0a, 0x03, 0xcf, 0x40],
             REGTEST_MAGIC,
         ],
-        header: HeaderForm::Plain { proof: true },
+        header: SHA_HEADER,
+        limit: LIMIT_224,
         transactions: TransactionForm::Witness,
         spends_later: false,
         largest_amount: 21_000_000 * COIN,
@@ -97,8 +122,8 @@ static PARAMS: [ChainParams; 9] = [
     ChainParams {
         id: "ltc",
         magics: &[[0xfb, 0xc0, 0xb6, 0xdb], [0xfd, 0xd2, 0xc8, 0xf1], REGTEST_MAGIC],
-        // The proof of work is scrypt of the header, which is not the hash.
-        header: HeaderForm::Plain { proof: false },
+        header: HeaderForm::Plain { work: WorkHash::Scrypt },
+        limit: LIMIT_236,
         transactions: TransactionForm::Mweb,
         spends_later: false,
         largest_amount: 84_000_000 * COIN,
@@ -111,7 +136,8 @@ static PARAMS: [ChainParams; 9] = [
     ChainParams {
         id: "bch",
         magics: &[BITCOIN_MAGIC, BITCOIN_TESTNET_MAGIC, REGTEST_MAGIC],
-        header: HeaderForm::Plain { proof: true },
+        header: SHA_HEADER,
+        limit: LIMIT_224,
         transactions: TransactionForm::Plain,
         // Blocks are ordered by transaction identifier (November 2018).
         spends_later: true,
@@ -121,7 +147,8 @@ static PARAMS: [ChainParams; 9] = [
     ChainParams {
         id: "bsv",
         magics: &[BITCOIN_MAGIC, BITCOIN_TESTNET_MAGIC, REGTEST_MAGIC],
-        header: HeaderForm::Plain { proof: true },
+        header: SHA_HEADER,
+        limit: LIMIT_224,
         transactions: TransactionForm::Plain,
         spends_later: false,
         largest_amount: 21_000_000 * COIN,
@@ -129,9 +156,10 @@ static PARAMS: [ChainParams; 9] = [
     },
     ChainParams {
         id: "btg",
-        magics: &[],
+        magics: &[[0xe1, 0x47, 0x6d, 0x44]],
         // Equihash with the height in the header, from block 491407 on.
         header: HeaderForm::Other,
+        limit: LIMIT_243,
         transactions: TransactionForm::Witness,
         spends_later: false,
         largest_amount: 21_000_000 * COIN,
@@ -141,6 +169,7 @@ static PARAMS: [ChainParams; 9] = [
         id: "doge",
         magics: &[[0xc0, 0xc0, 0xc0, 0xc0], [0xfc, 0xc1, 0xb7, 0xdc], REGTEST_MAGIC],
         header: HeaderForm::AuxPow,
+        limit: LIMIT_236,
         transactions: TransactionForm::Plain,
         spends_later: false,
         // There is no end to new coins; this is what its nodes let a transaction move.
@@ -153,9 +182,10 @@ static PARAMS: [ChainParams; 9] = [
     },
     ChainParams {
         id: "dash",
-        magics: &[],
+        magics: &[[0xbf, 0x0c, 0x6b, 0xbd]],
         // The hash is X11: eleven hash functions, one after the other.
         header: HeaderForm::Other,
+        limit: LIMIT_236,
         transactions: TransactionForm::DashSpecial,
         spends_later: false,
         largest_amount: 21_000_000 * COIN,
@@ -163,8 +193,9 @@ static PARAMS: [ChainParams; 9] = [
     },
     ChainParams {
         id: "zec",
-        magics: &[],
+        magics: &[[0x24, 0xe9, 0x27, 0x64]],
         header: HeaderForm::Equihash,
+        limit: LIMIT_243,
         transactions: TransactionForm::Zcash,
         spends_later: false,
         largest_amount: 21_000_000 * COIN,
@@ -175,6 +206,7 @@ static PARAMS: [ChainParams; 9] = [
         magics: &[],
         // Five kinds of proof of work, and a time in every transaction.
         header: HeaderForm::Other,
+        limit: None,
         transactions: TransactionForm::Other,
         spends_later: false,
         largest_amount: 16_555_000_000 * 1_000_000,
@@ -189,10 +221,16 @@ impl ChainParams {
         PARAMS.iter().find(|params| params.id == chain.as_str())
     }
 
+    /// The chain.
+    #[must_use]
+    pub fn chain(&self) -> Option<ChainId> {
+        self.id.parse().ok()
+    }
+
     /// The chain's name.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.id.parse::<ChainId>().map_or(self.id, |chain| chain.info().name)
+        self.chain().map_or(self.id, |chain| chain.info().name)
     }
 
     /// True if blocks are read in the bytes that nodes store and exchange.
@@ -208,10 +246,42 @@ impl ChainParams {
         PARAMS.iter().find(|params| params.first_blocks.contains(&&*hash))?.id.parse().ok()
     }
 
-    /// The chain whose main network's blocks stand behind this magic number.
+    /// The network whose blocks stand behind this magic number, as text; `None` if none is known. Chains
+    /// share some numbers: the first one is named.
     #[must_use]
-    pub fn chain_of_magic(magic: &[u8; 4]) -> Option<ChainId> {
-        PARAMS.iter().find(|params| params.magics.first() == Some(magic))?.id.parse().ok()
+    pub fn network_of_magic(magic: &[u8; 4]) -> Option<String> {
+        let main = PARAMS.iter().find(|params| params.magics.first() == Some(magic));
+        if let Some(params) = main {
+            return Some(params.name().to_owned());
+        }
+        let test = PARAMS.iter().find(|params| params.magics.contains(magic))?;
+        Some(format!("a test network of {}", test.name()))
+    }
+
+    /// The magic numbers of the main network, and with test networks allowed of those too.
+    #[must_use]
+    pub fn magics_of(&self, test_networks: TestNetworks) -> &'static [[u8; 4]] {
+        match test_networks {
+            TestNetworks::Allowed => self.magics,
+            TestNetworks::Refused => self.magics.get(..1).unwrap_or(self.magics),
+        }
+    }
+
+    /// The difficulty limit: the easiest target that a header may state, in the form of its `bits`. With
+    /// test networks allowed it is the easiest of them.
+    #[must_use]
+    pub fn limit_of(&self, test_networks: TestNetworks) -> u32 {
+        match (test_networks, self.limit) {
+            (TestNetworks::Refused, Some(limit)) => limit,
+            _ => TEST_NETWORK_LIMIT,
+        }
+    }
+
+    /// The difficulty limit of blocks behind a magic number of the chain.
+    #[must_use]
+    pub fn limit_behind(&self, magic: [u8; 4]) -> u32 {
+        let main = self.magics.first() == Some(&magic);
+        self.limit_of(if main { TestNetworks::Refused } else { TestNetworks::Allowed })
     }
 
     /// True if `hash` is that of the main network's first block.
@@ -229,32 +299,4 @@ impl ChainParams {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_chain_of_coins_has_a_row() {
-        for chain in ChainId::all() {
-            assert_eq!(ChainParams::of(chain).is_some(), chain.info().has_coins(), "{chain}");
-        }
-    }
-
-    #[test]
-    fn a_first_block_identifies_its_chain() {
-        let hash = |text: &str| -> [u8; 32] { hex::decode(text).unwrap().try_into().unwrap() };
-        let bitcoin = hash(BITCOIN_FIRST);
-        let litecoin = hash(PARAMS[1].first_blocks[0]);
-        let of = |chain: &str| ChainParams::of(chain.parse().unwrap()).unwrap();
-        assert!(of("btc").may_begin_with(&bitcoin) && of("bch").may_begin_with(&bitcoin));
-        assert!(!of("btc").may_begin_with(&litecoin) && of("ltc").may_begin_with(&litecoin));
-        // A private test network belongs to no chain.
-        assert!(of("btc").may_begin_with(&[7; 32]));
-        assert_eq!(ChainParams::chain_of_first_block(&litecoin).unwrap().as_str(), "ltc");
-        for params in &PARAMS {
-            for first in params.first_blocks {
-                assert_eq!(first.len(), 64, "{}", params.id);
-            }
-            assert_eq!(params.reads_raw(), !params.magics.is_empty(), "{}", params.id);
-        }
-    }
-}
+mod tests;

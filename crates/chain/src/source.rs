@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use assay_engine::{chain::ChainId, utxo::Block};
 
-use super::{hash::hash_text, raw::RawError};
+use super::{files::OtherMagic, hash::hash_text, raw::RawError};
 
 /// The newest block that a source knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +159,31 @@ pub enum SourceError {
         /// Description of the problem, and the expected content.
         reason: String,
     },
+    /// A block file of another network.
+    #[error("{}: at byte {at} stands {magic}", path.display())]
+    OtherMagic {
+        /// The file.
+        path: PathBuf,
+        /// Offset of the magic number.
+        at: u64,
+        /// The magic number.
+        magic: Box<OtherMagic>,
+    },
+    /// A block whose predecessor is missing between the blocks of files.
+    #[error(
+        "{origin}: block {} does not connect: its parent {} is in none of the files. Give the file \
+         that holds it as well, or only files without a gap",
+        hash_text(hash),
+        hash_text(parent)
+    )]
+    NotConnected {
+        /// The file, and the block's position in it.
+        origin: String,
+        /// The block.
+        hash: [u8; 32],
+        /// The block before it.
+        parent: [u8; 32],
+    },
     /// An invalid line.
     #[error("{file}, line {line}: {reason}")]
     Line {
@@ -264,6 +289,8 @@ impl SourceError {
             self,
             Self::Raw { .. }
                 | Self::File { .. }
+                | Self::OtherMagic { .. }
+                | Self::NotConnected { .. }
                 | Self::Line { .. }
                 | Self::NoBlock { .. }
                 | Self::Unsupported { .. }

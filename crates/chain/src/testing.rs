@@ -1,10 +1,10 @@
-//! Made-up raw blocks for tests: real in form, with a proof of work that takes two tries.
+//! Made-up raw blocks for tests: real in form, with a proof of work that takes four tries.
 
 use super::raw::{
     Header, cursor::write_compact, hash256, merkle::merkle_root, reversed,
     transaction::RawTransaction,
 };
-use crate::params::TransactionForm;
+use crate::params::{TransactionForm, WorkHash};
 
 /// The easiest target, as test networks have it.
 pub(crate) const EASY: u32 = 0x207f_ffff;
@@ -19,6 +19,11 @@ pub(crate) fn transaction(spends: &[([u8; 32], u32)], pays: &[(u64, &[u8])]) -> 
 pub(crate) fn coinbase(height: u32, own: u8, pays: &[(u64, &[u8])]) -> Vec<u8> {
     let [a, b, c, ..] = height.to_le_bytes();
     write(&[([0; 32], u32::MAX, vec![3, a, b, c, 1, own])], pays)
+}
+
+/// A coinbase with any script.
+pub(crate) fn coinbase_with(script: &[u8], pays: &[(u64, &[u8])]) -> Vec<u8> {
+    write(&[([0; 32], u32::MAX, script.to_vec())], pays)
 }
 
 fn write(inputs: &[([u8; 32], u32, Vec<u8>)], pays: &[(u64, &[u8])]) -> Vec<u8> {
@@ -41,21 +46,40 @@ fn write(inputs: &[([u8; 32], u32, Vec<u8>)], pays: &[(u64, &[u8])]) -> Vec<u8> 
     bytes
 }
 
-/// A block of these transactions, and its hash.
+/// A block of these transactions with the work of Bitcoin, and its hash.
 pub(crate) fn block(parent: [u8; 32], transactions: &[Vec<u8>]) -> (Vec<u8>, [u8; 32]) {
+    block_with(WorkHash::DoubleSha256, parent, transactions)
+}
+
+/// A block of these transactions with some kind of work, and its hash.
+pub(crate) fn block_with(
+    work: WorkHash,
+    parent: [u8; 32],
+    transactions: &[Vec<u8>],
+) -> (Vec<u8>, [u8; 32]) {
     let ids = transactions
         .iter()
         .map(|bytes| RawTransaction::parse(bytes, TransactionForm::Witness).unwrap().txid);
     let merkle_root = merkle_root(ids).unwrap();
-    let mut header =
+    let header =
         Header { version: 4, parent, merkle_root, time: 1_700_000_000, bits: EASY, nonce: 0 };
-    while !header.is_met_by(&header.hash()) {
-        header.nonce += 1;
-    }
+    let header = mined(work, header);
     let mut bytes = header_bytes(&header);
     write_compact(transactions.len(), &mut bytes);
     bytes.extend(transactions.concat());
     (bytes, header.hash())
+}
+
+/// The header with the first nonce that has this kind of work, and not the other.
+pub(crate) fn mined(work: WorkHash, mut header: Header) -> Header {
+    let other = match work {
+        WorkHash::DoubleSha256 => WorkHash::Scrypt,
+        WorkHash::Scrypt => WorkHash::DoubleSha256,
+    };
+    while !header.has_work(work) || header.has_work(other) {
+        header.nonce += 1;
+    }
+    header
 }
 
 pub(crate) fn header_bytes(header: &Header) -> Vec<u8> {

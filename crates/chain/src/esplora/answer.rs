@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::AddressStatistics;
 use crate::{
-    ChainParams,
+    ChainParams, TestNetworks,
     hash::parse_hash,
     histories::ConfirmedTransaction,
     raw::{
@@ -95,6 +95,7 @@ pub(super) struct OutspendAnswer {
 pub(super) struct Reader {
     pub(super) chain: ChainId,
     pub(super) params: &'static ChainParams,
+    pub(super) test_networks: TestNetworks,
 }
 
 impl Reader {
@@ -121,7 +122,7 @@ impl Reader {
             bits: answer.bits,
             nonce: answer.nonce,
         };
-        header.check(self.params.header, hash)?;
+        header.check(self.params, self.params.limit_of(self.test_networks), hash)?;
         let time = Timestamp::from_second(answer.timestamp.into()).unwrap_or_default();
         Ok((BlockRef { height: answer.height, hash: *hash, parent, time }, merkle_root))
     }

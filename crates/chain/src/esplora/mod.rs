@@ -54,12 +54,16 @@ pub struct AddressStatistics {
 }
 
 impl Esplora {
-    /// The API of a chain at a server.
+    /// The API of a chain at a server, with the acceptance of test networks and of their easier targets.
     ///
     /// # Errors
     ///
     /// Returns an error if the chain has no Esplora API.
-    pub fn new(chain: ChainId, server: Server) -> Result<Self, SourceError> {
+    pub fn new(
+        chain: ChainId,
+        server: Server,
+        test_networks: TestNetworks,
+    ) -> Result<Self, SourceError> {
         let known = |params: &&ChainParams| {
             let header = matches!(params.header, HeaderForm::Plain { .. } | HeaderForm::AuxPow);
             let form = params.transactions;
@@ -70,7 +74,7 @@ impl Esplora {
             how: "from an Esplora API",
             instead: "read it from a node (--rpc)",
         })?;
-        Ok(Self { server, reader: Reader { chain, params } })
+        Ok(Self { server, reader: Reader { chain, params, test_networks } })
     }
 
     /// The chain that the API serves.
@@ -85,8 +89,9 @@ impl Esplora {
     ///
     /// Returns an error if it does not, or serves a test network and those are refused; and the
     /// errors of [`Esplora::tip`].
-    pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
-        let (chain, url) = (self.reader.chain, self.server.url());
+    pub fn check_chain(&self) -> Result<(), SourceError> {
+        let Reader { chain, test_networks, .. } = self.reader;
+        let url = self.server.url();
         identity::check(chain, url, test_networks, |height| self.hash_at(height))
     }
 

@@ -1,19 +1,6 @@
 //! Index of the blocks in files: the position of each, and the blocks that make up the chain.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
-
-use super::open::{Content, Opened};
-use crate::{
-    ChainParams, SourceError,
-    params::HeaderForm,
-    raw::{Header, RawBlock},
-};
-
-/// The most bytes of a block that is read: several times what any chain but Bitcoin SV allows.
-pub(super) const LARGEST_BLOCK: u64 = 128 * 1024 * 1024;
-
-/// Before each block: a magic number and its length.
-const BEFORE_BLOCK: u64 = 8;
+use crate::raw::Header;
 
 /// Position of a block, and its predecessor. Hashes are shortened ([`short`]): among ten million
 /// blocks the probability that two share one is one in a hundred thousand, and reading them detects
@@ -29,6 +16,22 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// The entry of a block with a shortened hash and parent, target, and file, offset and length.
+    pub(super) const fn of(id: u64, parent: u64, bits: u32, at: (u32, u64, u32)) -> Self {
+        let (file, offset, length) = at;
+        Self { id, parent, offset, file, length, bits }
+    }
+
+    /// The shortened hash of the block before it.
+    pub(super) const fn parent(&self) -> u64 {
+        self.parent
+    }
+
+    /// A header with its target only.
+    pub(super) fn target_header(&self) -> Header {
+        Header { bits: self.bits, ..Header::default() }
+    }
+
     /// True if it is a chain's first block.
     pub(super) const fn is_first(&self) -> bool {
         self.parent == 0
@@ -40,135 +43,6 @@ pub(super) fn short(hash: &[u8; 32]) -> u64 {
     hash.last_chunk().copied().map_or(0, u64::from_be_bytes)
 }
 
-/// Looks for blocks in a file; says how many are cut off at its end.
-pub(super) fn scan(
-    params: &ChainParams,
-    file: u32,
-    content: &Content,
-    entries: &mut Vec<Entry>,
-) -> Result<u64, SourceError> {
-    let failed = |source| SourceError::Read { path: content.path().to_owned(), source };
-    let opened = content.open().map_err(failed)?;
-    let length = opened.length().map_err(failed)?;
-    let mut scan = Scan { params, input: BufReader::new(opened), at: 0, length };
-    let start = scan.peek().map_err(failed)?;
-    if start.is_none_or(|start| params.magics.contains(&start) || content.is_blank(start)) {
-        return scan.blocks(file, entries).map_err(failed);
-    }
-    // One raw block, then.
-    let wrong = |reason| SourceError::File { path: content.path().to_owned(), reason };
-    let other = ChainParams::chain_of_magic(&start.unwrap_or_default());
-    if let Some(other) = other {
-        return Err(wrong(format!("it holds blocks of {}", other.info().name)));
-    }
-    let bytes = u32::try_from(length.min(LARGEST_BLOCK)).unwrap_or(u32::MAX);
-    let bytes = scan.input.get_mut().bytes(0, bytes).map_err(failed)?;
-    let block = RawBlock::parse(&bytes, params, None).map_err(|error| {
-        wrong(format!("it is neither a block file nor a raw block of {}: {error}", params.name()))
-    })?;
-    let bytes = u32::try_from(length).unwrap_or(u32::MAX);
-    entries.push(entry(&block.header, file, 0, bytes));
-    Ok(0)
-}
-
-fn entry(header: &Header, file: u32, offset: u64, length: u32) -> Entry {
-    let (id, parent) = (short(&header.hash()), short(&header.parent));
-    Entry { id, parent, offset, file, length, bits: header.bits }
-}
-
-struct Scan<'a> {
-    params: &'a ChainParams,
-    input: BufReader<Opened>,
-    at: u64,
-    length: u64,
-}
-
-impl Scan<'_> {
-    /// The next four bytes, which are read again; `None` at the end.
-    fn peek(&mut self) -> io::Result<Option<[u8; 4]>> {
-        let mut bytes = [0; 4];
-        let read = self.input.read_exact(&mut bytes);
-        self.input.seek(io::SeekFrom::Start(self.at))?;
-        match read {
-            Ok(()) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn blocks(mut self, file: u32, entries: &mut Vec<Entry>) -> io::Result<u64> {
-        while let Some(follows) = self.find_magic()? {
-            let begin = self.at + BEFORE_BLOCK;
-            let length = u64::from(u32::from_le_bytes(self.array()?));
-            let fits = (Header::LENGTH as u64..=LARGEST_BLOCK).contains(&length);
-            if follows && !fits {
-                let reason = format!(
-                    "the block at byte {begin} has {length} bytes: {LARGEST_BLOCK} are read at most"
-                );
-                return Err(io::Error::new(ErrorKind::InvalidData, reason));
-            }
-            if follows && begin + length > self.length {
-                return Ok(1);
-            }
-            let header = if fits && begin + length <= self.length { self.header()? } else { None };
-            match header {
-                Some(header) => {
-                    let bytes = u32::try_from(length).unwrap_or(u32::MAX);
-                    entries.push(entry(&header, file, begin, bytes));
-                    self.at = begin + length;
-                }
-                // It only looked like a block.
-                None => self.at += 1,
-            }
-            self.go()?;
-        }
-        Ok(0)
-    }
-
-    /// Goes to the place that is to be read next; near ones are in the buffer already.
-    fn go(&mut self) -> io::Result<()> {
-        let here = self.input.stream_position()?;
-        let there = i64::try_from(self.at).unwrap_or(i64::MAX);
-        self.input.seek_relative(there.saturating_sub_unsigned(here))
-    }
-
-    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.input.read_exact(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// A header, if it is one as far as it tells by itself.
-    fn header(&mut self) -> io::Result<Option<Header>> {
-        let bytes = self.array::<{ Header::LENGTH }>()?;
-        let proof = self.params.header == (HeaderForm::Plain { proof: true });
-        let header = Header::parse(&bytes).map_err(io::Error::other)?;
-        Ok(Some(header).filter(|header| !proof || header.is_met_by(&header.hash())))
-    }
-
-    /// Moves behind the next magic number and returns whether it follows at once, as one block
-    /// follows the other; `None` at the end. Bytes that a killed node left between blocks are
-    /// skipped.
-    fn find_magic(&mut self) -> io::Result<Option<bool>> {
-        let mut window = [0; 4];
-        let mut read = 0_u64;
-        while let Some(byte) = self.input.fill_buf()?.first().copied() {
-            self.input.consume(1);
-            window.rotate_left(1);
-            if let Some(last) = window.last_mut() {
-                *last = byte;
-            }
-            read += 1;
-            if read >= 4 && self.params.magics.contains(&window) {
-                self.at += read - 4;
-                let follows = read == 4;
-                return Ok(Some(follows).filter(|_| self.length - self.at >= BEFORE_BLOCK));
-            }
-        }
-        Ok(None)
-    }
-}
-
 /// The chain that the blocks of all files make up.
 #[derive(Debug)]
 pub(super) struct Index {
@@ -176,6 +50,9 @@ pub(super) struct Index {
     entries: Vec<Entry>,
     /// The chain: places in `entries`, first block first.
     chain: Vec<u32>,
+    /// The first block, by position, that does not connect: its parent is in none of the files, and it is
+    /// not the first one of all.
+    unconnected: Option<Entry>,
 }
 
 impl Index {
@@ -185,6 +62,7 @@ impl Index {
         entries.dedup_by_key(|entry| entry.id);
         let parents: Vec<Option<u32>> =
             entries.iter().map(|entry| position(&entries, entry.parent)).collect();
+        let unconnected = unconnected(&entries, &parents);
         let works = works(&entries, &parents);
         let best = works.iter().zip(&entries).zip(0_u32..).max_by(|(left, _), (right, _)| {
             let ((left, one), (right, other)) = (left, right);
@@ -200,7 +78,17 @@ impl Index {
             next = parents.get(place as usize).copied().flatten();
         }
         chain.reverse();
-        Self { entries, chain }
+        Self { entries, chain, unconnected }
+    }
+
+    /// The first block whose parent is missing between the blocks of the files.
+    pub(super) const fn unconnected(&self) -> Option<Entry> {
+        self.unconnected
+    }
+
+    /// The chain's blocks, in order.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = &Entry> {
+        self.chain.iter().filter_map(|place| self.entries.get(*place as usize))
     }
 
     /// Number of blocks in the chain.
@@ -229,6 +117,15 @@ impl Index {
 fn position(entries: &[Entry], id: u64) -> Option<u32> {
     let place = entries.binary_search_by_key(&id, |entry| entry.id).ok()?;
     u32::try_from(place).ok()
+}
+
+/// Of the blocks without a parent among all, the second one by position; a chain's first block counts as
+/// the first one wherever it stands.
+fn unconnected(entries: &[Entry], parents: &[Option<u32>]) -> Option<Entry> {
+    let roots = entries.iter().zip(parents).filter(|(_, parent)| parent.is_none());
+    let mut roots: Vec<Entry> = roots.map(|(entry, _)| *entry).collect();
+    roots.sort_by_key(|entry| (!entry.is_first(), entry.file, entry.offset));
+    roots.get(1).copied()
 }
 
 /// The work of each block with everything before it.
@@ -265,7 +162,5 @@ fn works(entries: &[Entry], parents: &[Option<u32>]) -> Vec<u128> {
 }
 
 fn work(entry: &Entry) -> u128 {
-    let Entry { bits, .. } = *entry;
-    let zeros = [0; 32];
-    Header { version: 0, parent: zeros, merkle_root: zeros, time: 0, bits, nonce: 0 }.work()
+    entry.target_header().work()
 }

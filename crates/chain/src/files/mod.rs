@@ -1,12 +1,15 @@
 //! Blocks of files: the block files of a node (`blk*.dat`), and files of one raw block.
 //!
 //! Nodes write blocks in the order in which they arrive, side branches too. All files are scanned
-//! once for the position and the predecessor of each block ([`index`]); then blocks are read one by
-//! one, in the order of the chain with the most work. Memory grows by some 50 bytes a block,
+//! once for the position and the predecessor of each block ([`scan`], [`index`]); then blocks are read
+//! one by one, in the order of the chain with the most work. Files of another network, blocks that the
+//! chain cannot hold and blocks without their predecessors are refused. Memory grows by some 50 bytes a block,
 //! regardless of block sizes.
 
 mod index;
+mod magic;
 mod open;
+mod scan;
 
 use std::{
     fs,
@@ -19,11 +22,28 @@ use assay_engine::{chain::ChainId, utxo::Block};
 use self::{
     index::{Entry, Index},
     open::{Content, Opened},
+    scan::{Found, LARGEST_BLOCK, Rejected, Scanner, rejected_block},
 };
+pub use magic::OtherMagic;
+
 use super::{
     BlockSource, ChainParams, SourceError, TestNetworks, TipRef, identity,
     raw::{Expected, Header, RawBlock, RawError, parse_block},
 };
+
+/// Options of files as a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileOptions {
+    /// Acceptance of test networks: of their magic numbers and of their easier targets.
+    pub test_networks: TestNetworks,
+}
+
+impl Default for FileOptions {
+    /// Main networks only.
+    fn default() -> Self {
+        Self { test_networks: TestNetworks::Refused }
+    }
+}
 
 /// Blocks of files.
 #[derive(Debug)]
@@ -41,13 +61,20 @@ pub struct FileSource {
 
 impl FileSource {
     /// Indexes files and folders: of a folder, its block files, or those of its `blocks` folder,
-    /// or, if it has none, all of its files. Packed files are unpacked.
+    /// or, if it has none, all of its files. Packed files are unpacked. Verifies that the blocks are of
+    /// the chain, as far as they show that.
     ///
     /// # Errors
     ///
-    /// Returns an error if raw blocks of the chain are not supported, a file cannot be read or
-    /// holds something else, or the height of the blocks cannot be determined.
-    pub fn open(chain: ChainId, paths: &[PathBuf]) -> Result<Self, SourceError> {
+    /// Returns an error if raw blocks of the chain are not supported; if a file cannot be read, holds
+    /// something else, or blocks of another chain or, with those refused, of a test network; if a block
+    /// has a header that the chain cannot hold; if the predecessor of a block is missing between the
+    /// others; or if the height of the blocks cannot be determined.
+    pub fn open(
+        chain: ChainId,
+        paths: &[PathBuf],
+        options: FileOptions,
+    ) -> Result<Self, SourceError> {
         let unsupported = SourceError::Unsupported {
             chain,
             how: "from block files",
@@ -64,18 +91,34 @@ impl FileSource {
             }
             files.extend(found);
         }
+        let test_networks = options.test_networks;
+        let mut scanner = Scanner { params, test_networks, found: Found::default() };
         let mut contents = Vec::new();
-        let (mut entries, mut cut_off) = (Vec::new(), 0);
         for (number, path) in (0..).zip(files) {
             let content = Content::new(path)?;
-            cut_off += index::scan(params, number, &content, &mut entries)?;
+            scanner.scan(number, &content)?;
             contents.push(content);
         }
-        let index = Index::new(entries);
+        let mut found = scanner.found;
+        let rejected = rejected_block(&mut found);
+        let (index, cut_off) = (Index::new(found.entries), found.cut_off);
         let (files, opened) = (contents, None);
         let mut source = Self { chain, params, files, index, first: 0, opened, cut_off };
+        if let Some(Rejected { entry, error }) = rejected {
+            return Err(SourceError::Raw { origin: source.origin(&entry), source: error });
+        }
+        source.check_connected()?;
         source.first = source.find_first_height(paths)?;
+        source.check_chain(test_networks)?;
         Ok(source)
+    }
+
+    /// Checks that every block but the first has its predecessor in the files.
+    fn check_connected(&mut self) -> Result<(), SourceError> {
+        let Some(entry) = self.index.unconnected() else { return Ok(()) };
+        let header = self.header(&entry)?;
+        let (hash, parent) = (header.hash(), header.parent);
+        Err(SourceError::NotConnected { origin: self.origin(&entry), hash, parent })
     }
 
     /// Number of blocks of the files that do not belong to the chain that is read: side branches,
@@ -124,16 +167,19 @@ impl FileSource {
         })
     }
 
-    /// Checks that the files are of the chain, as far as they have blocks that identify it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if they are of another chain or, with those refused, of a test network, and
-    /// if they cannot be read.
-    pub fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
+    /// Checks that the files are of the chain, as far as they have blocks that identify it, and that no
+    /// block's target is easier than the chain allows: files of single blocks name no network.
+    fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
         let path = self.files.first().map(|file| file.path().display().to_string());
         let (chain, path) = (self.chain, path.unwrap_or_default());
-        identity::check(chain, &path, test_networks, |height| self.hash_at(height))
+        identity::check(chain, &path, test_networks, |height| self.hash_at(height))?;
+        let limit = self.params.limit_of(test_networks);
+        let above = |entry: &&Entry| entry.target_header().check_target(limit).is_err();
+        let Some(entry) = self.index.blocks().find(above).copied() else { return Ok(()) };
+        let header = self.header(&entry)?;
+        header
+            .check_target(limit)
+            .map_err(|source| SourceError::Raw { origin: self.origin(&entry), source })
     }
 
     fn origin(&self, entry: &Entry) -> String {
@@ -236,7 +282,7 @@ pub fn read_block(chain: ChainId, path: &Path, expected: Expected) -> Result<Blo
     let content = Content::new(path.to_owned())?;
     let mut opened = content.open().map_err(failed(path))?;
     let mut bytes = Vec::new();
-    Read::take(&mut opened, index::LARGEST_BLOCK).read_to_end(&mut bytes).map_err(failed(path))?;
+    Read::take(&mut opened, LARGEST_BLOCK).read_to_end(&mut bytes).map_err(failed(path))?;
     parse_block(chain, &bytes, expected)
         .map_err(|source| SourceError::Raw { origin: path.display().to_string(), source })
 }

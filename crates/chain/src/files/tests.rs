@@ -1,9 +1,14 @@
+mod refusals;
+
 use std::{fs, slice};
 
 use super::*;
 use crate::testing::{block, chain, coinbase, transaction};
 
 const MAIN: [u8; 4] = [0xf9, 0xbe, 0xb4, 0xd9];
+/// The magic number of regtest, whose targets are easy.
+const REGTEST: [u8; 4] = [0xfa, 0xbf, 0xb5, 0xda];
+const TEST: FileOptions = FileOptions { test_networks: TestNetworks::Allowed };
 const NO_TEXT: &str =
     "no block file, and long enough for a header that it does not have at all.....";
 
@@ -34,12 +39,12 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     let main = [&[first.clone()][..], &chain(first.1, 1..8, 0)].concat();
     let side = chain(main[3].1, 4..7, 1);
     let take = |blocks: &[&(Vec<u8>, [u8; 32])]| -> Vec<u8> {
-        blocks.iter().flat_map(|(bytes, _)| framed(MAIN, bytes)).collect()
+        blocks.iter().flat_map(|(bytes, _)| framed(REGTEST, bytes)).collect()
     };
     // Out of order, with side branches, one block twice, the remains of a killed node, and empty
     // space.
     let one = take(&[&main[0], &main[2], &main[1], &side[0], &main[3]]);
-    let junk = [&MAIN[..], &[90, 0, 0, 0], NO_TEXT.as_bytes(), &[0; 30]].concat();
+    let junk = [&REGTEST[..], &[90, 0, 0, 0], NO_TEXT.as_bytes(), &[0; 30]].concat();
     let two = [
         take(&[&side[2], &main[5]]),
         junk,
@@ -47,7 +52,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
         vec![0; 5000],
     ]
     .concat();
-    let three = framed(MAIN, &main[7].0);
+    let three = framed(REGTEST, &main[7].0);
     let key = [0x9a, 1, 2, 3, 4, 5, 6, 0x77];
     fs::write(folder.path().join("xor.dat"), key).unwrap();
     for (name, bytes) in
@@ -65,7 +70,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     fs::write(folder.path().join("rev00000.dat"), "something else").unwrap();
 
     let path = folder.path().to_owned();
-    let mut source = FileSource::open(ChainId::BTC, slice::from_ref(&path)).unwrap();
+    let mut source = FileSource::open(ChainId::BTC, slice::from_ref(&path), TEST).unwrap();
     assert_eq!(all(&mut source), numbered(&main, 0));
     assert_eq!((source.left_out(), source.cut_off()), (3, 1));
     assert_eq!(source.tip().unwrap(), TipRef { height: 7, hash: main[7].1 });
@@ -77,7 +82,7 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     // A node's data folder means its block files.
     let data = tempfile::tempdir().unwrap();
     fs::rename(&path, data.path().join("blocks")).unwrap();
-    let mut source = FileSource::open(ChainId::BTC, &[data.path().to_owned()]).unwrap();
+    let mut source = FileSource::open(ChainId::BTC, &[data.path().to_owned()], TEST).unwrap();
     assert_eq!(source.tip().unwrap().height, 7);
 }
 
@@ -93,11 +98,11 @@ fn blocks_from_the_middle_of_a_chain_contain_their_height() {
     for (number, (bytes, _)) in expected.iter().enumerate() {
         fs::write(folder.path().join(format!("block{number}.raw")), bytes).unwrap();
     }
-    let mut source = FileSource::open(ChainId::BTC, &[folder.path().to_owned()]).unwrap();
+    let mut source = FileSource::open(ChainId::BTC, &[folder.path().to_owned()], TEST).unwrap();
     assert_eq!(all(&mut source), numbered(&expected, 699));
     // Without one that says it, there is none.
     let only = folder.path().join("block0.raw");
-    let error = FileSource::open(ChainId::BTC, &[only]).unwrap_err().to_string();
+    let error = FileSource::open(ChainId::BTC, &[only], TEST).unwrap_err().to_string();
     assert!(error.contains("does not say its height (it is older than BIP 34)"), "{error}");
 }
 
@@ -120,24 +125,23 @@ fn a_file_without_blocks_is_reported() {
         28e03909a67962e0ea1f61deb649f6bc3f4cef38c4f35504e51ec112de5c384df7ba0b8d578a4c702b6bf11d5fac00000000";
     let regtest =
         write("blk00003.dat", &framed([0xfa, 0xbf, 0xb5, 0xda], &hex::decode(first).unwrap()));
-    let open =
-        |chain: &str| FileSource::open(chain.parse().unwrap(), slice::from_ref(&regtest)).unwrap();
-    let mut meant = open("btc");
-    assert_eq!(meant.first_height(), 0);
-    meant.check_chain(TestNetworks::Allowed).unwrap();
-    let refused = meant.check_chain(TestNetworks::Refused).unwrap_err();
-    assert!(matches!(refused, SourceError::TestNetwork { .. }), "{refused}");
-    let mistaken = open("ltc").check_chain(TestNetworks::Allowed).unwrap_err().to_string();
+    let open = |chain: &str, test_networks| {
+        let options = FileOptions { test_networks };
+        FileSource::open(chain.parse().unwrap(), slice::from_ref(&regtest), options)
+    };
+    assert_eq!(open("btc", TestNetworks::Allowed).unwrap().first_height(), 0);
+    let mistaken = open("ltc", TestNetworks::Allowed).unwrap_err().to_string();
     assert!(mistaken.ends_with("blk00003.dat serves btc, not ltc"), "{mistaken}");
     let blank = write("blk00001.dat", &[0; 100]);
-    let long = write("blk00002.dat", &[&MAIN[..], &[0xff; 100]].concat());
+    let long = write("blk00002.dat", &[&REGTEST[..], &[0xff; 100]].concat());
     let empty = folder.path().join("empty");
     fs::create_dir(&empty).unwrap();
-    let refusal =
-        |path: &Path| FileSource::open(ChainId::BTC, &[path.to_owned()]).unwrap_err().to_string();
+    let refusal = |path: &Path| {
+        FileSource::open(ChainId::BTC, &[path.to_owned()], TEST).unwrap_err().to_string()
+    };
     for (path, expected) in [
         (&*text, "it is neither a block file nor a raw block of Bitcoin"),
-        (&*litecoin, "it holds blocks of Litecoin"),
+        (&*litecoin, "at byte 0 stands the magic number fbc0b6db (Litecoin)"),
         (&*blank, "there is no block of Bitcoin in it"),
         (&*long, "has 4294967295 bytes: 134217728 are read at most"),
         (&*empty, "there is no block file (`blk*.dat`) in it"),
@@ -146,7 +150,7 @@ fn a_file_without_blocks_is_reported() {
         let said = refusal(path);
         assert!(said.contains(expected), "{said} does not say {expected}");
     }
-    let zcash = FileSource::open("zec".parse().unwrap(), &[text]).unwrap_err().to_string();
+    let zcash = FileSource::open("zec".parse().unwrap(), &[text], TEST).unwrap_err().to_string();
     assert_eq!(zcash, "zec is not read from block files: read it from a node (--rpc)");
     fs::write(folder.path().join("xor.dat"), [1; 7]).unwrap();
     let key = refusal(&blank);
@@ -160,10 +164,10 @@ fn of_two_branches_with_the_same_work_the_first_found_is_the_chain() {
     let (one, two) = (chain(trunk[1].1, 22..24, 1), chain(trunk[1].1, 22..24, 2));
     for (first, second) in [(&one, &two), (&two, &one)] {
         let order = [&trunk[..], first, second].concat();
-        let bytes: Vec<u8> = order.iter().flat_map(|(bytes, _)| framed(MAIN, bytes)).collect();
+        let bytes: Vec<u8> = order.iter().flat_map(|(bytes, _)| framed(REGTEST, bytes)).collect();
         let path = folder.path().join("blk00000.dat");
         fs::write(&path, bytes).unwrap();
-        let mut source = FileSource::open(ChainId::BTC, &[path]).unwrap();
+        let mut source = FileSource::open(ChainId::BTC, &[path], TEST).unwrap();
         assert_eq!(source.tip().unwrap(), TipRef { height: 23, hash: first[1].1 });
         assert_eq!(source.left_out(), 2);
     }
@@ -175,11 +179,11 @@ fn a_file_that_changes_meanwhile_is_noticed() {
     let (one, two) = (chain([5; 32], 20..22, 1), chain([5; 32], 20..22, 2));
     let path = folder.path().join("blk00000.dat");
     let write = |blocks: &[(Vec<u8>, [u8; 32])]| {
-        let bytes: Vec<u8> = blocks.iter().flat_map(|(bytes, _)| framed(MAIN, bytes)).collect();
+        let bytes: Vec<u8> = blocks.iter().flat_map(|(bytes, _)| framed(REGTEST, bytes)).collect();
         fs::write(&path, bytes).unwrap();
     };
     write(&one);
-    let mut source = FileSource::open(ChainId::BTC, slice::from_ref(&path)).unwrap();
+    let mut source = FileSource::open(ChainId::BTC, slice::from_ref(&path), TEST).unwrap();
     write(&two);
     let error = source.block_at(20).unwrap_err().to_string();
     assert!(error.contains("not the one that was there before"), "{error}");

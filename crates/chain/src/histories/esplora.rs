@@ -8,13 +8,12 @@ use assay_engine::{
 };
 
 use super::{AddressSummary, ConfirmedTransaction, HistorySource};
-use crate::{SourceError, TestNetworks, esplora::Esplora};
+use crate::{SourceError, esplora::Esplora};
 
 /// Histories from an Esplora API.
 #[derive(Debug)]
 pub struct EsploraHistories {
     esplora: Esplora,
-    test_networks: TestNetworks,
     /// True if the server was verified to serve the chain.
     verified: AtomicBool,
 }
@@ -22,8 +21,8 @@ pub struct EsploraHistories {
 impl EsploraHistories {
     /// Histories from an API that is verified to serve the chain before its first answer is used.
     #[must_use]
-    pub const fn new(esplora: Esplora, test_networks: TestNetworks) -> Self {
-        Self { esplora, test_networks, verified: AtomicBool::new(false) }
+    pub const fn new(esplora: Esplora) -> Self {
+        Self { esplora, verified: AtomicBool::new(false) }
     }
 
     fn classify(&self, found: &mut ConfirmedTransaction) {
@@ -34,7 +33,7 @@ impl EsploraHistories {
 impl HistorySource for EsploraHistories {
     fn tip(&self) -> Result<BlockRef, SourceError> {
         if !self.verified.load(Ordering::Relaxed) {
-            self.esplora.check_chain(self.test_networks)?;
+            self.esplora.check_chain()?;
             self.verified.store(true, Ordering::Relaxed);
         }
         self.esplora.newest()

@@ -139,6 +139,7 @@ impl Fetcher {
     fn block(&self, wanted: BlockQuery, bytes: &[u8]) -> Result<(Block, Vec<usize>), SourceError> {
         let raw = |source| self.raw_error(&wanted.question(), source);
         let read = RawBlock::parse(bytes, self.reader.params, Some(wanted.hash)).map_err(raw)?;
+        read.header.check_target(self.reader.limit).map_err(raw)?;
         let height = match wanted.height.or_else(|| read.height()) {
             Some(height) => Some(height),
             None => self.height_of(&wanted.hash)?,

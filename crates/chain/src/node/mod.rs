@@ -40,6 +40,8 @@ pub struct NodeOptions {
     /// not the chain's first. Without them blocks are fetched raw, which takes a fraction of the
     /// time.
     pub prevouts: bool,
+    /// Acceptance of test networks, and of their easier targets.
+    pub test_networks: TestNetworks,
     /// Number of connections.
     pub connections: usize,
     /// Maximum number of bytes of a response while others are fetched; a larger block is fetched alone.
@@ -54,6 +56,7 @@ impl Default for NodeOptions {
     fn default() -> Self {
         Self {
             prevouts: true,
+            test_networks: TestNetworks::Refused,
             connections: 4,
             shared_answer: 24 * 1024 * 1024,
             largest_answer: MAX_RESPONSE_BYTES,
@@ -88,7 +91,7 @@ impl NodeSource {
             how: "from a node like Bitcoin's",
             instead: "its money is not coins",
         })?;
-        let reader = Reader { chain, params };
+        let reader = Reader { chain, params, limit: params.limit_of(options.test_networks) };
         let fetcher = Fetcher { chain, reader, rpc };
         Ok(Self { fetcher, options, form: None, block_bytes: 0 })
     }
@@ -99,8 +102,9 @@ impl NodeSource {
     ///
     /// Returns an error if it does not, or serves a test network and those are refused, or does not
     /// answer.
-    pub fn check_chain(&self, test_networks: TestNetworks) -> Result<(), SourceError> {
+    pub fn check_chain(&self) -> Result<(), SourceError> {
         let (chain, url) = (self.fetcher.chain, self.fetcher.rpc.url());
+        let test_networks = self.options.test_networks;
         let hash_at = |height| Ok(self.hashes(height, 1)?.first().copied());
         identity::check(chain, url, test_networks, hash_at)
     }

@@ -47,6 +47,8 @@ enum PoolMovement {
 pub(super) struct Reader {
     pub(super) chain: ChainId,
     pub(super) params: &'static ChainParams,
+    /// The difficulty limit, in the form of a header's `bits`.
+    pub(super) limit: u32,
 }
 
 impl Reader {
@@ -108,16 +110,13 @@ impl Reader {
         Ok(BlockRef { height, hash: *hash, parent, time })
     }
 
-    /// Checks that the header's fields give the hash.
+    /// Checks that the header's fields give the hash, and its target and work.
     fn check_hash<T>(
         self,
         answer: &BlockAnswer<T>,
         hash: &[u8; 32],
         parent: [u8; 32],
     ) -> Result<(), String> {
-        if self.params.header == HeaderForm::Other {
-            return Ok(());
-        }
         let merkle_root = parse_hash(&answer.merkleroot).ok_or("its merkle root is no hash")?;
         let bits = u32::from_str_radix(&answer.bits, 16).map_err(|_| "its `bits` are no number")?;
         let mut header = Header {
@@ -128,15 +127,20 @@ impl Reader {
             bits,
             nonce: 0,
         };
-        if self.params.header == HeaderForm::Equihash {
-            return check_equihash(answer, hash, &header);
+        match self.params.header {
+            HeaderForm::Plain { .. } | HeaderForm::AuxPow => {}
+            HeaderForm::Other => return header.check(self.params, self.limit, hash),
+            HeaderForm::Equihash => {
+                check_equihash(answer, hash, &header)?;
+                return header.check(self.params, self.limit, hash);
+            }
         }
         header.nonce = answer
             .nonce
             .as_u64()
             .and_then(|nonce| u32::try_from(nonce).ok())
             .ok_or("its nonce is no number of 32 bits")?;
-        header.check(self.params.header, hash)
+        header.check(self.params, self.limit, hash)
     }
 
     fn transaction(self, answer: &TransactionAnswer) -> Result<Transaction, String> {

@@ -162,7 +162,8 @@ impl Node {
 
 fn source(node: &Arc<Node>, chain: &str, prevouts: bool) -> NodeSource {
     let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
-    let options = NodeOptions { prevouts, connections: 3, ..NodeOptions::default() };
+    let test_networks = TestNetworks::Allowed;
+    let options = NodeOptions { prevouts, test_networks, connections: 3, ..NodeOptions::default() };
     NodeSource::new(chain.parse().unwrap(), Rpc::new(server), options).unwrap()
 }
 
@@ -194,7 +195,7 @@ fn many_blocks_come_in_order_with_few_requests() {
 fn a_node_with_only_older_calls_is_read() {
     let node = Arc::new(Node::new(Dialect::OldBytes, 5));
     for prevouts in [true, false] {
-        let mut source = source(&node, "doge", prevouts);
+        let mut source = source(&node, "bch", prevouts);
         assert_eq!(source.block_at(3).unwrap().reference.hash, node.blocks[3].1);
         node.requests.lock().unwrap().clear();
         source.block_at(4).unwrap();
@@ -281,14 +282,19 @@ fn a_node_of_another_chain_is_refused() {
     let litecoin = "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
     let mut node = Node::new(Dialect::Bytes, 3);
     // A private network may be of any chain, where it is meant.
-    let private = source(&Arc::new(Node::new(Dialect::Bytes, 3)), "btc", false);
-    private.check_chain(TestNetworks::Allowed).unwrap();
-    let refused = private.check_chain(TestNetworks::Refused).unwrap_err();
+    let network = |node: &Arc<Node>, chain: &str, test_networks| {
+        let mut source = source(node, chain, false);
+        source.options.test_networks = test_networks;
+        source.check_chain()
+    };
+    let private = Arc::new(Node::new(Dialect::Bytes, 3));
+    network(&private, "btc", TestNetworks::Allowed).unwrap();
+    let refused = network(&private, "btc", TestNetworks::Refused).unwrap_err();
     assert!(matches!(refused, SourceError::TestNetwork { .. }), "{refused}");
     node.blocks[0].1 = hex::decode(litecoin).unwrap().try_into().unwrap();
     let node = Arc::new(node);
-    source(&node, "ltc", false).check_chain(TestNetworks::Refused).unwrap();
-    let refused = source(&node, "btc", false).check_chain(TestNetworks::Allowed);
+    network(&node, "ltc", TestNetworks::Refused).unwrap();
+    let refused = network(&node, "btc", TestNetworks::Allowed);
     assert_eq!(refused.unwrap_err().to_string(), "http://node serves ltc, not btc");
     assert!(
         NodeSource::new(
@@ -298,6 +304,19 @@ fn a_node_of_another_chain_is_refused() {
         )
         .is_err()
     );
+}
+
+#[test]
+fn a_block_above_the_difficulty_limit_is_refused() {
+    // Given a node whose blocks have the targets of a test network, and nothing that tells of it...
+    let node = Arc::new(Node::new(Dialect::Bytes, 3));
+    let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
+    let options = NodeOptions { prevouts: false, ..NodeOptions::default() };
+    let mut source = NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap();
+    // ...the first block is refused by name, with its target and the limit.
+    let error = source.block_at(2).unwrap_err().to_string();
+    let block = format!("block {} states the target 0x207fffff", hash_text(&node.blocks[2].1));
+    assert!(error.contains(&block) && error.contains("0x1d00ffff"), "{error}");
 }
 
 /// A node whose first blocks are tiny, and the ones behind them some ten thousand bytes each.
@@ -317,7 +336,9 @@ fn a_block_too_large_for_json_is_read_raw() {
     let node = growing(Dialect::Described, 3, 3);
     let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
     let (shared_answer, largest_answer) = (25_000, 25_000);
-    let options = NodeOptions { shared_answer, largest_answer, ..NodeOptions::default() };
+    let test_networks = TestNetworks::Allowed;
+    let options =
+        NodeOptions { test_networks, shared_answer, largest_answer, ..NodeOptions::default() };
     let mut source = NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap();
     let (blocks, _) = all(&mut source, 6, BatchLimit::of_blocks(6));
     assert!((0..).zip(&blocks).all(|(height, block)| *block == expected(&node, height)));
@@ -325,7 +346,13 @@ fn a_block_too_large_for_json_is_read_raw() {
 
 fn limited(node: &Arc<Node>, shared_answer: u64, largest_answer: u64) -> NodeSource {
     let server = Server::new(node.clone(), Noted::new(1, 0), Backoff::default());
-    let options = NodeOptions { prevouts: false, connections: 3, shared_answer, largest_answer };
+    let options = NodeOptions {
+        prevouts: false,
+        test_networks: TestNetworks::Allowed,
+        connections: 3,
+        shared_answer,
+        largest_answer,
+    };
     NodeSource::new(ChainId::BTC, Rpc::new(server), options).unwrap()
 }
 

@@ -7,18 +7,21 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::{
-    cursor::{Cursor, RawError},
+    RawError,
+    auxpow::AuxPow,
+    cursor::Cursor,
     header::Header,
     merkle::{RepeatedTransactions, merkle_root},
     transaction::{RawOutput, RawTransaction, SMALLEST_TRANSACTION},
 };
-use crate::params::{ChainParams, HeaderForm, TransactionForm};
+use crate::params::{ChainParams, HeaderForm, TEST_NETWORK_LIMIT, WorkHash};
 
 /// The version from which a block's coinbase begins with its height (BIP 34).
 const WITH_HEIGHT: u32 = 2;
 
-/// A block, checked: its header meets its target where the hash is the proof of work, and commits to
-/// just these transactions, the first of which is the only coinbase.
+/// A block, checked: its header states a target within the easiest difficulty limit of any network and
+/// has the work for it, and commits to just these transactions, the first of which is the only coinbase.
+/// The limit of a network is [`Header::check_target`]'s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawBlock<'a> {
     /// Its header.
@@ -137,45 +140,25 @@ pub fn parse_block(chain: ChainId, bytes: &[u8], expected: Expected) -> Result<B
     RawBlock::parse(bytes, params, expected.hash)?.into_block(chain, expected.height)
 }
 
-/// Reads a header with everything that stands before the transactions, and computes its hash.
+/// Reads a header with everything that stands before the transactions, computes its hash, and checks
+/// its target and its work.
 fn read_header(
     bytes: &mut Cursor<'_>,
     params: &ChainParams,
 ) -> Result<(Header, [u8; 32]), RawError> {
-    match params.header {
-        HeaderForm::Plain { proof } => {
-            let header = Header::read(bytes)?;
-            let hash = header.hash();
-            if proof && !header.is_met_by(&hash) {
-                return Err(RawError::Proof { hash: hex::encode(hash) });
-            }
-            Ok((header, hash))
-        }
-        HeaderForm::AuxPow => {
-            let header = Header::read(bytes)?;
-            if header.has_auxpow() {
-                skip_auxpow(bytes)?;
-            }
-            Ok((header, header.hash()))
-        }
+    let header = match params.header {
+        HeaderForm::Plain { .. } | HeaderForm::AuxPow => Header::read(bytes)?,
         HeaderForm::Equihash | HeaderForm::Other => {
-            Err(RawError::Unsupported { chain: params.name() })
+            return Err(RawError::Unsupported { chain: params.name() });
         }
+    };
+    header.check_target(TEST_NETWORK_LIMIT)?;
+    match params.header {
+        HeaderForm::Plain { work } => header.check_work(work, params)?,
+        _ if header.has_auxpow() => AuxPow::read(bytes)?.check(&header)?,
+        _ => header.check_work(WorkHash::Scrypt, params)?,
     }
-}
-
-/// Passes over another chain's proof of work: its coinbase, two branches of trees, its header.
-fn skip_auxpow(bytes: &mut Cursor<'_>) -> Result<(), RawError> {
-    RawTransaction::read(bytes, TransactionForm::Witness)?;
-    bytes.array::<32>("the hash of a merged block")?;
-    for _ in 0..2 {
-        for _ in 0..bytes.count(32, "hashes of a merged block's branch")? {
-            bytes.array::<32>("a merged block's branch")?;
-        }
-        bytes.u32("the place in a merged block's branch")?;
-    }
-    Header::read(bytes)?;
-    Ok(())
+    Ok((header, header.hash()))
 }
 
 /// The height with which a coinbase begins, if its block is of a version that says it.

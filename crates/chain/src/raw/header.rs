@@ -1,16 +1,16 @@
 //! A block's header of 80 bytes, its hash and its proof of work.
 
 use super::{
+    RawError,
     cursor::{Cursor, write_compact},
     hash256, reversed,
 };
-use crate::{hash::hash_text, params::HeaderForm, raw::RawError};
 
 /// The bit of a version that announces another chain's proof of work behind the header.
 const AUXPOW: u32 = 1 << 8;
 
 /// A header. Hashes are in the order in which they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Its version, of which chains use single bits.
     pub version: u32,
@@ -51,18 +51,29 @@ impl Header {
         Self::read(&mut Cursor::new(bytes))
     }
 
-    /// Its hash, as it is written.
+    /// The header in bytes.
     #[must_use]
-    pub fn hash(&self) -> [u8; 32] {
+    pub fn bytes(&self) -> [u8; Self::LENGTH] {
         let Self { version, parent, merkle_root, time, bits, nonce } = self;
-        reversed(hash256(&[
-            &version.to_le_bytes(),
+        let fields = [
+            &version.to_le_bytes()[..],
             &reversed(*parent),
             &reversed(*merkle_root),
             &time.to_le_bytes(),
             &bits.to_le_bytes(),
             &nonce.to_le_bytes(),
-        ]))
+        ];
+        let mut bytes = [0; Self::LENGTH];
+        for (to, from) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
+            *to = *from;
+        }
+        bytes
+    }
+
+    /// Its hash, as it is written.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        reversed(hash256(&[&self.bytes()]))
     }
 
     /// True if another chain's proof of work follows.
@@ -76,21 +87,20 @@ impl Header {
         self.target().is_some_and(|target| *hash <= target)
     }
 
-    /// Checks that a block with this header has this hash, on a chain with headers of this form, as
-    /// far as the form permits the computation. Errors are texts.
-    pub(crate) fn check(&self, form: HeaderForm, hash: &[u8; 32]) -> Result<(), String> {
-        let proof = match form {
-            HeaderForm::Plain { proof } => proof,
-            HeaderForm::AuxPow => false,
-            HeaderForm::Equihash | HeaderForm::Other => return Ok(()),
-        };
-        if self.hash() != *hash {
-            return Err(format!("its header has the hash {}", hash_text(&self.hash())));
+    /// Checks that `bits` state a target, and none that is easier than the chain's difficulty limit,
+    /// which is given in the same form.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they do not.
+    pub fn check_target(&self, limit: u32) -> Result<(), RawError> {
+        let bits = self.bits;
+        let hash = || hex::encode(self.hash());
+        let target = self.target().ok_or_else(|| RawError::NoTarget { hash: hash(), bits })?;
+        match (Self { bits: limit, ..*self }).target() {
+            Some(most) if target > most => Err(RawError::AboveLimit { hash: hash(), bits, limit }),
+            _ => Ok(()),
         }
-        if proof && !self.is_met_by(hash) {
-            return Err("it does not meet its own target".to_owned());
-        }
-        Ok(())
     }
 
     /// The target, as a hash is written; `None` where it is no target: negative, nothing (which no hash
@@ -192,6 +202,35 @@ mod tests {
         assert_eq!(header.work(), 0x1_0001_0001);
         let other = Header { nonce: 1, ..header };
         assert!(!other.is_met_by(&other.hash()));
+    }
+
+    #[test]
+    fn a_target_above_the_difficulty_limit_is_refused() {
+        let check = |bits, limit| Header { bits, ..first() }.check_target(limit);
+        for (bits, limit) in
+            [(0x1d00_ffff, 0x1d00_ffff), (0x1703_4219, 0x1d00_ffff), (0x207f_ffff, 0x207f_ffff)]
+        {
+            assert_eq!(check(bits, limit), Ok(()));
+        }
+        for (bits, limit) in
+            [(0x1d01_0000, 0x1d00_ffff), (0x1e0f_ffff, 0x1d00_ffff), (0x2100_ffff, 0x207f_ffff)]
+        {
+            let error = check(bits, limit).unwrap_err();
+            assert!(matches!(error, RawError::AboveLimit { .. }), "{error}");
+        }
+        let said = check(0x207f_ffff, 0x1d00_ffff).unwrap_err().to_string();
+        assert!(
+            said.ends_with(
+                "states the target 0x207fffff in `bits`, which is easier than this chain \
+                 allows: its difficulty limit is 0x1d00ffff"
+            ),
+            "{said}"
+        );
+        // Negative, zero, beyond 256 bits: no limit makes a target of them.
+        for bits in [0x1d80_0001, 0x1d00_0000, 0, 0x2300_ffff, 0xff12_3456] {
+            let error = check(bits, 0x207f_ffff).unwrap_err();
+            assert!(matches!(error, RawError::NoTarget { .. }), "{bits:#x}: {error}");
+        }
     }
 
     #[test]

@@ -3,21 +3,26 @@
 //! and no input causes a panic.
 //!
 //! - [`cursor`]: numbers and lengths
+//! - [`error`]: why bytes are no block
 //! - [`transaction`]: one transaction and its identifier
-//! - [`header`]: a block's header, its hash and proof of work
+//! - [`header`]: a block's header, its hash and target
+//! - `work`, `auxpow`: proof of work, in the header itself or in another chain's block
 //! - [`merkle`]: the root of a tree of transactions
 //! - [`block`]: a block as a whole
 //! - [`undo`]: outputs that a block spends
 
+mod auxpow;
 pub mod block;
 pub mod cursor;
+pub mod error;
 pub mod header;
 pub mod merkle;
 pub mod transaction;
 pub mod undo;
+mod work;
 
 pub use block::{Expected, RawBlock, parse_block};
-pub use cursor::RawError;
+pub use error::RawError;
 pub use header::Header;
 pub(crate) use header::zcash_header_hash;
 

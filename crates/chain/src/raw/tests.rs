@@ -5,7 +5,12 @@ use assay_engine::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::{params::TransactionForm, raw::transaction::RawTransaction, testing};
+use crate::{
+    ChainParams,
+    params::{TransactionForm, WorkHash},
+    raw::transaction::RawTransaction,
+    testing,
+};
 
 const OP_TRUE: &[u8] = &[0x51];
 
@@ -108,35 +113,141 @@ fn a_block_has_one_coinbase_and_it_is_the_first() {
 }
 
 #[test]
-fn dogecoin_blocks_carry_the_work_of_other_chains() {
+fn a_block_of_scrypt_needs_the_work_of_scrypt() {
     let mined = testing::coinbase(371_400, 0, &[(10_000, OP_TRUE)]);
-    let (plain, _) = testing::block([9; 32], std::slice::from_ref(&mined));
-    assert_eq!(read("doge", &plain).unwrap().reference.height, 371_400);
+    let transactions = std::slice::from_ref(&mined);
+    for id in ["ltc", "doge"] {
+        let (scrypt, hash) = testing::block_with(WorkHash::Scrypt, [9; 32], transactions);
+        assert_eq!(read(id, &scrypt).unwrap().reference.hash, hash);
+        // Given a block whose header has the work of Bitcoin, the chain's name is in the refusal.
+        let (sha, _) = testing::block([9; 32], transactions);
+        let error = read(id, &sha).unwrap_err();
+        let RawError::ScryptProof { chain, .. } = error else { panic!("{id}: {error}") };
+        assert_eq!(chain, ChainParams::of(self::chain(id)).unwrap().name());
+        // And the other way round.
+        assert!(read("btc", &sha).is_ok());
+        assert!(matches!(read("btc", &scrypt), Err(RawError::Proof { .. })));
+    }
+}
 
-    let mut header = Header::parse(&plain).unwrap();
-    header.version |= 1 << 8;
-    let merged = [
-        testing::header_bytes(&header),
-        testing::coinbase(1, 1, &[(25, OP_TRUE)]),
-        vec![3; 32],
-        [vec![2], vec![4; 64], vec![0; 4]].concat(),
-        [vec![0], vec![0; 4]].concat(),
-        vec![5; 80],
-    ]
-    .concat();
-    let bytes = [&*merged, &[1], &*mined].concat();
-    let block = read("doge", &bytes).unwrap();
-    assert_eq!(block.reference.hash, header.hash());
+#[test]
+fn a_target_that_no_network_allows_is_refused() {
+    let (bytes, _) = small();
+    for (bits, above) in
+        [(0x2100_ffff_u32, true), (0x2080_0000, false), (0, false), (0xff12_3456, false)]
+    {
+        let mut changed = bytes.clone();
+        changed[72..76].copy_from_slice(&bits.to_le_bytes());
+        let error = read("btc", &changed).unwrap_err();
+        let expected = if above {
+            matches!(error, RawError::AboveLimit { limit: testing::EASY, .. })
+        } else {
+            matches!(error, RawError::NoTarget { .. })
+        };
+        assert!(expected, "{bits:#x}: {error}");
+    }
+}
+
+/// A merge-mined block of Dogecoin in parts.
+struct Merged {
+    header: Header,
+    /// The other chain's coinbase.
+    coinbase: Vec<u8>,
+    /// Hashes beside the coinbase in the other block, and its index.
+    beside: Vec<[u8; 32]>,
+    index: u32,
+    /// Hashes beside the block in the tree of merge-mined chains; its index is 1.
+    chains: Vec<[u8; 32]>,
+    other: Header,
+    mined: Vec<u8>,
+}
+
+impl Merged {
+    fn new(work: WorkHash) -> Self {
+        let mined = testing::coinbase(371_400, 0, &[(10_000, OP_TRUE)]);
+        let (plain, _) = testing::block([9; 32], std::slice::from_ref(&mined));
+        let header = Header::parse(&plain).unwrap();
+        let header = Header { version: header.version | 1 << 8, ..header };
+        let (beside, chains) = (vec![[4; 32], [5; 32]], vec![[6; 32]]);
+        // The block is the right child of the root that the coinbase names, as it is written.
+        let root = reversed(hash256(&[&chains[0], &reversed(header.hash())]));
+        let script = [&[0xfa, 0xbe, b'm', b'm'][..], &root, &[2, 0, 0, 0, 7, 0, 0, 0]].concat();
+        let coinbase = testing::coinbase_with(&script, &[(25, OP_TRUE)]);
+        let txid = RawTransaction::parse(&coinbase, TransactionForm::Witness).unwrap().txid;
+        let level = hash256(&[&reversed(*txid.as_bytes()), &beside[0]]);
+        let merkle_root = reversed(hash256(&[&level, &beside[1]]));
+        // Its own target is hopeless: the block's counts.
+        let other = Header { merkle_root, bits: testing::EASY, time: 7, ..Header::default() };
+        let other = testing::mined(work, other);
+        Self { header, coinbase, beside, index: 0, chains, other, mined }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let branch = |hashes: &[[u8; 32]], index: u32| {
+            let count = [u8::try_from(hashes.len()).unwrap()];
+            [&count[..], &hashes.concat(), &index.to_le_bytes()].concat()
+        };
+        [
+            testing::header_bytes(&self.header),
+            self.coinbase.clone(),
+            vec![3; 32],
+            branch(&self.beside, self.index),
+            branch(&self.chains, 1),
+            testing::header_bytes(&self.other),
+            vec![1],
+            self.mined.clone(),
+        ]
+        .concat()
+    }
+}
+
+#[test]
+fn dogecoin_blocks_carry_the_work_of_other_chains() {
+    let merged = Merged::new(WorkHash::Scrypt);
+    let block = read("doge", &merged.bytes()).unwrap();
+    assert_eq!(block.reference.hash, merged.header.hash());
     assert_eq!((block.reference.height, block.transactions.len()), (371_400, 1));
     // Bitcoin knows no such thing.
-    assert!(read("btc", &bytes).is_err());
+    assert!(read("btc", &merged.bytes()).is_err());
+}
+
+#[test]
+fn a_merged_block_needs_work_that_commits_to_it() {
+    let refused = |change: &dyn Fn(&mut Merged)| {
+        let mut merged = Merged::new(WorkHash::Scrypt);
+        change(&mut merged);
+        match read("doge", &merged.bytes()).unwrap_err() {
+            RawError::AuxPow { hash, reason } => {
+                assert_eq!(hash, hex::encode(merged.header.hash()));
+                reason
+            }
+            other => panic!("{other}"),
+        }
+    };
+    // Given the work for another block of Dogecoin...
+    let reason = refused(&|merged| merged.header.time += 1);
+    assert_eq!(reason, "the other block's coinbase does not commit to it");
+    let reason = refused(&|merged| merged.chains[0] = [7; 32]);
+    assert_eq!(reason, "the other block's coinbase does not commit to it");
+    // ...a coinbase that is not in the block with the work...
+    let reason = refused(&|merged| merged.beside[1] = [7; 32]);
+    assert_eq!(reason, "what commits to it is not in the other block");
+    // ...a transaction that anyone could put there...
+    let reason = refused(&|merged| merged.index = 1);
+    assert_eq!(reason, "what commits to it is not the other block's coinbase");
+    let reason = refused(&|merged| merged.chains = vec![[6; 32]; 31]);
+    assert_eq!(reason, "the tree of merge-mined chains has more than 30 levels");
+    // ...and the work of Bitcoin, or too little: each is refused with what is wrong.
+    let sha = Merged::new(WorkHash::DoubleSha256);
+    let reason = refused(&|merged| merged.other = sha.other);
+    assert_eq!(reason, "the other block's header does not meet its target");
 }
 
 #[test]
 fn litecoin_blocks_may_have_an_extension_block_behind() {
     let mined = testing::coinbase(2_300_000, 0, &[(50, OP_TRUE)]);
     let paid = testing::transaction(&[([7; 32], 1)], &[(20, OP_TRUE)]);
-    let (bytes, hash) = testing::block([9; 32], &[mined, paid]);
+    let (bytes, hash) = testing::block_with(WorkHash::Scrypt, [9; 32], &[mined, paid]);
     // The last transaction with the flag that announces what follows.
     let (before, last) = bytes.split_at(bytes.len() - 4 - (41 + 1 + 10) - 1 - 4);
     let (version, body) = last.split_at(4);

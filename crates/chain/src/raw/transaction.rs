@@ -3,7 +3,8 @@
 use assay_engine::utxo::{OutPoint, Txid};
 
 use super::{
-    cursor::{Cursor, RawError, write_compact},
+    RawError,
+    cursor::{Cursor, write_compact},
     hash256, reversed,
 };
 use crate::params::TransactionForm;

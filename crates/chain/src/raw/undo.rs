@@ -1,7 +1,8 @@
 //! Outputs that a block spends, in the binary form of Bitcoin Core's REST interface.
 
 use super::{
-    cursor::{Cursor, RawError},
+    RawError,
+    cursor::Cursor,
     transaction::{RawOutput, read_outputs},
 };
 

@@ -15,9 +15,9 @@ use std::{
 };
 
 use assay_chain::{
-    BatchLimit, BlockSource, ChainParams, SourceError, TipRef,
+    BatchLimit, BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     esplora::{AddressStatistics, Esplora, PAGE},
-    files::FileSource,
+    files::{FileOptions, FileSource},
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     raw::{
         RawBlock,
@@ -42,7 +42,8 @@ fn block() -> (Vec<u8>, Block) {
     std::io::Read::read_to_end(&mut packed, &mut bytes).expect("the file");
     // Behind the magic number and the length.
     let bytes = bytes.split_off(8);
-    let mut source = FileSource::open(ChainId::BTC, &[path]).expect("a block");
+    let mut source =
+        FileSource::open(ChainId::BTC, &[path], FileOptions::default()).expect("a block");
     (bytes, source.block_at(HEIGHT).expect("a block"))
 }
 
@@ -188,7 +189,7 @@ fn miner(block: &Block) -> CanonicalAddress {
 fn api(answers: HashMap<String, String>, busy: usize) -> Esplora {
     let http = Arc::new(Api { answers, busy: AtomicUsize::new(busy) });
     let server = Server::new(http, Arc::new(Patient), Backoff::default());
-    Esplora::new(ChainId::BTC, server).expect("an API")
+    Esplora::new(ChainId::BTC, server, TestNetworks::Refused).expect("an API")
 }
 
 #[test]
@@ -324,6 +325,6 @@ fn chains_without_such_an_api() {
     let server = Server::new(http, Arc::new(Patient), Backoff::default());
     for chain in ["zec", "xvg", "eth"] {
         let chain: ChainId = chain.parse().expect("a chain");
-        assert!(Esplora::new(chain, server.clone()).is_err());
+        assert!(Esplora::new(chain, server.clone(), TestNetworks::Refused).is_err());
     }
 }

@@ -8,7 +8,7 @@ use std::{env, fmt::Write as _, path::PathBuf};
 
 use assay_chain::{
     BlockSource, SourceError,
-    files::{FileSource, read_block},
+    files::{FileOptions, FileSource, read_block},
     raw::{Expected, merkle::merkle_root},
     resolve::outputs_to_look_up,
 };
@@ -147,7 +147,8 @@ fn check(block: &Block, facts: &Facts) {
 fn three_blocks_of_bitcoin() {
     for facts in &BLOCKS {
         let file = file(facts.file);
-        let mut source = FileSource::open(ChainId::BTC, &[file]).expect("a block");
+        let mut source =
+            FileSource::open(ChainId::BTC, &[file], FileOptions::default()).expect("a block");
         assert_eq!(source.first_height(), facts.height);
         let block = source.block_at(facts.height).expect("a block");
         check(&block, facts);
@@ -175,8 +176,13 @@ fn a_single_block_is_the_requested_one() {
 
 #[test]
 #[ignore = "needs test data"]
-fn of_unconnected_blocks_the_branch_with_the_most_work_is_read() {
-    let file = file("");
-    let source = FileSource::open(ChainId::BTC, &[file]).expect("blocks");
-    assert_eq!((source.first_height(), source.left_out()), (482_683, 2));
+fn blocks_that_do_not_connect_are_refused_by_name() {
+    // Given three blocks of different years, the error names the second file and its block.
+    let error = FileSource::open(ChainId::BTC, &[file("")], FileOptions::default());
+    let error = error.expect_err("a gap").to_string();
+    assert!(
+        error.contains("block426884.raw, from byte 0: block 00000000000000000431d0"),
+        "{error}"
+    );
+    assert!(error.contains("its parent 00000000000000000466f3"), "{error}");
 }

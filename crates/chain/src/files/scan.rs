@@ -1,0 +1,296 @@
+//! Scan of a block file: the position of each block in it.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
+
+use super::{
+    index::{Entry, short},
+    magic::OtherMagic,
+    open::{Content, Opened, is_block_file},
+};
+use crate::{
+    ChainParams, SourceError, TestNetworks,
+    params::{HeaderForm, TEST_NETWORK_LIMIT, WorkHash},
+    raw::{Header, RawBlock, RawError},
+};
+
+/// The most bytes of a block that is read: several times what any chain but Bitcoin SV allows.
+pub(super) const LARGEST_BLOCK: u64 = 128 * 1024 * 1024;
+
+/// Before each block: a magic number and its length.
+const BEFORE_BLOCK: u64 = 8;
+
+/// The blocks of one file after the other.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    pub(super) params: &'static ChainParams,
+    pub(super) test_networks: TestNetworks,
+    pub(super) found: Found,
+}
+
+/// Blocks that were found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Blocks with a header that is one of the chain, as far as it tells by itself.
+    pub(super) entries: Vec<Entry>,
+    /// Blocks with another header, at a place where a block stands.
+    pub(super) rejected: Vec<Rejected>,
+    /// Number of blocks that are cut off at the end of their file.
+    pub(super) cut_off: u64,
+}
+
+/// A block with a header that none of the chain's blocks has, or bytes that only look like one.
+#[derive(Debug)]
+pub(super) struct Rejected {
+    pub(super) entry: Entry,
+    pub(super) error: RawError,
+}
+
+/// Why a scan ended early.
+enum ScanError {
+    Read(io::Error),
+    /// Another network's magic number.
+    Magic {
+        at: u64,
+        found: [u8; 4],
+    },
+}
+
+impl From<io::Error> for ScanError {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl Scanner {
+    /// Looks for blocks in a file, to which entries refer by `number`.
+    pub(super) fn scan(&mut self, number: u32, content: &Content) -> Result<(), SourceError> {
+        let failed = |source| SourceError::Read { path: content.path().to_owned(), source };
+        let magics = self.params.magics_of(self.test_networks);
+        let opened = content.open().map_err(failed)?;
+        let length = opened.length().map_err(failed)?;
+        let input = BufReader::new(opened);
+        let mut scan = Scan { params: self.params, magics, input, at: 0, length };
+        let start = scan.peek().map_err(failed)?;
+        if start.is_none_or(|start| magics.contains(&start) || content.is_blank(start)) {
+            return scan.blocks(number, &mut self.found).map_err(|error| match error {
+                ScanError::Read(source) => failed(source),
+                ScanError::Magic { at, found } => self.other_magic(content, at, found),
+            });
+        }
+        let start = start.unwrap_or_default();
+        if is_block_file(content.path()) || ChainParams::network_of_magic(&start).is_some() {
+            return Err(self.other_magic(content, 0, start));
+        }
+        let bytes = u32::try_from(length.min(LARGEST_BLOCK)).unwrap_or(u32::MAX);
+        let bytes = scan.input.get_mut().bytes(0, bytes).map_err(failed)?;
+        let header = self.raw_block(content, &bytes)?;
+        let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+        self.found.entries.push(Entry::new(&header, number, 0, bytes));
+        Ok(())
+    }
+
+    /// The header of a file of one raw block.
+    fn raw_block(&self, content: &Content, bytes: &[u8]) -> Result<Header, SourceError> {
+        let error = match RawBlock::parse(bytes, self.params, None) {
+            Ok(block) => return Ok(block.header),
+            Err(error) => error,
+        };
+        let path = content.path().to_owned();
+        let first = Header::parse(bytes).ok().map(|header| header.hash());
+        let known = first.and_then(|hash| ChainParams::chain_of_first_block(&hash));
+        match (known, self.params.chain()) {
+            (Some(found), Some(wanted)) if found != wanted => {
+                let url = path.display().to_string();
+                Err(SourceError::OtherChain { url, found: found.as_str(), wanted })
+            }
+            _ => {
+                let name = self.params.name();
+                let reason =
+                    format!("it is neither a block file nor a raw block of {name}: {error}");
+                Err(SourceError::File { path, reason })
+            }
+        }
+    }
+
+    fn other_magic(&self, content: &Content, at: u64, found: [u8; 4]) -> SourceError {
+        let magic = Box::new(OtherMagic::new(found, self.params, self.test_networks));
+        SourceError::OtherMagic { path: content.path().to_owned(), at, magic }
+    }
+}
+
+struct Scan<'a> {
+    params: &'a ChainParams,
+    magics: &'static [[u8; 4]],
+    input: BufReader<Opened>,
+    at: u64,
+    length: u64,
+}
+
+/// A magic number that was found.
+struct Magic {
+    bytes: [u8; 4],
+    /// True if it follows the previous block at once, as one block follows the other.
+    follows: bool,
+}
+
+impl Scan<'_> {
+    /// The next four bytes, which are read again; `None` at the end.
+    fn peek(&mut self) -> io::Result<Option<[u8; 4]>> {
+        if let Some(bytes) = self.input.fill_buf()?.first_chunk() {
+            return Ok(Some(*bytes));
+        }
+        let mut bytes = [0; 4];
+        let read = self.input.read_exact(&mut bytes);
+        self.input.seek(io::SeekFrom::Start(self.at))?;
+        match read {
+            Ok(()) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn blocks(mut self, file: u32, found: &mut Found) -> Result<(), ScanError> {
+        while let Some(Magic { bytes: magic, follows }) = self.find_magic()? {
+            let begin = self.at + BEFORE_BLOCK;
+            let length = u64::from(u32::from_le_bytes(self.array()?));
+            let fits = (Header::LENGTH as u64..=LARGEST_BLOCK).contains(&length);
+            if follows && !fits {
+                let reason = format!(
+                    "the block at byte {begin} has {length} bytes: {LARGEST_BLOCK} are read at most"
+                );
+                return Err(io::Error::new(ErrorKind::InvalidData, reason).into());
+            }
+            if follows && begin + length > self.length {
+                found.cut_off += 1;
+                return Ok(());
+            }
+            self.at += 1;
+            if fits && begin + length <= self.length {
+                let header = self.header()?;
+                let bytes = u32::try_from(length).unwrap_or(u32::MAX);
+                let entry = Entry::new(&header, file, begin, bytes);
+                match self.check(&header, magic) {
+                    Ok(()) => {
+                        found.entries.push(entry);
+                        self.at = begin + length;
+                        self.go()?;
+                        self.expect_magic()?;
+                    }
+                    // It may only look like a block: what connects to it tells.
+                    Err(error) if follows => found.rejected.push(Rejected { entry, error }),
+                    Err(_) => {}
+                }
+            }
+            self.go()?;
+        }
+        Ok(())
+    }
+
+    /// Goes to the place that is to be read next; near ones are in the buffer already.
+    fn go(&mut self) -> io::Result<()> {
+        let here = self.input.stream_position()?;
+        let there = i64::try_from(self.at).unwrap_or(i64::MAX);
+        self.input.seek_relative(there.saturating_sub_unsigned(here))
+    }
+
+    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn header(&mut self) -> io::Result<Header> {
+        Header::parse(&self.array::<{ Header::LENGTH }>()?).map_err(io::Error::other)
+    }
+
+    /// Checks a header behind a magic number as far as it tells by itself, and cheaply: scrypt is
+    /// computed when the block is read.
+    fn check(&self, header: &Header, magic: [u8; 4]) -> Result<(), RawError> {
+        header.check_target(self.params.limit_behind(magic))?;
+        let work = WorkHash::DoubleSha256;
+        if self.params.header == (HeaderForm::Plain { work }) && !header.has_work(work) {
+            return Err(RawError::Proof { hash: hex::encode(header.hash()) });
+        }
+        Ok(())
+    }
+
+    /// Checks that behind a block there is no block with another network's magic number: a known number
+    /// with a length that fits, or any number with a header that has work.
+    fn expect_magic(&mut self) -> Result<(), ScanError> {
+        let Some(left) = self.length.checked_sub(self.at + BEFORE_BLOCK + Header::LENGTH as u64)
+        else {
+            return Ok(());
+        };
+        let magic = self.peek()?.unwrap_or_default();
+        if magic == [0; 4] || self.magics.contains(&magic) {
+            return Ok(());
+        }
+        self.array::<4>()?;
+        let length = u64::from(u32::from_le_bytes(self.array()?));
+        let fits = (Header::LENGTH as u64..=left + Header::LENGTH as u64).contains(&length);
+        if fits {
+            let header = self.header()?;
+            let known = ChainParams::network_of_magic(&magic).is_some();
+            let works = header.check_target(TEST_NETWORK_LIMIT).is_ok()
+                && [WorkHash::DoubleSha256, WorkHash::Scrypt]
+                    .into_iter()
+                    .any(|work| header.has_work(work));
+            if known || works {
+                return Err(ScanError::Magic { at: self.at, found: magic });
+            }
+        }
+        self.go()?;
+        Ok(())
+    }
+
+    /// Moves behind the next magic number; `None` at the end. Bytes that a killed node left between
+    /// blocks are skipped.
+    fn find_magic(&mut self) -> io::Result<Option<Magic>> {
+        let mut window = [0; 4];
+        let mut read = 0_u64;
+        while let Some(byte) = self.input.fill_buf()?.first().copied() {
+            self.input.consume(1);
+            window.rotate_left(1);
+            if let Some(last) = window.last_mut() {
+                *last = byte;
+            }
+            read += 1;
+            if read >= 4 && self.magics.contains(&window) {
+                self.at += read - 4;
+                let magic = Magic { bytes: window, follows: read == 4 };
+                return Ok(Some(magic).filter(|_| self.length - self.at >= BEFORE_BLOCK));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The first rejected block that belongs to a chain: it is a first block, or it is connected with
+/// another block, on either side. Others are bytes that only look like a block, unless there is nothing
+/// else.
+pub(super) fn rejected_block(found: &mut Found) -> Option<Rejected> {
+    if found.rejected.is_empty() {
+        return None;
+    }
+    let mut parents: Vec<u64> = found.entries.iter().map(Entry::parent).collect();
+    let mut ids: Vec<u64> = found.entries.iter().map(|entry| entry.id).collect();
+    parents.extend(found.rejected.iter().map(|rejected| rejected.entry.parent()));
+    ids.extend(found.rejected.iter().map(|rejected| rejected.entry.id));
+    parents.sort_unstable();
+    ids.sort_unstable();
+    let alone = found.entries.is_empty();
+    let connected = found.rejected.iter().position(|Rejected { entry, .. }| {
+        alone
+            || entry.is_first()
+            || ids.binary_search(&entry.parent()).is_ok()
+            || parents.binary_search(&entry.id).is_ok()
+    });
+    connected.map(|place| found.rejected.swap_remove(place))
+}
+
+impl Entry {
+    /// The entry of a block with this header.
+    fn new(header: &Header, file: u32, offset: u64, length: u32) -> Self {
+        Self::of(short(&header.hash()), short(&header.parent), header.bits, (file, offset, length))
+    }
+}
