@@ -4,104 +4,31 @@
 //! creates itself are known. Nothing is guessed: a spent output that is not known stays unknown, and a
 //! contradiction is an error.
 
+mod error;
+
 use std::collections::{HashMap, HashSet};
 
 use assay_engine::{
     chain::ChainId,
     utxo::{
-        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-        Txid,
+        Block, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput,
+        TxOut, Txid,
     },
 };
 
+pub use error::{ResolveError, Spend};
+
 use super::ChainParams;
 
-/// An invalid block.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ResolveError {
-    /// A chain that is not of the Bitcoin family.
-    #[error("{0} is not a chain of the Bitcoin family")]
-    UnsupportedChain(ChainId),
-    /// Outputs above the chain's largest amount.
-    #[error(
-        "transaction {txid} in block {height} makes {amount} base units: there are at most {most}"
-    )]
-    AmountTooLarge {
-        /// The transaction.
-        txid: Txid,
-        /// Height of its block.
-        height: u64,
-        /// The outputs' total.
-        amount: u128,
-        /// The chain's largest amount.
-        most: u64,
-    },
-    /// Outputs that exceed the inputs.
-    #[error(
-        "transaction {txid} in block {height} makes {outputs} base units out of {inputs}: it does \
-         not add up"
-    )]
-    OutputsExceedInputs {
-        /// The transaction.
-        txid: Txid,
-        /// Height of its block.
-        height: u64,
-        /// Total of its inputs.
-        inputs: u128,
-        /// Total of its outputs.
-        outputs: u128,
-    },
-    /// An output that is spent twice.
-    #[error(
-        "transaction {txid} in block {height} spends {output}, which was spent before it in the \
-         same blocks"
-    )]
-    DoubleSpend {
-        /// The transaction.
-        txid: Txid,
-        /// Height of its block.
-        height: u64,
-        /// The output.
-        output: OutPoint,
-    },
-    /// A spent output that does not exist.
-    #[error(
-        "transaction {txid} in block {height} spends {output}, which does not exist: blocks are \
-         missing, or the source returns invalid data"
-    )]
-    UnknownOutput {
-        /// The transaction.
-        txid: Txid,
-        /// Height of its block.
-        height: u64,
-        /// The output.
-        output: OutPoint,
-    },
-    /// A spent output that the source describes differently than it is recorded.
-    #[error(
-        "transaction {txid} in block {height} spends {output}: the source says {said}, recorded is \
-         {recorded}"
-    )]
-    ContradictsRecord {
-        /// The transaction.
-        txid: Txid,
-        /// Height of its block.
-        height: u64,
-        /// The output.
-        output: OutPoint,
-        /// The source's description.
-        said: Box<str>,
-        /// The recorded output.
-        recorded: Box<str>,
-    },
-    /// A coinbase with inputs.
-    #[error("coinbase {txid} in block {height} takes coins from a shielded pool, which none can")]
-    CoinbaseSpends {
-        /// The transaction.
-        txid: Txid,
-        /// Height of its block.
-        height: u64,
-    },
+/// What a store holds of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedOutput {
+    /// The output, spent or not.
+    Found(TxOut),
+    /// Its transaction, which does not have such an output.
+    Missing,
+    /// Neither.
+    Unknown,
 }
 
 /// The outputs that have to be looked up before these blocks can be resolved one after the other: those
@@ -131,7 +58,11 @@ pub struct Resolver {
     params: &'static ChainParams,
     complete: bool,
     created: HashMap<OutPoint, TxOut>,
+    /// The transactions of `created`, also those without outputs.
+    creators: HashSet<Txid>,
     spent: HashSet<OutPoint>,
+    /// Spends of outputs that are not known, one for each transaction.
+    unknown: HashMap<Txid, Spend>,
 }
 
 impl Resolver {
@@ -143,11 +74,19 @@ impl Resolver {
     /// Returns an error if the chain is not of the Bitcoin family.
     pub fn new(chain: ChainId, complete: bool) -> Result<Self, ResolveError> {
         let params = ChainParams::of(chain).ok_or(ResolveError::UnsupportedChain(chain))?;
-        Ok(Self { chain, params, complete, created: HashMap::new(), spent: HashSet::new() })
+        Ok(Self {
+            chain,
+            params,
+            complete,
+            created: HashMap::new(),
+            creators: HashSet::new(),
+            spent: HashSet::new(),
+            unknown: HashMap::new(),
+        })
     }
 
     /// Resolves the batch's next block: looks up its spent outputs, checks its amounts and classifies its
-    /// payments. `recorded` looks up the outputs that the store holds of [`outputs_to_look_up`].
+    /// payments. `recorded` looks up what the store holds of [`outputs_to_look_up`].
     ///
     /// # Errors
     ///
@@ -155,68 +94,87 @@ impl Resolver {
     pub fn resolve(
         &mut self,
         mut block: Block,
-        recorded: &dyn Fn(&OutPoint) -> Option<TxOut>,
+        recorded: &dyn Fn(&OutPoint) -> RecordedOutput,
     ) -> Result<ResolvedBlock, ResolveError> {
-        if self.params.spends_later {
-            for transaction in &block.transactions {
-                self.create(transaction);
+        let (height, time) = (block.reference.height, block.reference.time);
+        // The block's transactions whose outputs cannot be spent yet.
+        let mut later = HashSet::new();
+        for transaction in &block.transactions {
+            if self.params.spends_later {
+                self.create(transaction)?;
+            } else {
+                later.insert(transaction.txid);
             }
         }
-        let (height, time) = (block.reference.height, block.reference.time);
         for transaction in &mut block.transactions {
             let txid = transaction.txid;
-            for input in &mut transaction.inputs {
+            for (index, input) in transaction.inputs.iter_mut().enumerate() {
                 if !input.is_from_pool(txid) {
-                    self.look_up(input, txid, height, recorded)?;
+                    let spend = Spend { height, txid, input: index, output: input.outpoint };
+                    self.look_up(input, spend, &later, recorded)?;
                 }
             }
-            self.create(transaction);
+            self.create(transaction)?;
+            later.remove(&txid);
             self.check_amounts(transaction, height)?;
             transaction.classify(self.chain, time);
         }
         Ok(ResolvedBlock::assume(block))
     }
 
-    fn create(&mut self, transaction: &Transaction) {
+    fn create(&mut self, transaction: &Transaction) -> Result<(), ResolveError> {
         let txid = transaction.txid;
+        if let Some(spend) = self.unknown.remove(&txid) {
+            return Err(ResolveError::LaterOutput(spend));
+        }
         let outpoints = (0..).map(|index| OutPoint { txid, index });
         self.created.extend(outpoints.zip(transaction.outputs.iter().cloned()));
+        self.creators.insert(txid);
+        Ok(())
     }
 
-    /// Finds the output that an input of transaction `txid` spends.
+    /// Finds the output that an input spends.
     fn look_up(
         &mut self,
         input: &mut TxInput,
-        txid: Txid,
-        height: u64,
-        recorded: &dyn Fn(&OutPoint) -> Option<TxOut>,
+        spend: Spend,
+        later: &HashSet<Txid>,
+        recorded: &dyn Fn(&OutPoint) -> RecordedOutput,
     ) -> Result<(), ResolveError> {
         let output = input.outpoint;
+        if output.txid == spend.txid {
+            return Err(ResolveError::OwnOutput(spend));
+        }
         if !self.spent.insert(output) {
-            return Err(ResolveError::DoubleSpend { txid, height, output });
+            return Err(ResolveError::DoubleSpend(spend));
         }
-        let known = self.created.get(&output).cloned().or_else(|| recorded(&output));
-        match (&known, &input.spent) {
-            (Some(known), Some(said)) if known != said => {
-                let words = |output| describe(self.chain, output).into_boxed_str();
-                let (said, recorded) = (words(said), words(known));
-                return Err(ResolveError::ContradictsRecord {
-                    txid,
-                    height,
-                    output,
-                    said,
-                    recorded,
-                });
+        let known = match self.created.get(&output) {
+            Some(created) => RecordedOutput::Found(created.clone()),
+            None if self.creators.contains(&output.txid) => RecordedOutput::Missing,
+            None if later.contains(&output.txid) => return Err(ResolveError::LaterOutput(spend)),
+            None => recorded(&output),
+        };
+        match known {
+            // What moves into a pool is counted as an output, but is none.
+            RecordedOutput::Found(TxOut {
+                owner: ScriptOwner::Pool(Pool::ZcashShielded), ..
+            })
+            | RecordedOutput::Missing => Err(ResolveError::NoSuchOutput(spend)),
+            RecordedOutput::Found(known) => {
+                if let Some(said) = input.spent.as_ref().filter(|said| **said != known) {
+                    let words = |output| describe(self.chain, output).into_boxed_str();
+                    let (said, recorded) = (words(said), words(&known));
+                    return Err(ResolveError::ContradictsRecord { spend, said, recorded });
+                }
+                input.spent = Some(known);
+                Ok(())
             }
-            (None, _) if self.complete => {
-                return Err(ResolveError::UnknownOutput { txid, height, output });
+            RecordedOutput::Unknown if self.complete => Err(ResolveError::UnknownOutput(spend)),
+            RecordedOutput::Unknown => {
+                self.unknown.entry(output.txid).or_insert(spend);
+                Ok(())
             }
-            _ => {}
         }
-        if known.is_some() {
-            input.spent = known;
-        }
-        Ok(())
     }
 
     fn check_amounts(&self, transaction: &Transaction, height: u64) -> Result<(), ResolveError> {

@@ -23,7 +23,7 @@ pub mod memory;
 mod postgres;
 mod sqlite;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use assay_database::ChangeSubscription;
 use assay_engine::{
@@ -208,6 +208,9 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
         &mut self,
         outpoints: &[OutPoint],
     ) -> Result<HashMap<OutPoint, TxOut>, GraphError>;
+
+    /// The transactions among these that are recorded.
+    async fn transactions(&mut self, txids: HashSet<Txid>) -> Result<HashSet<Txid>, GraphError>;
 
     /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
     /// `reorganisable_from` on can be rolled back; a height near the tip saves a backfill the undo log.

@@ -1,13 +1,15 @@
 //! Batches of blocks into the graph, the next ones read while some are written.
 
-use assay_engine::utxo::{Block, ResolvedBlock};
+use std::collections::HashSet;
+
+use assay_engine::utxo::{Block, OutPoint, ResolvedBlock, Txid};
 use assay_graph::DEEPEST_REORGANISATION;
 use tracing::Instrument;
 
 use super::{IngestError, run::Run};
 use crate::{
     BatchLimit, SourceError,
-    resolve::{Resolver, outputs_to_look_up},
+    resolve::{RecordedOutput, Resolver, outputs_to_look_up},
 };
 
 /// Inputs and outputs of one batch: large enough to be fast, small enough for little memory.
@@ -82,8 +84,16 @@ impl Run<'_> {
 
     /// Records blocks, each of which follows the one before it, in one transaction.
     async fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
-        let outputs = self.writer.outputs(&outputs_to_look_up(&blocks)).await?;
-        let recorded = |outpoint: &_| outputs.get(outpoint).cloned();
+        let wanted = outputs_to_look_up(&blocks);
+        let outputs = self.writer.outputs(&wanted).await?;
+        let missing = wanted.iter().filter(|outpoint| !outputs.contains_key(outpoint));
+        let missing: HashSet<Txid> = missing.map(|outpoint| outpoint.txid).collect();
+        let transactions = self.writer.transactions(missing).await?;
+        let recorded = |outpoint: &OutPoint| match outputs.get(outpoint) {
+            Some(output) => RecordedOutput::Found(output.clone()),
+            None if transactions.contains(&outpoint.txid) => RecordedOutput::Missing,
+            None => RecordedOutput::Unknown,
+        };
         let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
         let records: Vec<ResolvedBlock> = blocks
             .into_iter()

@@ -3,7 +3,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use assay_engine::utxo::{Block, BlockRef, ScriptOwner, Transaction, TransactionKind, TxOut, Txid};
+use assay_engine::utxo::{
+    Block, BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+};
 use assay_graph::SqliteGraphs;
 use jiff::Timestamp;
 
@@ -131,6 +133,40 @@ async fn a_source_that_continues_another_chain_is_refused() {
     // The branch that was begun goes on.
     place.ingest(given(branch(1, 2..=5)), ONCE).await.unwrap();
     assert_eq!(place.tip().await, Some(5));
+}
+
+#[tokio::test]
+async fn a_spend_that_its_recorded_transaction_cannot_have_is_refused() {
+    // Given a graph that begins at block 4, so that most spent outputs are unknown to it...
+    let place = Place::new();
+    place.ingest(given(branch(1, 4..=6)), ONCE).await.unwrap();
+    // ...and a block that spends a second output of a recorded transaction, which has one...
+    let mut blocks = branch(1, 4..=8);
+    let recorded = blocks[1].transactions[0].txid;
+    let spends = |txid, index| Transaction {
+        txid: Txid::from_bytes([9; 32]),
+        kind: TransactionKind::Payment,
+        inputs: vec![TxInput { outpoint: OutPoint { txid, index }, spent: None }],
+        outputs: vec![],
+    };
+    blocks[4].transactions.push(spends(recorded, 1));
+    let error = place.ingest(given(blocks.clone()), ONCE).await.unwrap_err();
+    // ...then it is refused by name, and nothing of it is recorded.
+    let named = format!(
+        "nothing of this block was written: input 0 of transaction {} in block 8 spends {recorded}:1, \
+         which that transaction does not have",
+        "09".repeat(32)
+    );
+    assert!(error.to_string().starts_with(&named), "{error}");
+    assert_eq!(place.tip().await, Some(6));
+    // The first output is there, and that of an unknown transaction may have been.
+    blocks[4].transactions[1] = spends(recorded, 0);
+    blocks[3].transactions.push(Transaction {
+        txid: Txid::from_bytes([8; 32]),
+        ..spends(Txid::from_bytes([7; 32]), 3)
+    });
+    place.ingest(given(blocks), ONCE).await.unwrap();
+    assert_eq!(place.tip().await, Some(8));
 }
 
 #[tokio::test]

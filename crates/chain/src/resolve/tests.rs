@@ -57,7 +57,7 @@ fn resolve(
 ) -> Result<Vec<Transaction>, ResolveError> {
     let recorded = |wanted: &OutPoint| {
         let found = recorded.iter().find(|(outpoint, _)| outpoint == wanted);
-        found.map(|(_, output)| output.clone())
+        found.map_or(RecordedOutput::Unknown, |(_, output)| RecordedOutput::Found(output.clone()))
     };
     let mut resolver = Resolver::new(chain(id), complete).unwrap();
     Ok(resolver.resolve(block(transactions), &recorded)?.into_block().transactions)
@@ -92,7 +92,7 @@ fn outputs_before_the_first_known_block_stay_unknown() {
     // In a chain that is known from its first block nothing can be missing.
     let missing = resolve("btc", true, spending(), &known).unwrap_err();
     assert!(
-        matches!(missing, ResolveError::UnknownOutput { output, .. } if output == outpoint(8, 0))
+        matches!(missing, ResolveError::UnknownOutput(spend) if spend.output == outpoint(8, 0))
     );
 }
 
@@ -144,14 +144,14 @@ fn values_add_up() {
 fn nothing_is_spent_twice() {
     let twice = pays(2, spends(&[outpoint(1, 0), outpoint(1, 0)]), &[]);
     let error = resolve("btc", true, vec![mines(1, 100), twice], &[]).unwrap_err();
-    assert!(matches!(error, ResolveError::DoubleSpend { output, .. } if output == outpoint(1, 0)));
+    assert!(matches!(error, ResolveError::DoubleSpend(spend) if spend.output == outpoint(1, 0)));
     // The same in two blocks of a batch.
     let mut resolver = Resolver::new(ChainId::BTC, true).unwrap();
     let first = block(vec![mines(1, 100), pays(2, spends(&[outpoint(1, 0)]), &[])]);
     let second = block(vec![mines(3, 100), pays(4, spends(&[outpoint(1, 0)]), &[])]);
     assert!(outputs_to_look_up(&[first.clone(), second.clone()]).is_empty());
-    assert!(resolver.resolve(first, &|_| None).is_ok());
-    assert!(resolver.resolve(second, &|_| None).is_err());
+    assert!(resolver.resolve(first, &|_| RecordedOutput::Unknown).is_ok());
+    assert!(resolver.resolve(second, &|_| RecordedOutput::Unknown).is_err());
 }
 
 #[test]
@@ -164,10 +164,78 @@ fn only_bitcoin_cash_allows_spending_a_later_output_of_the_block() {
     assert!(outputs_to_look_up(slice::from_ref(&block(transactions()))).is_empty());
     let resolved = resolve("bch", true, transactions(), &[]).unwrap();
     assert_eq!(resolved[1].inputs[0].spent, Some(output(6, 95)));
-    assert!(matches!(
-        resolve("btc", true, transactions(), &[]),
-        Err(ResolveError::UnknownOutput { .. })
-    ));
+    assert!(matches!(resolve("btc", true, transactions(), &[]), Err(ResolveError::LaterOutput(_))));
+}
+
+#[test]
+fn a_spend_of_an_output_that_its_transaction_does_not_have_is_refused() {
+    // Given a transaction of one output, in the same block or recorded before...
+    let spending = |index| pays(2, spends(&[outpoint(9, 3), outpoint(1, index)]), &[]);
+    let store = |wanted: &OutPoint| match wanted.txid {
+        known if known == txid(8) => RecordedOutput::Missing,
+        _ => RecordedOutput::Found(output(9, 50)),
+    };
+    for complete in [true, false] {
+        let resolve = |transactions| {
+            let mut resolver = Resolver::new(ChainId::BTC, complete).unwrap();
+            resolver.resolve(block(transactions), &store).map(|_| ())
+        };
+        assert!(resolve(vec![mines(1, 100), spending(0)]).is_ok());
+        // ...a spend of a second one is refused, with the block, the transaction and the input.
+        let expected = Spend { height: 7, txid: txid(2), input: 1, output: outpoint(1, 1) };
+        let error = resolve(vec![mines(1, 100), spending(1)]).unwrap_err();
+        assert_eq!(error, ResolveError::NoSuchOutput(expected));
+        let said = error.to_string();
+        let named =
+            format!("input 1 of transaction {} in block 7 spends {}", txid(2), outpoint(1, 1));
+        assert!(said.starts_with(&named), "{said}");
+        let recorded = pays(2, spends(&[outpoint(8, 5)]), &[]);
+        let expected = Spend { height: 7, txid: txid(2), input: 0, output: outpoint(8, 5) };
+        let error = resolve(vec![mines(1, 100), recorded]).unwrap_err();
+        assert_eq!(error, ResolveError::NoSuchOutput(expected));
+        // Whether or not the source describes what it spends.
+        let mut described = pays(2, spends(&[outpoint(8, 5)]), &[]);
+        described.inputs[0].spent = Some(output(8, 7));
+        let error = resolve(vec![mines(1, 100), described]).unwrap_err();
+        assert_eq!(error, ResolveError::NoSuchOutput(expected));
+    }
+}
+
+#[test]
+fn a_spend_of_an_own_or_later_output_is_refused() {
+    let of = |spent: u8| Spend { height: 7, txid: txid(2), input: 0, output: outpoint(spent, 0) };
+    for complete in [true, false] {
+        for id in ["btc", "bch"] {
+            let own = vec![mines(1, 100), pays(2, spends(&[outpoint(2, 0)]), &[output(5, 1)])];
+            let error = resolve(id, complete, own, &[]).unwrap_err();
+            assert_eq!(error, ResolveError::OwnOutput(of(2)), "{id}");
+        }
+        // A later transaction of the same block, and one of a later block of the batch.
+        let spending = || pays(2, spends(&[outpoint(3, 0)]), &[]);
+        let error = resolve("btc", complete, vec![mines(1, 5), spending(), mines(3, 5)], &[]);
+        assert_eq!(error, Err(ResolveError::LaterOutput(of(3))));
+        for id in ["btc", "bch"] {
+            let mut resolver = Resolver::new(chain(id), complete).unwrap();
+            let unknown = &|_: &OutPoint| RecordedOutput::Unknown;
+            let first = resolver.resolve(block(vec![mines(1, 5), spending()]), unknown);
+            let error = first.and_then(|_| resolver.resolve(block(vec![mines(3, 5)]), unknown));
+            let expected = if complete {
+                ResolveError::UnknownOutput(of(3))
+            } else {
+                ResolveError::LaterOutput(of(3))
+            };
+            assert_eq!(error.unwrap_err(), expected, "{id}");
+        }
+    }
+}
+
+#[test]
+fn what_moves_into_a_pool_is_no_output_to_spend() {
+    let pool = TxOut { owner: ScriptOwner::Pool(Pool::ZcashShielded), value: 90 };
+    let shields = pays(2, spends(&[outpoint(1, 0)]), &[output(5, 10), pool]);
+    let takes = pays(3, spends(&[outpoint(2, 1)]), &[output(6, 90)]);
+    let error = resolve("zec", true, vec![mines(1, 100), shields, takes], &[]).unwrap_err();
+    assert!(matches!(error, ResolveError::NoSuchOutput(spend) if spend.txid == txid(3)), "{error}");
 }
 
 #[test]
@@ -208,7 +276,10 @@ fn payments_are_classified_by_their_inputs() {
     );
     let mut batch = block(vec![mines(1, 25_000_000), fund, round]);
     batch.reference.time = time;
-    let resolved = Resolver::new(ChainId::BTC, true).unwrap().resolve(batch, &|_| None).unwrap();
+    let resolved = Resolver::new(ChainId::BTC, true)
+        .unwrap()
+        .resolve(batch, &|_| RecordedOutput::Unknown)
+        .unwrap();
     let kinds: Vec<_> = resolved.transactions.iter().map(|transaction| transaction.kind).collect();
     let coinjoin = TransactionKind::Coinjoin(CoinjoinKind::Whirlpool);
     assert_eq!(kinds, [TransactionKind::Coinbase, TransactionKind::Payment, coinjoin]);

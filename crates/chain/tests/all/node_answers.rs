@@ -17,7 +17,7 @@ use assay_chain::{
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     node::{NodeOptions, NodeSource},
     raw::merkle::merkle_root,
-    resolve::{Resolver, outputs_to_look_up},
+    resolve::{RecordedOutput, Resolver, outputs_to_look_up},
     rpc::Rpc,
 };
 use assay_engine::{
@@ -160,8 +160,11 @@ fn check(chain: &str, folder: &Path) {
 
         let known = recorded(chain, folder, &outputs_to_look_up(std::slice::from_ref(&block)));
         let mut batch = Resolver::new(chain, false).expect("a chain of coins");
-        let resolved =
-            batch.resolve(block, &|outpoint| known.get(outpoint).cloned()).expect("it adds up");
+        let resolved = batch
+            .resolve(block, &|outpoint| {
+                known.get(outpoint).cloned().map_or(RecordedOutput::Unknown, RecordedOutput::Found)
+            })
+            .expect("it adds up");
         for transaction in &resolved.transactions {
             check_transaction(chain, transaction, &transactions.next().expect("a row"));
         }

@@ -289,6 +289,15 @@ impl GraphWriter for Writer {
         Ok(outputs)
     }
 
+    async fn transactions(&mut self, txids: HashSet<Txid>) -> Result<HashSet<Txid>, GraphError> {
+        self.settle().await?;
+        if txids.is_empty() {
+            return Ok(txids);
+        }
+        let found = self.recorder.transactions(txids.into_iter().collect()).await?;
+        Ok(found.into_keys().collect())
+    }
+
     async fn append(
         &mut self,
         blocks: &[ResolvedBlock],

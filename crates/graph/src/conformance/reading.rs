@@ -1,6 +1,6 @@
 //! Checks of reading.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use assay_engine::{
     chain::ChainId,
@@ -159,6 +159,14 @@ pub async fn outputs_are_found_spent_or_not(store: Arc<dyn GraphStore>) {
     let mut writer = self::writer(&*store, 0).await;
     let read = writer.outputs(&outpoints).await.unwrap();
     assert_eq!(remembered, read, "a new writer remembers nothing");
+    // Of transactions it tells whether they are recorded, whatever outputs they have.
+    let transactions = chain.blocks.iter().flat_map(|block| &block.transactions);
+    let recorded: HashSet<Txid> = transactions.map(|transaction| transaction.txid).collect();
+    let other = [Txid::from_bytes([0xee; 32]), Txid::from_bytes([0xef; 32])];
+    let asked = recorded.iter().copied().chain(other).collect();
+    assert!(writer.transactions(asked).await.unwrap() == recorded);
+    assert!(writer.transactions(other.into()).await.unwrap().is_empty());
+    assert!(writer.transactions(HashSet::new()).await.unwrap().is_empty());
     let graph = reference(&chain);
     for output in outpoints {
         let made = graph.transaction(&output.txid, 1000).await.unwrap();
