@@ -96,7 +96,7 @@ pub fn open(
             Box::new(esplora)
         }
         BlockLocation::Files(paths) => {
-            let options = FileOptions { test_networks };
+            let options = FileOptions { prevouts: !complete, test_networks };
             Box::new(FileSource::open(chain, paths, options)?)
         }
     })

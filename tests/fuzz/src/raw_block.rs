@@ -1,11 +1,13 @@
-//! Any bytes as a raw block, transaction or list of spent outputs: no panic; what is read says the same
+//! Any bytes as a raw block, transaction, list of spent outputs or undo record: no panic; what is read says the same
 //! again, and no byte of it was passed over.
 
 use assay_chain::{
     ChainParams,
     params::TransactionForm,
     raw::{
-        Expected, RawBlock, parse_block,
+        Expected, RawBlock,
+        block_undo::parse_block_undo,
+        parse_block,
         transaction::{RawTransaction, transaction_id},
         undo::parse_spent,
     },
@@ -43,4 +45,9 @@ pub fn run(bytes: &[u8]) {
     }
     let _ = RawTransaction::parse(bytes, TransactionForm::DashSpecial);
     let _ = parse_spent(bytes);
+    // What an undo record holds may be followed by something else only where that is allowed.
+    if let Ok(spent) = parse_block_undo(bytes, false) {
+        assert_eq!(parse_block_undo(bytes, true), Ok(spent));
+        assert!(parse_block_undo(&[bytes, &[0]].concat(), false).is_err());
+    }
 }

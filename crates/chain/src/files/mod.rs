@@ -6,23 +6,30 @@
 //! chain cannot hold and blocks without their predecessors are refused. Memory grows by some 50 bytes a block,
 //! regardless of block sizes.
 
+mod frames;
 mod index;
 mod magic;
 mod open;
+mod paths;
 mod scan;
+mod undo;
 
 use std::{
-    fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
 
-use assay_engine::{chain::ChainId, utxo::Block};
+use assay_engine::{
+    chain::ChainId,
+    utxo::{Block, BlockRef, ScriptOwner, TxOut},
+};
 
 use self::{
     index::{Entry, Index},
     open::{Content, Opened},
+    paths::expand,
     scan::{Found, LARGEST_BLOCK, Rejected, Scanner, rejected_block},
+    undo::{UndoFiles, UndoQuery},
 };
 pub use magic::OtherMagic;
 
@@ -34,14 +41,18 @@ use super::{
 /// Options of files as a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOptions {
+    /// True to read the spent outputs from the node's undo files (`rev*.dat`) beside its block files:
+    /// needed if not all earlier blocks are known. Files that begin later than the chain are always read
+    /// with them.
+    pub prevouts: bool,
     /// Acceptance of test networks: of their magic numbers and of their easier targets.
     pub test_networks: TestNetworks,
 }
 
 impl Default for FileOptions {
-    /// Main networks only.
+    /// Main networks only, with spent outputs.
     fn default() -> Self {
-        Self { test_networks: TestNetworks::Refused }
+        Self { prevouts: true, test_networks: TestNetworks::Refused }
     }
 }
 
@@ -56,6 +67,8 @@ pub struct FileSource {
     first: u64,
     /// The file that was read last.
     opened: Option<(u32, Opened)>,
+    /// `None` if spent outputs are not needed.
+    undo: Option<UndoFiles>,
     cut_off: u64,
 }
 
@@ -102,13 +115,16 @@ impl FileSource {
         let mut found = scanner.found;
         let rejected = rejected_block(&mut found);
         let (index, cut_off) = (Index::new(found.entries), found.cut_off);
-        let (files, opened) = (contents, None);
-        let mut source = Self { chain, params, files, index, first: 0, opened, cut_off };
+        let (files, opened, undo) = (contents, None, None);
+        let mut source = Self { chain, params, files, index, first: 0, opened, undo, cut_off };
         if let Some(Rejected { entry, error }) = rejected {
             return Err(SourceError::Raw { origin: source.origin(&entry), source: error });
         }
         source.check_connected()?;
         source.first = source.find_first_height(paths)?;
+        if options.prevouts || source.first > 0 {
+            source.undo = Some(UndoFiles::new(params));
+        }
         source.check_chain(test_networks)?;
         Ok(source)
     }
@@ -228,9 +244,33 @@ impl FileSource {
                 source: RawError::OtherBlock { found, wanted },
             });
         }
-        block
+        let mut block = block
             .into_block(self.chain, Some(height))
-            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
+            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })?;
+        self.add_spent(entry, &mut block)?;
+        Ok(block)
+    }
+
+    /// Adds the outputs that a block spends, as far as there is an undo record of it.
+    fn add_spent(&mut self, entry: &Entry, block: &mut Block) -> Result<(), SourceError> {
+        let (Some(undo), Some(content)) = (&mut self.undo, self.files.get(entry.file as usize))
+        else {
+            return Ok(());
+        };
+        let Some((_, payments)) = block.transactions.split_first_mut() else { return Ok(()) };
+        let inputs: Vec<usize> = payments.iter().map(|payment| payment.inputs.len()).collect();
+        if inputs.is_empty() {
+            return Ok(());
+        }
+        let BlockRef { hash, parent, .. } = block.reference;
+        let file = (entry.file, content.path());
+        let spent = undo.spent(UndoQuery { file, hash, parent, inputs: &inputs })?;
+        let inputs = payments.iter_mut().flat_map(|payment| &mut payment.inputs);
+        for (input, output) in inputs.zip(spent.into_iter().flatten().flatten()) {
+            let owner = ScriptOwner::from_script(self.chain, &output.script);
+            input.spent = Some(TxOut { owner, value: output.value });
+        }
+        Ok(())
     }
 
     fn tip_height(&self) -> u64 {
@@ -285,34 +325,6 @@ pub fn read_block(chain: ChainId, path: &Path, expected: Expected) -> Result<Blo
     Read::take(&mut opened, LARGEST_BLOCK).read_to_end(&mut bytes).map_err(failed(path))?;
     parse_block(chain, &bytes, expected)
         .map_err(|source| SourceError::Raw { origin: path.display().to_string(), source })
-}
-
-/// The files that a path stands for, in order.
-fn expand(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let within = path.join("blocks");
-    let mut all = files_of(path)?;
-    if !all.iter().any(|file| open::is_block_file(file)) && within.is_dir() {
-        all = files_of(&within)?;
-    }
-    if all.iter().any(|file| open::is_block_file(file)) {
-        all.retain(|file| open::is_block_file(file));
-    }
-    all.sort();
-    Ok(all)
-}
-
-fn files_of(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() {
-            files.push(path);
-        }
-    }
-    Ok(files)
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> SourceError + use<> {

@@ -32,7 +32,7 @@ pub(super) struct Content {
 impl Content {
     pub(super) fn new(path: PathBuf) -> Result<Self, SourceError> {
         let failed = |source| SourceError::Read { path: path.clone(), source };
-        let key = if is_block_file(&path) { key_beside(&path)? } else { None };
+        let key = if is_node_file(&path) { key_beside(&path)? } else { None };
         let unpacked = if key.is_none() { unpacked(&path).map_err(failed)? } else { None };
         Ok(Self { path, key, unpacked })
     }
@@ -59,8 +59,17 @@ impl Content {
 
 /// True if a file has the name of a node's block file.
 pub(super) fn is_block_file(path: &Path) -> bool {
+    is_numbered(path, "blk")
+}
+
+/// True if a file has the name of a node's block file or undo file.
+fn is_node_file(path: &Path) -> bool {
+    is_block_file(path) || is_numbered(path, "rev")
+}
+
+fn is_numbered(path: &Path, kind: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = name.strip_prefix("blk").and_then(|rest| rest.strip_suffix(".dat"));
+    let number = name.strip_prefix(kind).and_then(|rest| rest.strip_suffix(".dat"));
     number.is_some_and(|number| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     })

@@ -1,11 +1,12 @@
 //! Scan of a block file: the position of each block in it.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek};
+use std::io::{self, ErrorKind};
 
 use super::{
+    frames::{BEFORE_CONTENT, Frames, Magic},
     index::{Entry, short},
     magic::OtherMagic,
-    open::{Content, Opened, is_block_file},
+    open::{Content, is_block_file},
 };
 use crate::{
     ChainParams, SourceError, TestNetworks,
@@ -15,9 +16,6 @@ use crate::{
 
 /// The most bytes of a block that is read: several times what any chain but Bitcoin SV allows.
 pub(super) const LARGEST_BLOCK: u64 = 128 * 1024 * 1024;
-
-/// Before each block: a magic number and its length.
-const BEFORE_BLOCK: u64 = 8;
 
 /// The blocks of one file after the other.
 #[derive(Debug)]
@@ -67,11 +65,11 @@ impl Scanner {
         let failed = |source| SourceError::Read { path: content.path().to_owned(), source };
         let magics = self.params.magics_of(self.test_networks);
         let opened = content.open().map_err(failed)?;
-        let length = opened.length().map_err(failed)?;
-        let input = BufReader::new(opened);
-        let mut scan = Scan { params: self.params, magics, input, at: 0, length };
-        let start = scan.peek().map_err(failed)?;
+        let mut frames = Frames::new(opened, magics).map_err(failed)?;
+        let start = frames.peek().map_err(failed)?;
+        let length = frames.length;
         if start.is_none_or(|start| magics.contains(&start) || content.is_blank(start)) {
+            let scan = Scan { params: self.params, frames };
             return scan.blocks(number, &mut self.found).map_err(|error| match error {
                 ScanError::Read(source) => failed(source),
                 ScanError::Magic { at, found } => self.other_magic(content, at, found),
@@ -82,7 +80,7 @@ impl Scanner {
             return Err(self.other_magic(content, 0, start));
         }
         let bytes = u32::try_from(length.min(LARGEST_BLOCK)).unwrap_or(u32::MAX);
-        let bytes = scan.input.get_mut().bytes(0, bytes).map_err(failed)?;
+        let bytes = frames.input.get_mut().bytes(0, bytes).map_err(failed)?;
         let header = self.raw_block(content, &bytes)?;
         let bytes = u32::try_from(length).unwrap_or(u32::MAX);
         self.found.entries.push(Entry::new(&header, number, 0, bytes));
@@ -118,41 +116,16 @@ impl Scanner {
     }
 }
 
-struct Scan<'a> {
-    params: &'a ChainParams,
-    magics: &'static [[u8; 4]],
-    input: BufReader<Opened>,
-    at: u64,
-    length: u64,
+struct Scan {
+    params: &'static ChainParams,
+    frames: Frames,
 }
 
-/// A magic number that was found.
-struct Magic {
-    bytes: [u8; 4],
-    /// True if it follows the previous block at once, as one block follows the other.
-    follows: bool,
-}
-
-impl Scan<'_> {
-    /// The next four bytes, which are read again; `None` at the end.
-    fn peek(&mut self) -> io::Result<Option<[u8; 4]>> {
-        if let Some(bytes) = self.input.fill_buf()?.first_chunk() {
-            return Ok(Some(*bytes));
-        }
-        let mut bytes = [0; 4];
-        let read = self.input.read_exact(&mut bytes);
-        self.input.seek(io::SeekFrom::Start(self.at))?;
-        match read {
-            Ok(()) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
+impl Scan {
     fn blocks(mut self, file: u32, found: &mut Found) -> Result<(), ScanError> {
-        while let Some(Magic { bytes: magic, follows }) = self.find_magic()? {
-            let begin = self.at + BEFORE_BLOCK;
-            let length = u64::from(u32::from_le_bytes(self.array()?));
+        while let Some(Magic { bytes: magic, follows }) = self.frames.find_magic()? {
+            let begin = self.frames.at + BEFORE_CONTENT;
+            let length = u64::from(u32::from_le_bytes(self.frames.array()?));
             let fits = (Header::LENGTH as u64..=LARGEST_BLOCK).contains(&length);
             if follows && !fits {
                 let reason = format!(
@@ -160,20 +133,20 @@ impl Scan<'_> {
                 );
                 return Err(io::Error::new(ErrorKind::InvalidData, reason).into());
             }
-            if follows && begin + length > self.length {
+            if follows && begin + length > self.frames.length {
                 found.cut_off += 1;
                 return Ok(());
             }
-            self.at += 1;
-            if fits && begin + length <= self.length {
+            self.frames.at += 1;
+            if fits && begin + length <= self.frames.length {
                 let header = self.header()?;
                 let bytes = u32::try_from(length).unwrap_or(u32::MAX);
                 let entry = Entry::new(&header, file, begin, bytes);
                 match self.check(&header, magic) {
                     Ok(()) => {
                         found.entries.push(entry);
-                        self.at = begin + length;
-                        self.go()?;
+                        self.frames.at = begin + length;
+                        self.frames.go()?;
                         self.expect_magic()?;
                     }
                     // It may only look like a block: what connects to it tells.
@@ -181,26 +154,13 @@ impl Scan<'_> {
                     Err(_) => {}
                 }
             }
-            self.go()?;
+            self.frames.go()?;
         }
         Ok(())
     }
 
-    /// Goes to the place that is to be read next; near ones are in the buffer already.
-    fn go(&mut self) -> io::Result<()> {
-        let here = self.input.stream_position()?;
-        let there = i64::try_from(self.at).unwrap_or(i64::MAX);
-        self.input.seek_relative(there.saturating_sub_unsigned(here))
-    }
-
-    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        let mut bytes = [0; N];
-        self.input.read_exact(&mut bytes)?;
-        Ok(bytes)
-    }
-
     fn header(&mut self) -> io::Result<Header> {
-        Header::parse(&self.array::<{ Header::LENGTH }>()?).map_err(io::Error::other)
+        Header::parse(&self.frames.array::<{ Header::LENGTH }>()?).map_err(io::Error::other)
     }
 
     /// Checks a header behind a magic number as far as it tells by itself, and cheaply: scrypt is
@@ -217,16 +177,17 @@ impl Scan<'_> {
     /// Checks that behind a block there is no block with another network's magic number: a known number
     /// with a length that fits, or any number with a header that has work.
     fn expect_magic(&mut self) -> Result<(), ScanError> {
-        let Some(left) = self.length.checked_sub(self.at + BEFORE_BLOCK + Header::LENGTH as u64)
+        let Some(left) =
+            self.frames.length.checked_sub(self.frames.at + BEFORE_CONTENT + Header::LENGTH as u64)
         else {
             return Ok(());
         };
-        let magic = self.peek()?.unwrap_or_default();
-        if magic == [0; 4] || self.magics.contains(&magic) {
+        let magic = self.frames.peek()?.unwrap_or_default();
+        if magic == [0; 4] || self.frames.magics.contains(&magic) {
             return Ok(());
         }
-        self.array::<4>()?;
-        let length = u64::from(u32::from_le_bytes(self.array()?));
+        self.frames.array::<4>()?;
+        let length = u64::from(u32::from_le_bytes(self.frames.array()?));
         let fits = (Header::LENGTH as u64..=left + Header::LENGTH as u64).contains(&length);
         if fits {
             let header = self.header()?;
@@ -236,32 +197,11 @@ impl Scan<'_> {
                     .into_iter()
                     .any(|work| header.has_work(work));
             if known || works {
-                return Err(ScanError::Magic { at: self.at, found: magic });
+                return Err(ScanError::Magic { at: self.frames.at, found: magic });
             }
         }
-        self.go()?;
+        self.frames.go()?;
         Ok(())
-    }
-
-    /// Moves behind the next magic number; `None` at the end. Bytes that a killed node left between
-    /// blocks are skipped.
-    fn find_magic(&mut self) -> io::Result<Option<Magic>> {
-        let mut window = [0; 4];
-        let mut read = 0_u64;
-        while let Some(byte) = self.input.fill_buf()?.first().copied() {
-            self.input.consume(1);
-            window.rotate_left(1);
-            if let Some(last) = window.last_mut() {
-                *last = byte;
-            }
-            read += 1;
-            if read >= 4 && self.magics.contains(&window) {
-                self.at += read - 4;
-                let magic = Magic { bytes: window, follows: read == 4 };
-                return Ok(Some(magic).filter(|_| self.length - self.at >= BEFORE_BLOCK));
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -1,4 +1,5 @@
 mod refusals;
+mod undo;
 
 use std::{fs, slice};
 
@@ -8,7 +9,7 @@ use crate::testing::{block, chain, coinbase, transaction};
 const MAIN: [u8; 4] = [0xf9, 0xbe, 0xb4, 0xd9];
 /// The magic number of regtest, whose targets are easy.
 const REGTEST: [u8; 4] = [0xfa, 0xbf, 0xb5, 0xda];
-const TEST: FileOptions = FileOptions { test_networks: TestNetworks::Allowed };
+const TEST: FileOptions = FileOptions { prevouts: true, test_networks: TestNetworks::Allowed };
 const NO_TEXT: &str =
     "no block file, and long enough for a header that it does not have at all.....";
 
@@ -126,7 +127,7 @@ fn a_file_without_blocks_is_reported() {
     let regtest =
         write("blk00003.dat", &framed([0xfa, 0xbf, 0xb5, 0xda], &hex::decode(first).unwrap()));
     let open = |chain: &str, test_networks| {
-        let options = FileOptions { test_networks };
+        let options = FileOptions { prevouts: true, test_networks };
         FileSource::open(chain.parse().unwrap(), slice::from_ref(&regtest), options)
     };
     assert_eq!(open("btc", TestNetworks::Allowed).unwrap().first_height(), 0);

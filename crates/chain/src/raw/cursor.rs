@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number in Bitcoin's variable length.
-    fn compact(&mut self, what: &'static str) -> Result<u64, RawError> {
+    pub(super) fn compact(&mut self, what: &'static str) -> Result<u64, RawError> {
         let at = self.at;
         let (number, least) = match self.byte(what)? {
             0xfd => (u64::from(u16::from_le_bytes(self.array(what)?)), 0xfd),
@@ -78,6 +78,22 @@ impl<'a> Cursor<'a> {
             small => (u64::from(small), 0),
         };
         if number < least { Err(RawError::Wasteful { at }) } else { Ok(number) }
+    }
+
+    /// A number in the variable length of Bitcoin Core's databases: seven bits in each byte, the highest
+    /// ones first, and each byte but the last counts one more.
+    pub(super) fn base128(&mut self, what: &'static str) -> Result<u64, RawError> {
+        let at = self.at;
+        let mut number = 0_u64;
+        loop {
+            let byte = self.byte(what)?;
+            let shifted = number.checked_mul(0x80).ok_or(RawError::TooLarge { what, at })?;
+            number = shifted | u64::from(byte & 0x7f);
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+            number = number.checked_add(1).ok_or(RawError::TooLarge { what, at })?;
+        }
     }
 
     /// Number of items that follow, each of at least `smallest` bytes.

@@ -37,6 +37,20 @@ pub enum RawError {
         /// Offset.
         at: usize,
     },
+    /// A number of more than 64 bits.
+    #[error("at byte {at} {what} has more than 64 bits")]
+    TooLarge {
+        /// Item that was being read.
+        what: &'static str,
+        /// Offset of the item.
+        at: usize,
+    },
+    /// A compressed key that is no point of the curve.
+    #[error("at byte {at} a compressed script names a key that does not exist")]
+    NoKey {
+        /// Offset.
+        at: usize,
+    },
     /// A flag of transactions that has no meaning on this chain.
     #[error("at byte {at} a transaction has the flag {flag:#04x}, which this chain does not know")]
     Flag {

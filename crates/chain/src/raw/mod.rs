@@ -9,10 +9,14 @@
 //! - `work`, `auxpow`: proof of work, in the header itself or in another chain's block
 //! - [`merkle`]: the root of a tree of transactions
 //! - [`block`]: a block as a whole
-//! - [`undo`]: outputs that a block spends
+//! - [`undo`]: outputs that a block spends, from a node's REST interface
+//! - [`block_undo`]: the same from a node's files
+//! - [`compressed`]: outputs as they stand there
 
 mod auxpow;
 pub mod block;
+pub mod block_undo;
+pub mod compressed;
 pub mod cursor;
 pub mod error;
 pub mod header;

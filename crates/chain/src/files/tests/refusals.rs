@@ -10,7 +10,7 @@ use crate::{
 
 const LITECOIN: [u8; 4] = [0xfb, 0xc0, 0xb6, 0xdb];
 const DASH: [u8; 4] = [0xbf, 0x0c, 0x6b, 0xbd];
-const MAIN_ONLY: FileOptions = FileOptions { test_networks: TestNetworks::Refused };
+const MAIN_ONLY: FileOptions = FileOptions { prevouts: true, test_networks: TestNetworks::Refused };
 
 type TestBlock = (Vec<u8>, [u8; 32]);
 
