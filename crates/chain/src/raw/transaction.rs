@@ -1,6 +1,9 @@
 //! One transaction in bytes, and its identifier.
 
-use assay_engine::utxo::{OutPoint, Txid};
+use assay_engine::{
+    chain::ChainId,
+    utxo::{OutPoint, ScriptOwner, Txid},
+};
 
 use super::{
     RawError,
@@ -34,6 +37,8 @@ pub struct RawTransaction<'a> {
     pub outputs: Vec<RawOutput<'a>>,
     /// Earliest time or height at which a block may include it.
     pub lock_time: u32,
+    /// The witness of each input, as it is serialized; empty if it has none.
+    pub witnesses: Vec<&'a [u8]>,
     /// True if it moves the coins of Litecoin's extension blocks (`HogEx`).
     pub moves_extension: bool,
 }
@@ -82,6 +87,18 @@ impl<'a> RawTransaction<'a> {
         matches!(&*self.inputs, [only] if only.outpoint == NULL_OUTPOINT)
     }
 
+    /// The owner of the output that an input spends, if the input tells; see
+    /// [`ScriptOwner::from_unlocking`]. `None` for a coinbase.
+    #[must_use]
+    pub fn owner_from_input(&self, chain: ChainId, index: usize) -> Option<ScriptOwner> {
+        let input = self.inputs.get(index).filter(|_| !self.is_coinbase())?;
+        let witness = match self.witnesses.get(index) {
+            Some(bytes) => read_witness(&mut Cursor::new(bytes)).ok()?,
+            None => Vec::new(),
+        };
+        ScriptOwner::from_unlocking(chain, input.script, &witness)
+    }
+
     pub(super) fn read(bytes: &mut Cursor<'a>, form: TransactionForm) -> Result<Self, RawError> {
         let begin = bytes.at();
         let version = bytes.u32("a transaction's version")?;
@@ -90,11 +107,12 @@ impl<'a> RawTransaction<'a> {
         let inputs = read_inputs(bytes)?;
         let outputs = read_outputs(bytes)?;
         let body = bytes.since(body);
+        let mut witnesses = Vec::new();
         if flags & WITNESS != 0 {
             for _ in &inputs {
-                for _ in 0..bytes.count(1, "witness items")? {
-                    bytes.bytes("a witness item")?;
-                }
+                let begin = bytes.at();
+                read_witness(bytes)?;
+                witnesses.push(bytes.since(begin));
             }
         }
         let extension = if flags & MWEB == 0 { None } else { Some(bytes.byte("a MWEB part")?) };
@@ -115,7 +133,7 @@ impl<'a> RawTransaction<'a> {
             Some(_) => return Err(RawError::Extension { txid }),
         }
         let moves_extension = extension.is_some();
-        Ok(Self { txid, version, inputs, outputs, lock_time, moves_extension })
+        Ok(Self { txid, version, inputs, outputs, lock_time, witnesses, moves_extension })
     }
 }
 
@@ -138,6 +156,11 @@ fn read_flags(bytes: &mut Cursor<'_>, form: TransactionForm) -> Result<u8, RawEr
     }
     *bytes = ahead;
     Ok(flag)
+}
+
+/// The items of a witness.
+fn read_witness<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<&'a [u8]>, RawError> {
+    (0..bytes.count(1, "witness items")?).map(|_| bytes.bytes("a witness item")).collect()
 }
 
 fn read_inputs<'a>(bytes: &mut Cursor<'a>) -> Result<Vec<RawInput<'a>>, RawError> {

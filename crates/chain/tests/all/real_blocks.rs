@@ -7,14 +7,14 @@
 use std::{env, fmt::Write as _, path::PathBuf};
 
 use assay_chain::{
-    BlockSource, SourceError,
+    BlockSource, ChainParams, SourceError,
     files::{FileOptions, FileSource, read_block},
-    raw::{Expected, merkle::merkle_root},
+    raw::{Expected, RawBlock, merkle::merkle_root},
     resolve::outputs_to_look_up,
 };
 use assay_engine::{
     chain::ChainId,
-    utxo::{Block, TransactionKind},
+    utxo::{Block, OutPoint, ScriptOwner, TransactionKind},
 };
 use sha2::{Digest, Sha256};
 
@@ -185,4 +185,35 @@ fn blocks_that_do_not_connect_are_refused_by_name() {
         "{error}"
     );
     assert!(error.contains("its parent 00000000000000000466f3"), "{error}");
+}
+
+#[test]
+#[ignore = "needs test data"]
+fn owners_that_inputs_tell_are_those_of_the_outputs() {
+    let params = ChainParams::of(ChainId::BTC).expect("parameters");
+    let (mut known, mut told, mut all) = (0, 0, 0);
+    for facts in &BLOCKS[1..] {
+        let bytes = std::fs::read(file(facts.file)).expect("a block");
+        let block = RawBlock::parse(&bytes, params, None).expect("a block");
+        let mut owners = std::collections::HashMap::new();
+        for transaction in &block.transactions {
+            for (index, input) in transaction.inputs.iter().enumerate() {
+                let derived = transaction.owner_from_input(ChainId::BTC, index);
+                all += usize::from(!transaction.is_coinbase());
+                told += usize::from(derived.is_some());
+                // Where the block itself has the output, the owner is the same.
+                let output: Option<&ScriptOwner> = owners.get(&input.outpoint);
+                if let (Some(output), Some(derived)) = (output, derived) {
+                    assert_eq!(*output, derived, "input {index} of {}", transaction.txid);
+                    known += 1;
+                }
+            }
+            for (output, index) in transaction.outputs.iter().zip(0..) {
+                let owner = ScriptOwner::from_script(ChainId::BTC, output.script);
+                owners.insert(OutPoint { txid: transaction.txid, index }, owner);
+            }
+        }
+    }
+    // All of them are payments of keys and scripts by hash.
+    assert_eq!((known, told, all), (101, 6_082, 6_082));
 }

@@ -3,6 +3,7 @@
 //! - [`block`]: blocks, and those whose spent outputs were looked up
 //! - [`transaction`]: transactions with their inputs and outputs
 //! - [`script_owner`]: who can spend an output
+//! - `unlocking`: the same, from what unlocks an output that is not known
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
 //! - [`history`]: an address's statistics and largest transactions
@@ -12,6 +13,7 @@ pub mod history;
 pub mod script_owner;
 pub mod transaction;
 pub mod txid;
+mod unlocking;
 pub mod view;
 
 pub use block::{Block, BlockRef, ResolvedBlock};
