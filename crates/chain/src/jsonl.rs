@@ -180,6 +180,11 @@ impl<R: Read + Seek + Send> BlockSource for JsonLines<R> {
         Ok(place.map(|place| place.hash))
     }
 
+    fn origin(&mut self, height: u64) -> Option<String> {
+        let place = self.place(height).and_then(|at| self.blocks.get(at))?;
+        Some(format!("{}, line {}", self.file, place.line))
+    }
+
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         match self.blocks.iter().find(|place| place.hash == *hash) {
             Some(place) => self.read(*place),

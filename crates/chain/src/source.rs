@@ -68,6 +68,12 @@ pub trait BlockSource: Send {
     /// Returns an error if there is none, or it cannot be read.
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError>;
 
+    /// Position of the block at a height, for messages: a file and the place in it. `None` where the
+    /// source needs no further name.
+    fn origin(&mut self, _height: u64) -> Option<String> {
+        None
+    }
+
     /// The block at a height.
     ///
     /// # Errors

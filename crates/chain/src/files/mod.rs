@@ -118,7 +118,7 @@ impl FileSource {
         let (files, opened, undo) = (contents, None, None);
         let mut source = Self { chain, params, files, index, first: 0, opened, undo, cut_off };
         if let Some(Rejected { entry, error }) = rejected {
-            return Err(SourceError::Raw { origin: source.origin(&entry), source: error });
+            return Err(SourceError::Raw { origin: source.position(&entry), source: error });
         }
         source.check_connected()?;
         source.first = source.find_first_height(paths)?;
@@ -134,7 +134,7 @@ impl FileSource {
         let Some(entry) = self.index.unconnected() else { return Ok(()) };
         let header = self.header(&entry)?;
         let (hash, parent) = (header.hash(), header.parent);
-        Err(SourceError::NotConnected { origin: self.origin(&entry), hash, parent })
+        Err(SourceError::NotConnected { origin: self.position(&entry), hash, parent })
     }
 
     /// Number of blocks of the files that do not belong to the chain that is read: side branches,
@@ -173,7 +173,7 @@ impl FileSource {
         }
         Err(match unknown {
             Some((entry, hash)) => SourceError::Raw {
-                origin: self.origin(&entry),
+                origin: self.position(&entry),
                 source: RawError::Height { hash: hex::encode(hash) },
             },
             None => SourceError::File {
@@ -195,10 +195,10 @@ impl FileSource {
         let header = self.header(&entry)?;
         header
             .check_target(limit)
-            .map_err(|source| SourceError::Raw { origin: self.origin(&entry), source })
+            .map_err(|source| SourceError::Raw { origin: self.position(&entry), source })
     }
 
-    fn origin(&self, entry: &Entry) -> String {
+    fn position(&self, entry: &Entry) -> String {
         let path = self.files.get(entry.file as usize).map(|content| content.path().display());
         let path = path.map(|path| path.to_string()).unwrap_or_default();
         format!("{path}, from byte {}", entry.offset)
@@ -219,7 +219,7 @@ impl FileSource {
 
     fn parse<'a>(&self, entry: &Entry, bytes: &'a [u8]) -> Result<RawBlock<'a>, SourceError> {
         RawBlock::parse(bytes, self.params, None)
-            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
+            .map_err(|source| SourceError::Raw { origin: self.position(entry), source })
     }
 
     fn entry(&self, height: u64) -> Option<Entry> {
@@ -230,14 +230,14 @@ impl FileSource {
         let length = u32::try_from(Header::LENGTH).unwrap_or_default();
         let bytes = self.bytes(entry, length)?;
         Header::parse(&bytes)
-            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })
+            .map_err(|source| SourceError::Raw { origin: self.position(entry), source })
     }
 
     fn read(&mut self, entry: &Entry, height: u64) -> Result<Block, SourceError> {
         let bytes = self.bytes(entry, entry.length)?;
         let block = self.parse(entry, &bytes)?;
         if index::short(&block.hash) != entry.id {
-            let origin = self.origin(entry);
+            let origin = self.position(entry);
             let (found, wanted) = (hex::encode(block.hash), "the one that was there before".into());
             return Err(SourceError::Raw {
                 origin,
@@ -246,7 +246,7 @@ impl FileSource {
         }
         let mut block = block
             .into_block(self.chain, Some(height))
-            .map_err(|source| SourceError::Raw { origin: self.origin(entry), source })?;
+            .map_err(|source| SourceError::Raw { origin: self.position(entry), source })?;
         self.add_spent(entry, &mut block)?;
         Ok(block)
     }
@@ -297,6 +297,10 @@ impl BlockSource for FileSource {
             Some(entry) => Ok(Some(self.header(&entry)?.hash())),
             None => Ok(None),
         }
+    }
+
+    fn origin(&mut self, height: u64) -> Option<String> {
+        self.entry(height).map(|entry| self.position(&entry))
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {

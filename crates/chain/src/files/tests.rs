@@ -79,6 +79,9 @@ fn the_chain_with_the_most_work_is_read_in_order_from_two_obscured_files() {
     assert!(matches!(source.block(&side[1].1), Err(SourceError::NotOnChain { .. })));
     assert!(matches!(source.block_at(8), Err(SourceError::NoBlock { height: 8, tip: 7 })));
     assert_eq!(source.hash_at(8).unwrap(), None);
+    let origin = source.origin(1).unwrap();
+    assert!(origin.contains("blk00000.dat, from byte"), "{origin}");
+    assert_eq!(source.origin(8), None);
 
     // A node's data folder means its block files.
     let data = tempfile::tempdir().unwrap();

@@ -5,6 +5,24 @@ use assay_graph::GraphError;
 
 use crate::{SourceError, resolve::ResolveError};
 
+/// A block with another parent than the newest recorded block.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{}block {} does not follow what is recorded: its hash is {}, its parent is {}, recorded is block \
+     {} {}. Give a source that holds block {} as well, or remove the graph and ingest anew",
+    origin.as_ref().map(|origin| format!("{origin}: ")).unwrap_or_default(),
+    block.height, hex::encode(block.hash), hex::encode(block.parent),
+    recorded.height, hex::encode(recorded.hash), recorded.height
+)]
+pub struct Unconnected {
+    /// Position of the block in the source, if it has files.
+    pub origin: Option<String>,
+    /// The block.
+    pub block: BlockRef,
+    /// The newest recorded block.
+    pub recorded: BlockRef,
+}
+
 /// A failure of an ingest. Blocks that were recorded before stay.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
@@ -28,19 +46,8 @@ pub enum IngestError {
         first: u64,
     },
     /// The source's next block has another parent than the newest recorded block.
-    #[error(
-        "block {height} does not follow what is recorded: its parent is {}, recorded is block {} {}. \
-         Give a source that holds block {} as well, or remove the graph and ingest anew",
-        hex::encode(parent), recorded.height, hex::encode(recorded.hash), recorded.height
-    )]
-    Unconnected {
-        /// Height of the block.
-        height: u64,
-        /// Hash of its parent.
-        parent: [u8; 32],
-        /// The newest recorded block.
-        recorded: BlockRef,
-    },
+    #[error(transparent)]
+    Unconnected(Box<Unconnected>),
     /// A thread that read blocks panicked.
     #[error("the reader of blocks ended unexpectedly")]
     Reader,

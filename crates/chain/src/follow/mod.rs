@@ -24,7 +24,7 @@ use tracing::Instrument;
 
 use crate::{BlockSource, SourceError};
 
-pub use error::IngestError;
+pub use error::{IngestError, Unconnected};
 
 use assay_system::Clock;
 

@@ -6,7 +6,7 @@ use assay_engine::utxo::{Block, OutPoint, ResolvedBlock, Txid};
 use assay_graph::DEEPEST_REORGANISATION;
 use tracing::Instrument;
 
-use super::{IngestError, run::Run};
+use super::{IngestError, Unconnected, run::Run};
 use crate::{
     BatchLimit, SourceError,
     resolve::{RecordedOutput, Resolver, outputs_to_look_up},
@@ -31,7 +31,10 @@ impl Run<'_> {
                 Some(reading) => reading.await.map_err(|_| IngestError::Reader)??,
                 None => self.reader.blocks(next, self.most(next, target)).await?,
             };
-            let stray = self.cut_stray(&mut blocks);
+            let stray = match self.cut_stray(&mut blocks) {
+                Some(stray) => Some(self.name_origin(stray).await?),
+                None => None,
+            };
             let Some(last) = blocks.last().map(|block| block.reference.height) else {
                 let none = SourceError::NoBlock { height: next, tip: next.saturating_sub(1) };
                 return Ok(Some(stray.unwrap_or_else(|| none.into())));
@@ -54,20 +57,26 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Keeps the blocks that follow the recorded ones without a gap, and returns the error of the
-    /// first one that does not.
-    fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<IngestError> {
+    /// Keeps the blocks that follow the recorded ones without a gap, and returns the first one that does
+    /// not.
+    fn cut_stray(&self, blocks: &mut Vec<Block>) -> Option<Unconnected> {
         let mut before = self.writer.tip().map(|tip| tip.block);
         for (place, block) in blocks.iter().enumerate() {
             let block = block.reference;
             if let Some(recorded) = before.filter(|before| before.hash != block.parent) {
                 blocks.truncate(place);
-                let (height, parent) = (block.height, block.parent);
-                return Some(IngestError::Unconnected { height, parent, recorded });
+                return Some(Unconnected { origin: None, block, recorded });
             }
             before = Some(block);
         }
         None
+    }
+
+    /// The error of a block that does not follow, with its position in the source.
+    async fn name_origin(&self, stray: Unconnected) -> Result<IngestError, IngestError> {
+        let height = stray.block.height;
+        let origin = self.reader.ask(move |source| Ok(source.origin(height))).await?;
+        Ok(IngestError::Unconnected(Box::new(Unconnected { origin, ..stray })))
     }
 
     fn most(&self, from: u64, target: u64) -> BatchLimit {

@@ -18,6 +18,8 @@ struct Given {
     blocks: Vec<Block>,
     /// True if every block is removed while it is read.
     gone: bool,
+    /// The file that its blocks are in.
+    file: Option<&'static str>,
     /// Number of requests for blocks.
     asked: Arc<AtomicUsize>,
 }
@@ -35,6 +37,10 @@ impl BlockSource for Given {
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
         let found = self.blocks.iter().find(|block| block.reference.height == height);
         Ok(found.map(|block| block.reference.hash))
+    }
+
+    fn origin(&mut self, _: u64) -> Option<String> {
+        self.file.map(str::to_owned)
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
@@ -124,11 +130,17 @@ async fn a_source_that_continues_another_chain_is_refused() {
     place.ingest(given(branch(1, 0..=1)), ONCE).await.unwrap();
     let stray = place.ingest(given(branch(2, 2..=5)), ONCE).await.unwrap_err();
     // ...the error names the problem and the expected block, and nothing is recorded.
-    assert!(matches!(stray, IngestError::Unconnected { height: 2, .. }), "{stray}");
+    assert!(matches!(&stray, IngestError::Unconnected(at) if at.block.height == 2), "{stray}");
     let told = stray.to_string();
     let (parent, recorded) = ("0201".repeat(16), "0101".repeat(16));
     assert!(told.contains(&format!("its parent is {parent}")), "{told}");
     assert!(told.contains(&format!("recorded is block 1 {recorded}")), "{told}");
+    // A source of files names the file with the block.
+    let named = Given { file: Some("blk00007.dat, from byte 8"), ..given(branch(2, 2..=5)) };
+    let told = place.ingest(named, ONCE).await.unwrap_err().to_string();
+    let hash = "0202".repeat(16);
+    assert!(told.starts_with("blk00007.dat, from byte 8: block 2 does not follow"), "{told}");
+    assert!(told.contains(&format!("its hash is {hash}, its parent is {parent}")), "{told}");
     assert_eq!(place.tip().await, Some(1));
     // The branch that was begun goes on.
     place.ingest(given(branch(1, 2..=5)), ONCE).await.unwrap();
@@ -174,7 +186,7 @@ async fn blocks_before_a_stray_one_are_recorded() {
     let place = Place::new();
     let blocks = [branch(1, 0..=6), branch(2, 7..=9)].concat();
     let stray = place.ingest(given(blocks), ONCE).await.unwrap_err();
-    assert!(matches!(stray, IngestError::Unconnected { height: 7, .. }), "{stray}");
+    assert!(matches!(&stray, IngestError::Unconnected(at) if at.block.height == 7), "{stray}");
     assert_eq!(place.tip().await, Some(6));
 }
 
