@@ -187,6 +187,12 @@ impl Node {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// The folder of its block files, on its test network. They are complete once it has stopped.
+    #[must_use]
+    pub fn block_files(&self) -> PathBuf {
+        self.directory.path().join("regtest/blocks")
+    }
+
     /// Credentials of its callers.
     #[must_use]
     pub fn credentials(&self) -> Credentials {

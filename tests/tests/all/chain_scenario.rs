@@ -123,6 +123,34 @@ fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
 }
 
 #[test]
+#[ignore = "needs Bitcoin Core"]
+fn block_files_of_a_node_are_read_with_the_outputs_that_they_spend() {
+    // Given a node whose chain was reorganised once, and two graphs that begin late...
+    let mut node = Node::start(Kind::BitcoinCore);
+    let scenario = scenario(Kind::BitcoinCore);
+    play(&scenario, &mut node, |_, _| {});
+    let ingested = |source: &[String]| {
+        let directory = tempfile::tempdir().unwrap();
+        let _ = assay(directory.path(), [source, &["--from".into(), "110".into()]].concat()).ok();
+        let export = ["export", "transfers", "btc", "--format", "jsonl"];
+        assay(directory.path(), export).ok().stdout
+    };
+    // ...one from its answers, and one from its files alone...
+    let answered = ingested(&arguments(&node));
+    node.stop();
+    let folder = node.block_files().display().to_string();
+    let files = ["ingest", "chain", "btc", "--test-network", "--blocks", &folder];
+    let files = ingested(&files.map(str::to_owned));
+    // ...then both hold the same, and know every output that was spent.
+    assert_eq!(files, answered);
+    let lines = files.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let inputs = lines.flat_map(|line| line["inputs"].as_array().cloned().unwrap_or_default());
+    let inputs: Vec<Value> = inputs.collect();
+    assert!(inputs.len() > 20, "{}", inputs.len());
+    assert!(inputs.iter().all(|input| input["value"].is_number()), "{inputs:?}");
+}
+
+#[test]
 fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
     for (network, tips) in TIPS {
         let scenario = Scenario::new(network, Times::FIXED);

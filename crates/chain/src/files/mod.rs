@@ -6,6 +6,7 @@
 //! chain cannot hold and blocks without their predecessors are refused. Memory grows by some 50 bytes a block,
 //! regardless of block sizes.
 
+mod checks;
 mod frames;
 mod index;
 mod magic;
@@ -34,7 +35,7 @@ use self::{
 pub use magic::OtherMagic;
 
 use super::{
-    BlockSource, ChainParams, SourceError, TestNetworks, TipRef, identity,
+    BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     raw::{Expected, Header, RawBlock, RawError, parse_block},
 };
 
@@ -129,16 +130,7 @@ impl FileSource {
         Ok(source)
     }
 
-    /// Checks that every block but the first has its predecessor in the files.
-    fn check_connected(&mut self) -> Result<(), SourceError> {
-        let Some(entry) = self.index.unconnected() else { return Ok(()) };
-        let header = self.header(&entry)?;
-        let (hash, parent) = (header.hash(), header.parent);
-        Err(SourceError::NotConnected { origin: self.position(&entry), hash, parent })
-    }
-
-    /// Number of blocks of the files that do not belong to the chain that is read: side branches,
-    /// and blocks whose predecessors are in none of the files.
+    /// Number of blocks of the files that do not belong to the chain that is read: side branches.
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.index.left_out()
@@ -181,21 +173,6 @@ impl FileSource {
                 reason: format!("there is no block of {} in it", self.chain.info().name),
             },
         })
-    }
-
-    /// Checks that the files are of the chain, as far as they have blocks that identify it, and that no
-    /// block's target is easier than the chain allows: files of single blocks name no network.
-    fn check_chain(&mut self, test_networks: TestNetworks) -> Result<(), SourceError> {
-        let path = self.files.first().map(|file| file.path().display().to_string());
-        let (chain, path) = (self.chain, path.unwrap_or_default());
-        identity::check(chain, &path, test_networks, |height| self.hash_at(height))?;
-        let limit = self.params.limit_of(test_networks);
-        let above = |entry: &&Entry| entry.target_header().check_target(limit).is_err();
-        let Some(entry) = self.index.blocks().find(above).copied() else { return Ok(()) };
-        let header = self.header(&entry)?;
-        header
-            .check_target(limit)
-            .map_err(|source| SourceError::Raw { origin: self.position(&entry), source })
     }
 
     fn position(&self, entry: &Entry) -> String {
