@@ -297,7 +297,11 @@ const FAULTS: [Fault; 7] = [
     },
     Fault {
         done: |lines| payment(lines)["inputs"][0]["index"] = 77.into(),
-        said: &[" in block 30 spends ", ":77, which does not exist"],
+        said: &[
+            "input 0 of transaction ",
+            " in block 30 spends ",
+            ":77, which that transaction does not have",
+        ],
     },
     Fault {
         done: |lines| {
