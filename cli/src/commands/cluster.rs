@@ -93,7 +93,8 @@ struct Evidence {
     height: u64,
     time: Timestamp,
     spent: [Option<String>; 2],
-    /// False if the transaction may be a PayJoin, in which the payee adds an input.
+    /// False if the transaction may have several parties, such as a PayJoin, in which the payee adds an
+    /// input.
     conclusive: bool,
     /// A second transaction that spends members of both sides together.
     confirmed_by: Option<String>,
@@ -235,8 +236,10 @@ fn sentence(evidence: &Evidence) -> String {
     let Evidence { transaction, height, conclusive, confirmed_by, .. } = evidence;
     let strength = match (conclusive, confirmed_by) {
         (true, _) => String::new(),
-        (false, Some(second)) => format!("; may be a PayJoin; confirmed by {second}"),
-        (false, None) => "; may be a PayJoin; not confirmed".to_owned(),
+        (false, Some(second)) => {
+            format!("; may have two parties, such as a PayJoin; confirmed by {second}")
+        }
+        (false, None) => "; may have two parties, such as a PayJoin; not confirmed".to_owned(),
     };
     format!(
         "{} and {} are spent together in {transaction}, block {height}{strength}",

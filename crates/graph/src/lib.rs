@@ -110,7 +110,7 @@ pub struct ClusterEvidence {
     pub with: ScriptOwner,
     /// The transaction.
     pub transaction: TransactionPlace,
-    /// True if the transaction cannot be a `PayJoin`.
+    /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
     pub is_conclusive: bool,
     /// A second transaction that spends members of both sides together, where the first one may be a
     /// `PayJoin`.

@@ -1,6 +1,10 @@
 //! Co-spends: transactions whose inputs belong to one owner.
 
-use jiff::{Timestamp, civil::date, tz::TimeZone};
+use jiff::{
+    Timestamp,
+    civil::{Date, date},
+    tz::TimeZone,
+};
 
 use crate::{
     chain::ChainId,
@@ -16,7 +20,8 @@ use crate::{
 pub struct CoSpend<'a> {
     /// The addresses: at least two, each once, in the order of the inputs.
     pub owners: Vec<&'a ScriptOwner>,
-    /// True if the transaction cannot be a `PayJoin`, in which the receiver of a payment adds an input.
+    /// True if the transaction cannot be a `PayJoin`, in which the payee adds an input, nor open a channel
+    /// that two parties fund.
     pub is_conclusive: bool,
 }
 
@@ -41,7 +46,7 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
         }
     }
     if owners.len() < 2
-        || is_sale(transaction, time)
+        || is_sale(transaction, chain, time)
         || coinjoin::is_possible(transaction, chain, time)
     {
         return None;
@@ -49,7 +54,9 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
     match suspicion(transaction, chain, time) {
         PayjoinSuspicion::Suspected => None,
         suspicion => {
-            Some(CoSpend { owners, is_conclusive: suspicion == PayjoinSuspicion::Impossible })
+            let is_conclusive = suspicion == PayjoinSuspicion::Impossible
+                && !may_fund_channel(transaction, chain, time);
+            Some(CoSpend { owners, is_conclusive })
         }
     }
 }
@@ -68,25 +75,48 @@ fn has_signer(owner: &ScriptOwner) -> bool {
     }
 }
 
-/// The largest output that carries an inscription or token by convention, in base units: wallets use 330,
-/// 546, 1,000 or 10,000, and marketplaces leave room for more.
-const MOST_CARRIER: u64 = 20_000;
+/// First day of inscriptions (Ordinals: the first one is of 2022-12-14).
+const INSCRIPTIONS: Date = date(2022, 12, 14);
+/// First day of channels of the Lightning network that both parties fund (Core Lightning 0.10, 2021-03).
+const DUAL_FUNDING: Date = date(2021, 3, 1);
 
-/// True if the transaction may be a sale of an inscription or token: since 2023 (Ordinals, first inscription
-/// 2022-12-14), a small output of one address is handed to another one unchanged, beside inputs of others.
-/// The seller signs this input and one output only, the buyer everything.
-fn is_sale(transaction: &Transaction, time: Timestamp) -> bool {
-    if TimeZone::UTC.to_datetime(time).date() < date(2022, 12, 14) {
+/// The largest output that carries an inscription or token by convention, in base units: on Bitcoin and
+/// Litecoin wallets use 330, 546, 1,000 or 10,000, on Dogecoin 100,000. Twice as much and more allows for
+/// others.
+fn most_carrier(chain: ChainId) -> u64 {
+    if chain.as_str() == "doge" { 1_000_000 } else { 20_000 }
+}
+
+/// True if the transaction may be a sale of an inscription or token: a carrier of one address is spent beside
+/// inputs of others, and a carrier of another address is created. The seller signs this input and one output
+/// only, the buyer everything.
+fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
+    if day(time) < INSCRIPTIONS {
         return false;
     }
-    let mut small = transaction.spent_outputs().filter(|spent| spent.value <= MOST_CARRIER);
-    small.any(|spent| {
-        let handed_on = transaction
+    let most = most_carrier(chain);
+    transaction.spent_outputs().filter(|spent| spent.value <= most).any(|spent| {
+        let is_of_another = |other: &TxOut| other.owner != spent.owner;
+        let created = transaction
             .outputs
             .iter()
-            .any(|output| output.value == spent.value && output.owner != spent.owner);
-        handed_on && transaction.spent_outputs().any(|other| other.owner != spent.owner)
+            .any(|output| (1..=most).contains(&output.value) && is_of_another(output));
+        created && transaction.spent_outputs().any(is_of_another)
     })
+}
+
+/// True if the transaction may open a channel that two parties fund: it pays a script of both, and each one's
+/// change.
+fn may_fund_channel(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
+    let is_script = |output: &TxOut| matches!(&output.owner, ScriptOwner::Witness(0 | 1, program) if program.len() == 32);
+    chain == ChainId::BTC
+        && day(time) >= DUAL_FUNDING
+        && transaction.outputs.len() == 3
+        && transaction.outputs.iter().any(is_script)
+}
+
+fn day(time: Timestamp) -> Date {
+    TimeZone::UTC.to_datetime(time).date()
 }
 
 #[cfg(test)]
@@ -202,8 +232,26 @@ mod tests {
         );
         assert_eq!(co_spend(&transaction, ChainId::BTC, at("2024-03-01")), None);
         assert!(found(&transaction).is_some(), "before there were any");
+        // The carrier that the buyer gets may be smaller: 330 is enough for a token.
+        let mut smaller = transaction.clone();
+        smaller.outputs[0].value = 330;
+        assert_eq!(co_spend(&smaller, ChainId::BTC, at("2024-03-01")), None);
         // Small change that is spent is no sale.
         let swept = payment(&[(key(1), 546), (key(2), 900_000)], &[(key(3), 900_000)]);
         assert!(co_spend(&swept, ChainId::BTC, at("2024-03-01")).is_some());
+    }
+
+    #[test]
+    fn a_transaction_that_may_open_a_channel_is_not_conclusive() {
+        let script = ScriptOwner::Witness(0, vec![8; 32]);
+        let transaction = payment(
+            &[(key(1), 500_000), (key(2), 600_000)],
+            &[(script, 900_000), (key(3), 90_000), (key(4), 100_000)],
+        );
+        let conclusive = |day| {
+            co_spend(&transaction, ChainId::BTC, at(day)).map(|co_spend| co_spend.is_conclusive)
+        };
+        assert_eq!(conclusive("2020-03-01"), Some(true));
+        assert_eq!(conclusive("2022-03-01"), Some(false));
     }
 }

@@ -10,7 +10,7 @@ CREATE TABLE cluster_link (
     smallest_id      bigint  NOT NULL, -- its smallest member, which identifies it
     child_member_id  bigint  NOT NULL, -- an input's holder in the child's cluster
     parent_member_id bigint  NOT NULL, -- an input's holder in the parent's cluster
-    conclusive       boolean NOT NULL  -- whether the transaction cannot be a PayJoin
+    conclusive       boolean NOT NULL  -- whether the transaction cannot have several parties
 );
 
 -- A root's newest link has its cluster's size.
@@ -18,8 +18,8 @@ CREATE UNIQUE INDEX cluster_link_by_parent ON cluster_link (parent_id, size);
 -- In the order of the chain, so that a rollback finds them.
 CREATE INDEX cluster_link_by_tx ON cluster_link (tx_id);
 
--- The second transaction that spends members of both clusters of a link together, where the first one may be
--- a PayJoin.
+-- The second transaction that spends members of both clusters of a link together, where the first one may have
+-- several parties.
 CREATE TABLE cluster_confirmation (
     child_id         bigint PRIMARY KEY,
     tx_id            bigint NOT NULL,

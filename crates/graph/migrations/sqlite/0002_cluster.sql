@@ -8,7 +8,7 @@ CREATE TABLE cluster_link (
     tx_id            INTEGER NOT NULL,
     size             INTEGER NOT NULL, -- members of the joined cluster
     smallest_id      INTEGER NOT NULL, -- its smallest member, which identifies it
-    conclusive       INTEGER NOT NULL, -- whether the transaction cannot be a PayJoin
+    conclusive       INTEGER NOT NULL, -- whether the transaction cannot have several parties
     child_member_id  INTEGER NOT NULL, -- an input's holder in the child's cluster
     parent_member_id INTEGER NOT NULL  -- an input's holder in the parent's cluster
 );
@@ -18,8 +18,8 @@ CREATE UNIQUE INDEX cluster_link_by_parent ON cluster_link (parent_id, size);
 -- In the order of the chain, so that a rollback finds them.
 CREATE INDEX cluster_link_by_tx ON cluster_link (tx_id);
 
--- The second transaction that spends members of both clusters of a link together, where the first one may be
--- a PayJoin.
+-- The second transaction that spends members of both clusters of a link together, where the first one may have
+-- several parties.
 CREATE TABLE cluster_confirmation (
     child_id         INTEGER PRIMARY KEY,
     tx_id            INTEGER NOT NULL,

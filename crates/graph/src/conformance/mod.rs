@@ -127,8 +127,8 @@ pub async fn expect_equal(graph: &dyn Graph, chain: &TestChain) {
 /// Checks that a graph knows the same clusters as the reference.
 async fn expect_equal_clusters(graph: &dyn Graph, right: &MemoryGraph, owners: &[ScriptOwner]) {
     assert_eq!(graph.clusters(owners).await.unwrap(), right.clusters(owners).await.unwrap());
-    for owner in owners {
-        for most in [0, 1, 3, 1000] {
+    for owner in owners.iter().step_by(5) {
+        for most in [0, 3, 1000] {
             let found = graph.cluster(owner, most).await.unwrap();
             assert_eq!(found, right.cluster(owner, most).await.unwrap(), "{owner:?}");
         }

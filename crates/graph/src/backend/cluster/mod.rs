@@ -36,7 +36,7 @@ pub struct LinkRow {
     pub size: i64,
     /// The smallest member of the joined cluster.
     pub smallest: i64,
-    /// True if the transaction cannot be a `PayJoin`.
+    /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
     pub is_conclusive: bool,
     /// The transaction's smallest owner in the child's cluster.
     pub child_member: i64,
