@@ -30,8 +30,9 @@ const SEARCHED: u32 = 10_000;
 
 /// Show the cluster of an address: the addresses of its owner, with evidence
 ///
-/// Addresses that are spent together belong to one owner. Joint transactions, and what may be one, connect
-/// nothing. Listings and labels are looked up for the first 10,000 members.
+/// Addresses that are spent together belong to one owner. Joint transactions, and what is shaped like one,
+/// connect nothing; a transaction that may have two parties for another reason is marked. Listings and labels
+/// are looked up for the first 10,000 members, the address itself among them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ClusterArgs {
@@ -39,7 +40,7 @@ pub(super) struct ClusterArgs {
     chain: ChainId,
     /// Address, in any form that the blockchain allows
     address: String,
-    /// Largest number of members to show
+    /// Largest number of members to show; the address itself is always shown
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(..=10_000))]
     most: u32,
     /// Print JSON
@@ -186,6 +187,9 @@ fn shown(subject: &CanonicalAddress, cluster: &Cluster, claims: Vec<Claim>, most
             confirmed_by: found.confirmed_by.map(|place| place.txid.to_string()),
         }
     };
+    let subject_owner = ScriptOwner::from_address(subject);
+    let is_subject = |member: &ClusterMember| Some(&member.owner) == subject_owner.as_ref();
+    let own = cluster.members.iter().position(is_subject).unwrap_or_default();
     let member = |member: &ClusterMember| ShownMember {
         address: text(&member.owner),
         first_seen: member.statistics.first_seen,
@@ -202,7 +206,7 @@ fn shown(subject: &CanonicalAddress, cluster: &Cluster, claims: Vec<Claim>, most
         members_searched: cluster.members.len(),
         conflicts: conflicts(&claims),
         claims,
-        members: cluster.members.iter().take(most).map(member).collect(),
+        members: cluster.members.iter().take(most.max(own + 1)).map(member).collect(),
     }
 }
 

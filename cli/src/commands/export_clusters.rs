@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    ops::ControlFlow,
     path::PathBuf,
 };
 
@@ -52,7 +53,6 @@ pub(super) async fn run(args: ClustersArgs, context: &Context) -> Result<Done, F
     let databases = context.open_databases().await?;
     let graph = open_graph(&*databases.graphs, chain).await?;
     let mut writer = target(args.output.as_deref())?;
-    // The first failure is kept: later rows are not written then.
     let mut outcome: Result<(), Failure> = Ok(());
     let row = |member: &Membership| {
         let (address, cluster) = (member.owner.address(chain)?, member.cluster.address(chain)?);
@@ -61,10 +61,11 @@ pub(super) async fn run(args: ClustersArgs, context: &Context) -> Result<Done, F
     match args.format {
         ExportFormat::Jsonl => {
             let mut each = |member: Membership| {
-                if let (Ok(()), Some(row)) = (&outcome, row(&member)) {
+                if let Some(row) = row(&member) {
                     let written = serde_json::to_writer(&mut writer, &row).map_err(io::Error::from);
                     outcome = written.and_then(|()| writer.write_all(b"\n")).map_err(Failure::from);
                 }
+                go_on(&outcome)
             };
             graph.each_member(&mut each).await?;
         }
@@ -72,9 +73,10 @@ pub(super) async fn run(args: ClustersArgs, context: &Context) -> Result<Done, F
             let mut rows = csv::WriterBuilder::new().has_headers(false).from_writer(&mut writer);
             rows.write_record(["blockchain", "address", "cluster"]).map_err(csv_failure)?;
             let mut each = |member: Membership| {
-                if let (Ok(()), Some(row)) = (&outcome, row(&member)) {
+                if let Some(row) = row(&member) {
                     outcome = rows.serialize(row).map_err(csv_failure);
                 }
+                go_on(&outcome)
             };
             graph.each_member(&mut each).await?;
             rows.flush().map_err(Failure::from)?;
@@ -83,4 +85,12 @@ pub(super) async fn run(args: ClustersArgs, context: &Context) -> Result<Done, F
     outcome?;
     writer.flush()?;
     Ok(Done::Success)
+}
+
+/// The first failure ends the export.
+const fn go_on(outcome: &Result<(), Failure>) -> ControlFlow<()> {
+    match outcome {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    }
 }

@@ -23,7 +23,10 @@ pub mod memory;
 mod postgres;
 mod sqlite;
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use assay_database::ChangeSubscription;
 use assay_engine::{
@@ -180,15 +183,17 @@ pub trait Graph: FlowSource {
     async fn clusters(&self, owners: &[ScriptOwner])
     -> Result<Vec<Option<ClusterRef>>, GraphError>;
 
-    /// An owner's cluster, with the first `most` members in the order of its tree: those that were joined
-    /// to the root, by time, then those that were joined to these, and so on. `None` if it never appeared.
+    /// An owner's cluster, with the first `most` members: the root, those that connect the owner with it, the
+    /// owner itself, and then in the order of the tree: those that were joined to the root, by time, those
+    /// that were joined to these, and so on. The owner is among them, however few are asked for. `None` if it
+    /// never appeared.
     async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError>;
 
     /// Passes each owner that shares its cluster with others to `each`, in the order in which they appeared
-    /// on the chain.
+    /// on the chain, until `each` breaks off.
     async fn each_member(
         &self,
-        each: &mut (dyn FnMut(Membership) + Send),
+        each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError>;
 
     /// SHA-256 over all rows in order, statistics included: equal exactly for equal states,

@@ -1,5 +1,7 @@
 //! Co-spends: transactions whose inputs belong to one owner.
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::{
     Timestamp,
     civil::{Date, date},
@@ -20,8 +22,10 @@ use crate::{
 pub struct CoSpend<'a> {
     /// The addresses: at least two, each once, in the order of the inputs.
     pub owners: Vec<&'a ScriptOwner>,
-    /// True if the transaction cannot be a `PayJoin`, in which the payee adds an input, nor open a channel
-    /// that two parties fund.
+    /// True if the transaction cannot have several parties: it has at most two outputs, and cannot be a
+    /// `PayJoin`, in which the payee adds an input. A co-spend that is not conclusive says less by itself:
+    /// nobody can tell it from a `PayJoin`, a channel that two parties fund, or a joint transaction made to
+    /// look like a payment.
     pub is_conclusive: bool,
 }
 
@@ -39,12 +43,9 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
     if transaction.kind != TransactionKind::Payment {
         return None;
     }
-    let mut owners: Vec<&ScriptOwner> = Vec::new();
-    for TxOut { owner, .. } in transaction.spent_outputs() {
-        if has_signer(owner) && !owners.contains(&owner) {
-            owners.push(owner);
-        }
-    }
+    let mut seen = HashSet::new();
+    let spent = transaction.spent_outputs().map(|spent| &spent.owner);
+    let owners: Vec<_> = spent.filter(|owner| has_signer(owner) && seen.insert(*owner)).collect();
     if owners.len() < 2
         || is_sale(transaction, chain, time)
         || coinjoin::is_possible(transaction, chain, time)
@@ -55,7 +56,7 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
         PayjoinSuspicion::Suspected => None,
         suspicion => {
             let is_conclusive = suspicion == PayjoinSuspicion::Impossible
-                && !may_fund_channel(transaction, chain, time);
+                && transaction.outputs.len() < FEWEST_JOINT_OUTPUTS;
             Some(CoSpend { owners, is_conclusive })
         }
     }
@@ -77,43 +78,61 @@ fn has_signer(owner: &ScriptOwner) -> bool {
 
 /// First day of inscriptions (Ordinals: the first one is of 2022-12-14).
 const INSCRIPTIONS: Date = date(2022, 12, 14);
-/// First day of channels of the Lightning network that both parties fund (Core Lightning 0.10, 2021-03).
-const DUAL_FUNDING: Date = date(2021, 3, 1);
 
 /// The largest output that carries an inscription or token by convention, in base units: on Bitcoin and
-/// Litecoin wallets use 330, 546, 1,000 or 10,000, on Dogecoin 100,000. Twice as much and more allows for
-/// others.
-fn most_carrier(chain: ChainId) -> u64 {
-    if chain.as_str() == "doge" { 1_000_000 } else { 20_000 }
+/// Litecoin wallets use 330, 546, 1,000 or 10,000, on Bitcoin Cash 1,000, on Bitcoin SV 1, on Dogecoin 100,000.
+/// Some more allows for others. `None` on chains without any.
+fn most_carrier(chain: ChainId) -> Option<u64> {
+    match chain.as_str() {
+        "btc" | "ltc" => Some(20_000),
+        "bch" => Some(1_000),
+        "bsv" => Some(1),
+        "doge" => Some(1_000_000),
+        _ => None,
+    }
 }
 
-/// True if the transaction may be a sale of an inscription or token: a carrier of one address is spent beside
-/// inputs of others, and a carrier of another address is created. The seller signs this input and one output
-/// only, the buyer everything.
+/// True if the transaction, which has inputs of several owners, may be a sale of an inscription or token: a
+/// carrier of one address is spent, and a carrier of another address is created, or one output of another
+/// address has exactly the value of an input. The seller signs this input and one output only, the buyer
+/// everything.
 fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
-    if day(time) < INSCRIPTIONS {
+    let Some(most) = most_carrier(chain).filter(|_| day(time) >= INSCRIPTIONS) else {
         return false;
+    };
+    let is_carrier = |output: &&TxOut| (1..=most).contains(&output.value);
+    let mut created = Parties::default();
+    let mut by_value: HashMap<u64, Parties<'_>> = HashMap::new();
+    for output in transaction.outputs.iter().filter(|output| output.value > 0) {
+        by_value.entry(output.value).or_default().add(&output.owner);
     }
-    let most = most_carrier(chain);
-    transaction.spent_outputs().filter(|spent| spent.value <= most).any(|spent| {
-        let is_of_another = |other: &TxOut| other.owner != spent.owner;
-        let created = transaction
-            .outputs
-            .iter()
-            .any(|output| (1..=most).contains(&output.value) && is_of_another(output));
-        created && transaction.spent_outputs().any(is_of_another)
+    transaction.outputs.iter().filter(is_carrier).for_each(|output| created.add(&output.owner));
+    transaction.spent_outputs().any(|spent| {
+        is_carrier(&spent) && created.has_another_than(&spent.owner)
+            || by_value.get(&spent.value).is_some_and(|paid| paid.has_another_than(&spent.owner))
     })
 }
 
-/// True if the transaction may open a channel that two parties fund: it pays a script of both, and each one's
-/// change.
-fn may_fund_channel(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
-    let is_script = |output: &TxOut| matches!(&output.owner, ScriptOwner::Witness(0 | 1, program) if program.len() == 32);
-    chain == ChainId::BTC
-        && day(time) >= DUAL_FUNDING
-        && transaction.outputs.len() == 3
-        && transaction.outputs.iter().any(is_script)
+/// Up to two different owners: enough to know whether there is another one than a given one.
+#[derive(Default)]
+struct Parties<'a>([Option<&'a ScriptOwner>; 2]);
+
+impl<'a> Parties<'a> {
+    fn add(&mut self, owner: &'a ScriptOwner) {
+        match &mut self.0 {
+            [first @ None, _] => *first = Some(owner),
+            [Some(first), second @ None] if *first != owner => *second = Some(owner),
+            _ => {}
+        }
+    }
+
+    fn has_another_than(&self, owner: &ScriptOwner) -> bool {
+        self.0.iter().flatten().any(|party| *party != owner)
+    }
 }
+
+/// Outputs of a transaction that several parties make: one for each and change, or more.
+const FEWEST_JOINT_OUTPUTS: usize = 3;
 
 fn day(time: Timestamp) -> Date {
     TimeZone::UTC.to_datetime(time).date()
@@ -160,7 +179,7 @@ mod tests {
         let transaction = payment(&[(key(1), 50), (key(2), 60), (key(1), 70)], &[(key(3), 180)]);
         let owners = [key(1), key(2)];
         let expected = CoSpend { owners: owners.iter().collect(), is_conclusive: true };
-        assert_eq!(found(&transaction), Some(expected));
+        assert_eq!(co_spend(&transaction, ChainId::BTC, at("2016-03-01")), Some(expected));
     }
 
     #[test]
@@ -236,22 +255,30 @@ mod tests {
         let mut smaller = transaction.clone();
         smaller.outputs[0].value = 330;
         assert_eq!(co_spend(&smaller, ChainId::BTC, at("2024-03-01")), None);
+        // Nor need the seller's be small: the buyer gets it as it is.
+        let large = payment(
+            &[(key(1), 30_000), (key(2), 900_000)],
+            &[(key(3), 30_000), (key(5), 500_000), (key(6), 390_000)],
+        );
+        assert_eq!(co_spend(&large, ChainId::BTC, at("2024-03-01")), None);
         // Small change that is spent is no sale.
-        let swept = payment(&[(key(1), 546), (key(2), 900_000)], &[(key(3), 900_000)]);
+        let swept = payment(&[(key(1), 546), (key(2), 900_000)], &[(key(3), 899_000)]);
         assert!(co_spend(&swept, ChainId::BTC, at("2024-03-01")).is_some());
     }
 
     #[test]
-    fn a_transaction_that_may_open_a_channel_is_not_conclusive() {
-        let script = ScriptOwner::Witness(0, vec![8; 32]);
-        let transaction = payment(
+    fn a_transaction_of_many_outputs_or_of_today_is_not_conclusive() {
+        let several = payment(
             &[(key(1), 500_000), (key(2), 600_000)],
-            &[(script, 900_000), (key(3), 90_000), (key(4), 100_000)],
+            &[(key(5), 900_000), (key(3), 90_000), (key(4), 100_000)],
         );
-        let conclusive = |day| {
-            co_spend(&transaction, ChainId::BTC, at(day)).map(|co_spend| co_spend.is_conclusive)
+        let alone = payment(&[(key(1), 500_000), (key(2), 600_000)], &[(key(5), 1_090_000)]);
+        let conclusive = |transaction: &Transaction, day| {
+            co_spend(transaction, ChainId::BTC, at(day)).map(|co_spend| co_spend.is_conclusive)
         };
-        assert_eq!(conclusive("2020-03-01"), Some(true));
-        assert_eq!(conclusive("2022-03-01"), Some(false));
+        assert_eq!(conclusive(&alone, "2016-03-01"), Some(true));
+        assert_eq!(conclusive(&alone, "2022-03-01"), Some(false), "a payer without change");
+        assert_eq!(conclusive(&several, "2016-03-01"), Some(false), "a joint transaction");
+        assert_eq!(conclusive(&several, "2022-03-01"), Some(false));
     }
 }

@@ -63,7 +63,7 @@ const DENOMINATIONS_SHARE: usize = 3;
 /// outputs for each input.
 const DENOMINATIONS_OUTPUTS: usize = 4;
 
-/// The fewest owners of a round with the denominations of Wasabi 2, which hardly anybody pays else.
+/// The fewest owners of a round with the denominations of Wasabi 2, which hardly anybody else pays.
 const STANDARD_FUNDERS: usize = 5;
 
 /// The fewest owners, and outputs, of a `CashFusion` on Bitcoin Cash: dozens of inputs and outputs of
@@ -74,9 +74,9 @@ const FUSION_SIDE: usize = 10;
 /// parties that do not know each other. For clusters alone: most such transactions are payments.
 ///
 /// True for everything that [`recognize`] finds to be joint, and false for an entry, which one party
-/// makes, unless it has two changes and so could be of two. Inputs that are not known count as owners of their own, of any wealth, so that hiding inputs
-/// makes a transaction more possible, never less. The order of inputs and outputs makes no
-/// difference.
+/// makes, unless it has two changes and so could be of two. Inputs that are not known count as owners of
+/// their own, of any wealth, so that hiding inputs makes a transaction more possible, never less. The order
+/// of inputs and outputs makes no difference.
 #[must_use]
 pub fn is_possible(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
     if let Some(recognition) = recognize(transaction, chain, time) {

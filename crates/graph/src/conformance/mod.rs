@@ -21,7 +21,7 @@ mod chain;
 mod reading;
 mod writing;
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use assay_engine::{
     chain::ChainId,
@@ -34,7 +34,9 @@ pub use chain::{SplitMix64, TestChain};
 pub use reading::*;
 pub use writing::*;
 
-use crate::{FlowSource, Graph, GraphStore, GraphWriter, WriterOptions, memory::MemoryGraph};
+use crate::{
+    FlowSource, Graph, GraphStore, GraphWriter, Membership, WriterOptions, memory::MemoryGraph,
+};
 
 /// The chain of most checks.
 pub const CHAIN: ChainId = ChainId::BTC;
@@ -134,9 +136,20 @@ async fn expect_equal_clusters(graph: &dyn Graph, right: &MemoryGraph, owners: &
         }
     }
     let (mut members, mut expected) = (Vec::new(), Vec::new());
-    graph.each_member(&mut |member| members.push(member)).await.unwrap();
-    right.each_member(&mut |member| expected.push(member)).await.unwrap();
+    let all = |into: &mut Vec<Membership>, member| {
+        into.push(member);
+        ControlFlow::Continue(())
+    };
+    graph.each_member(&mut |member| all(&mut members, member)).await.unwrap();
+    right.each_member(&mut |member| all(&mut expected, member)).await.unwrap();
     assert_eq!(members, expected);
+    let mut first = None;
+    let mut stop = |member| {
+        assert!(first.replace(member).is_none(), "it broke off");
+        ControlFlow::Break(())
+    };
+    graph.each_member(&mut stop).await.unwrap();
+    assert_eq!(first.as_ref(), expected.first());
 }
 
 /// Makes a module of tests for each backend, one test for each check. A backend is an expression, which may

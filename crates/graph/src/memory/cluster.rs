@@ -77,7 +77,10 @@ impl Clusters {
 
     /// Confirms the newest link between two owners.
     fn confirm(&mut self, one: i64, other: i64, transaction: i64) {
-        let (above_one, above_other) = (self.above(one), self.above(other));
+        let above = |owner| -> BTreeSet<i64> {
+            self.path(owner).into_iter().map(|found| found.link.child).collect()
+        };
+        let (above_one, above_other) = (above(one), above(other));
         let between = above_one.symmetric_difference(&above_other);
         let age =
             |child: &&i64| self.links.get(child).map(|it| (it.link.transaction, it.link.size));
@@ -90,14 +93,14 @@ impl Clusters {
         }
     }
 
-    /// The links above an owner.
-    fn above(&self, owner: i64) -> BTreeSet<i64> {
-        let (mut above, mut at) = (BTreeSet::new(), owner);
+    /// The links from an owner up to its root.
+    pub(super) fn path(&self, owner: i64) -> Vec<RecordedLink> {
+        let (mut path, mut at) = (Vec::new(), owner);
         while let Some(found) = self.links.get(&at) {
-            above.insert(at);
+            path.push(*found);
             at = found.link.parent;
         }
-        above
+        path
     }
 
     /// The first links below a root, level by level.

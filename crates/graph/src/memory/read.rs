@@ -1,6 +1,9 @@
 //! The answers of a graph in memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::ControlFlow,
+};
 
 use assay_engine::{
     trace::ReadLimits,
@@ -17,6 +20,7 @@ use crate::{
     Membership, TransactionPlace,
     backend::{
         Fingerprint,
+        cluster::RecordedLink,
         rows::{InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow},
     },
 };
@@ -178,11 +182,15 @@ impl Graph for MemoryGraph {
             let statistics = self.statistics(found)?;
             Some(ClusterMember { owner: found.owner.clone(), statistics, evidence })
         };
-        let mut members = Vec::new();
-        if most > 0 {
-            members.extend(member(root, None));
-        }
-        for found in self.clusters.below(root, length(most).saturating_sub(1)) {
+        let mut members: Vec<_> = member(root, None).into_iter().collect();
+        let mut path = self.clusters.path(number);
+        path.reverse();
+        let others = self.clusters.below(root, length(most).saturating_sub(1));
+        let is_on_path =
+            |found: &RecordedLink| path.iter().any(|on| on.link.child == found.link.child);
+        let others = others.into_iter().filter(|found| !is_on_path(found));
+        let most = length(most).max(path.len() + 1);
+        for found in path.iter().copied().chain(others).take(most - 1) {
             let link = found.link;
             let spent = self.owner(link.child_member).zip(self.owner(link.parent_member));
             let Some(((member_of, with), transaction)) = spent.zip(place(link.transaction)) else {
@@ -213,13 +221,16 @@ impl Graph for MemoryGraph {
 
     async fn each_member(
         &self,
-        each: &mut (dyn FnMut(Membership) + Send),
+        each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError> {
         for (found, number) in self.owners.iter().zip(0..) {
             let members = self.clusters.members(self.clusters.root(number));
             let id = members.first().and_then(|first| self.owner(*first));
             if let Some(id) = id.filter(|_| members.len() > 1) {
-                each(Membership { owner: found.owner.clone(), cluster: id.owner.clone() });
+                let member = Membership { owner: found.owner.clone(), cluster: id.owner.clone() };
+                if each(member).is_break() {
+                    break;
+                }
             }
         }
         Ok(())

@@ -97,10 +97,12 @@ impl ClusterRows for PostgresClusterRows<'_> {
         most: u32,
     ) -> Result<Vec<RecordedLink>, GraphError> {
         let query = self.schema.sql(&format!(
-            "SELECT {} FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (number, place)
-             CROSS JOIN LATERAL (SELECT * FROM chain.cluster_link
-                 WHERE parent_id = asked.number ORDER BY size LIMIT $2) AS l {}
-             ORDER BY asked.place, l.size LIMIT $2",
+            "SELECT {} FROM (SELECT asked.place AS nth, found.*
+                 FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (number, place)
+                 CROSS JOIN LATERAL (SELECT * FROM chain.cluster_link
+                     WHERE parent_id = asked.number ORDER BY size LIMIT $2) AS found
+                 ORDER BY asked.place, found.size LIMIT $2) AS l {}
+             ORDER BY l.nth, l.size",
             row::LINK,
             row::CONFIRMATION
         ));

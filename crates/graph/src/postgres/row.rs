@@ -30,8 +30,8 @@ pub(super) const LINK: &str =
     "l.child_id, l.parent_id, l.tx_id, l.size, l.smallest_id, l.conclusive,
     l.child_member_id, l.parent_member_id, c.tx_id, c.child_member_id, c.parent_member_id";
 /// The confirmation of a link.
-pub(super) const CONFIRMATION: &str =
-    "LEFT JOIN chain.cluster_confirmation AS c ON c.child_id = l.child_id";
+pub(super) const CONFIRMATION: &str = "LEFT JOIN LATERAL
+    (SELECT * FROM chain.cluster_confirmation WHERE child_id = l.child_id OFFSET 0) AS c ON true";
 /// Columns of [`owner`].
 pub(super) const OWNER: &str = "h.holder_id, h.key, h.first_seen, h.last_seen, h.transactions_in,
                                  h.transactions_out, h.received::text, h.sent::text";

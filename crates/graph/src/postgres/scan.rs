@@ -1,5 +1,7 @@
 //! A graph in PostgreSQL as a whole: its tip, its blocks, everything in it.
 
+use std::ops::ControlFlow;
+
 use assay_database::{postgres::READ, value};
 use assay_engine::utxo::{
     BlockRef, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxInput, TxOut, Txid,
@@ -130,7 +132,7 @@ impl Graph for PostgresGraph {
 
     async fn each_member(
         &self,
-        each: &mut (dyn FnMut(Membership) + Send),
+        each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError> {
         let working = async {
             let mut read = self.reads.begin(READ).await?;

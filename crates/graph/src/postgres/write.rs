@@ -297,7 +297,9 @@ impl Recorder for PostgresRecorder {
             .execute(&mut *write)
             .await?;
         write.commit().await?;
-        for table in ["block", "tx", "output", "input", "holder", "cluster_link"] {
+        for table in
+            ["block", "tx", "output", "input", "holder", "cluster_link", "cluster_confirmation"]
+        {
             let analyse = self.schema.sql(&format!("ANALYZE chain.{table}"));
             sqlx::query(analyse).execute(&mut self.connection).await?;
         }

@@ -1,5 +1,7 @@
 //! A graph in `SQLite` as a whole: its tip, its blocks, everything in it.
 
+use std::ops::ControlFlow;
+
 use assay_database::value;
 use assay_engine::utxo::{
     BlockRef, OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxInput, TxOut, Txid,
@@ -159,7 +161,7 @@ impl Graph for SqliteGraph {
 
     async fn each_member(
         &self,
-        each: &mut (dyn FnMut(Membership) + Send),
+        each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError> {
         let mut read = self.pool.begin().await?;
         cluster::each_member(&mut SqliteClusterRows(&mut read), each).await

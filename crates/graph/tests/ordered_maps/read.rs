@@ -3,6 +3,7 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, HashMap},
+    ops::ControlFlow,
     sync::RwLockReadGuard,
 };
 
@@ -339,7 +340,7 @@ impl Graph for MapGraph {
 
     async fn each_member(
         &self,
-        each: &mut (dyn FnMut(Membership) + Send),
+        each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
     ) -> Result<(), GraphError> {
         let mut state = self.read()?.clone();
         cluster::each_member(&mut state, each).await

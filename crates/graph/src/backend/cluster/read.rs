@@ -1,6 +1,9 @@
 //! Reading clusters: the part that is the same in every backend.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use assay_engine::utxo::{ScriptOwner, Txid};
 use async_trait::async_trait;
@@ -115,9 +118,13 @@ pub async fn cluster(
     let numbers = rows.numbers(std::slice::from_ref(owner)).await?;
     let Some(number) = numbers.get(owner).copied() else { return Ok(None) };
     let forest = forest(rows, &[number]).await?;
-    let (_, root) = forest.path(number);
+    let (path, root) = forest.path(number);
     let found = forest.cluster(root);
-    let links = descendants(rows, root, most).await?;
+    // The owner itself, and those that connect it with the root, are members that are always shown.
+    let mut links: Vec<RecordedLink> =
+        path.iter().rev().filter_map(|child| forest.link(*child).copied()).collect();
+    let others = descendants(rows, root, most).await?;
+    links.extend(others.into_iter().filter(|found| !path.contains(&found.link.child)));
 
     let members = std::iter::once(root).chain(links.iter().map(|found| found.link.child));
     let spent = links.iter().flat_map(|found| [found.link.child_member, found.link.parent_member]);
@@ -147,7 +154,8 @@ pub async fn cluster(
         let row = named.get(&number)?;
         Some(ClusterMember { owner: row.owner.clone(), statistics: row.statistics, evidence })
     });
-    let members = members.take(usize::try_from(most).unwrap_or(usize::MAX)).collect();
+    let most = usize::try_from(most).unwrap_or(usize::MAX).max(path.len() + 1);
+    let members = members.take(most).collect();
     let Some(first) = named.get(&found.smallest) else { return Ok(None) };
     Ok(Some(Cluster {
         id: first.owner.clone(),
@@ -181,7 +189,7 @@ async fn descendants(
 /// Returns an error if the store fails.
 pub async fn each_member(
     rows: &mut dyn ClusterRows,
-    each: &mut (dyn FnMut(Membership) + Send),
+    each: &mut (dyn FnMut(Membership) -> ControlFlow<()> + Send),
 ) -> Result<(), GraphError> {
     let end = rows.next_owner().await?;
     let mut from = 0;
@@ -198,8 +206,10 @@ pub async fn each_member(
         let wanted = shared.iter().flat_map(|(owner, smallest)| [*owner, *smallest]).collect();
         let named = by_number(rows, wanted).await?;
         for (owner, smallest) in shared {
-            if let (Some(owner), Some(id)) = (named.get(&owner), named.get(&smallest)) {
-                each(Membership { owner: owner.owner.clone(), cluster: id.owner.clone() });
+            let Some((owner, id)) = named.get(&owner).zip(named.get(&smallest)) else { continue };
+            let member = Membership { owner: owner.owner.clone(), cluster: id.owner.clone() };
+            if each(member).is_break() {
+                return Ok(());
             }
         }
     }
