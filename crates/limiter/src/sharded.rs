@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Number of shards for tenants and their keys.
-const SHARDS: usize = 64;
+pub(crate) const SHARDS: usize = 64;
 /// Size of a shard from which idle subjects are evicted.
 const EVICT_AT: usize = 256;
 
@@ -259,8 +259,9 @@ impl ShardedLimits {
         self.tenants.get(self.index(tenant))
     }
 
+    /// Returns the index of a tenant's shard, below [`SHARDS`].
     #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
-    fn index(&self, tenant: &str) -> usize {
+    pub(crate) fn index(&self, tenant: &str) -> usize {
         self.hasher.hash_one(tenant) as usize % SHARDS
     }
 }

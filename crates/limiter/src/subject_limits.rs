@@ -66,14 +66,19 @@ impl SubjectLimits {
         self.connection(store).failures >= UNREACHABLE_FROM
     }
 
-    /// True if `store` is unreachable, and has failed for so long that no caller waits for it.
+    /// True if `store` is unreachable, and has failed for so long that no caller waits for it. A failure of
+    /// long ago says nothing: then the next request waits for the attempt that it causes.
     pub(crate) const fn is_given_up(
         &self,
         store: TokenStoreKind,
         context: &DecisionContext<'_>,
     ) -> bool {
-        let failing_for = context.now.saturating_sub(self.connection(store).failing_since);
-        self.is_unreachable(store) && failing_for >= context.settings.patience
+        let connection = self.connection(store);
+        let failing_for = context.now.saturating_sub(connection.failing_since);
+        let idle_for = context.now.saturating_sub(connection.retry_at);
+        self.is_unreachable(store)
+            && failing_for >= context.settings.patience
+            && idle_for <= context.settings.overdue(store)
     }
 
     /// True if a request to `store` is in flight.
@@ -249,8 +254,10 @@ impl SubjectLimits {
         }
         connection.failures = connection.failures.saturating_add(1);
         let pause = match connection.failures.checked_sub(UNREACHABLE_FROM) {
-            // While callers wait, the end of the outage is not to be missed.
-            Some(_) if now.saturating_sub(connection.failing_since) < settings.patience => shortest,
+            // While callers wait, the end of the outage is not to be missed by much.
+            Some(_) if now.saturating_sub(connection.failing_since) < settings.patience => {
+                shortest.saturating_mul(2)
+            }
             Some(more) => shortest.saturating_mul(1 << more.min(16)).min(longest),
             None => 0,
         };

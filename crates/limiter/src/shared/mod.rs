@@ -22,7 +22,7 @@ use tokio::{
 use crate::{
     Account, Admission, ApplicableLimits, Charge, Decision, LimitStatus, LimiterSettings,
     RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind, admit, note,
-    sharded::{DueRequest, ShardedLimits},
+    sharded::{DueRequest, SHARDS, ShardId, ShardedLimits},
     subject_limits::UNREACHABLE_FROM,
     take_checks,
     token_store::{LeaseGrant, TokenStore, TokenStoreError},
@@ -46,6 +46,8 @@ struct Inner {
     /// Origin of local times.
     started: Instant,
     answered: Notify,
+    /// Wakes the callers of each shard of tenants.
+    answered_in: [Notify; SHARDS],
     lease_requests: [AtomicU64; 2],
     /// Consecutive requests that failed, of all subjects.
     failures: [AtomicU32; 2],
@@ -65,6 +67,7 @@ impl SharedLimiter {
             long,
             started: Instant::now(),
             answered: Notify::new(),
+            answered_in: [const { Notify::const_new() }; SHARDS],
             lease_requests: [const { AtomicU64::new(0) }; 2],
             failures: [const { AtomicU32::new(0) }; 2],
         }))
@@ -211,9 +214,10 @@ impl SharedLimiter {
             return Some(decided);
         }
         let deadline = Instant::now() + LEASE_WAIT;
+        let shard = self.0.sharded.index(account.tenant);
         loop {
             // A response from here on wakes this task, even before it waits.
-            let answered = self.0.answered.notified();
+            let answered = self.0.answered_in.get(shard).map(Notify::notified)?;
             if let Some(decided) = self.attempt(account, limits, |applicable, now, slots| {
                 decide(applicable, now, slots, false)
             }) {
@@ -277,6 +281,13 @@ impl Inner {
         self.note_reachable(due.store, &answer);
         self.sharded.apply_outcome(&due, answer.as_ref().ok(), self.now());
         self.answered.notify_waiters();
+        // Callers of other shards wait for other subjects.
+        match due.shard {
+            ShardId::Tenants(index) => {
+                self.answered_in.get(index).into_iter().for_each(Notify::notify_waiters);
+            }
+            ShardId::Plans => self.answered_in.iter().for_each(Notify::notify_waiters),
+        }
     }
 
     fn note_reachable(&self, store: TokenStoreKind, answer: &Result<LeaseGrant, TokenStoreError>) {
