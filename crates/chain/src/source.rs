@@ -166,7 +166,7 @@ pub enum SourceError {
         reason: String,
     },
     /// A block file of another network.
-    #[error("{}: at byte {at} stands {magic}", path.display())]
+    #[error("{}: the magic number at byte {at} is {magic}", path.display())]
     OtherMagic {
         /// The file.
         path: PathBuf,

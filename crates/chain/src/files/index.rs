@@ -1,5 +1,7 @@
 //! Index of the blocks in files: the position of each, and the blocks that make up the chain.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::raw::Header;
 
 /// Position of a block, and its predecessor. Hashes are shortened ([`short`]): among ten million
@@ -50,8 +52,7 @@ pub(super) struct Index {
     entries: Vec<Entry>,
     /// The chain: places in `entries`, first block first.
     chain: Vec<u32>,
-    /// The first block, by position, that does not connect: its parent is in none of the files, and it is
-    /// not the first one of all.
+    /// The first block, by position, behind a gap in the files.
     unconnected: Option<Entry>,
 }
 
@@ -62,7 +63,6 @@ impl Index {
         entries.dedup_by_key(|entry| entry.id);
         let parents: Vec<Option<u32>> =
             entries.iter().map(|entry| position(&entries, entry.parent)).collect();
-        let unconnected = unconnected(&entries, &parents);
         let works = works(&entries, &parents);
         let best = works.iter().zip(&entries).zip(0_u32..).max_by(|(left, _), (right, _)| {
             let ((left, one), (right, other)) = (left, right);
@@ -78,6 +78,7 @@ impl Index {
             next = parents.get(place as usize).copied().flatten();
         }
         chain.reverse();
+        let unconnected = unconnected(&entries, &parents, chain.first().copied());
         Self { entries, chain, unconnected }
     }
 
@@ -119,13 +120,61 @@ fn position(entries: &[Entry], id: u64) -> Option<u32> {
     u32::try_from(place).ok()
 }
 
-/// Of the blocks without a parent among all, the second one by position; a chain's first block counts as
-/// the first one wherever it stands.
-fn unconnected(entries: &[Entry], parents: &[Option<u32>]) -> Option<Entry> {
-    let roots = entries.iter().zip(parents).filter(|(_, parent)| parent.is_none());
-    let mut roots: Vec<Entry> = roots.map(|(entry, _)| *entry).collect();
-    roots.sort_by_key(|entry| (!entry.is_first(), entry.file, entry.offset));
-    roots.get(1).copied()
+/// The most blocks that a node stores without their predecessors in the same or an earlier file: it requests
+/// blocks up to 1,024 ahead, and they arrive in any order.
+const MOST_AHEAD: usize = 2_048;
+
+/// The first block, by position, behind a gap: one that a missing file explains. Blocks that a node received
+/// ahead, at the beginning of files that were kept and at the tip, are none: they are few, and their files also
+/// hold blocks that connect.
+fn unconnected(entries: &[Entry], parents: &[Option<u32>], first: Option<u32>) -> Option<Entry> {
+    let roots = roots(parents);
+    let (mut sizes, mut connected) = (HashMap::<u32, usize>::new(), HashSet::new());
+    for (entry, root) in entries.iter().zip(&roots) {
+        *sizes.entry(*root).or_default() += 1;
+        if Some(*root) == first {
+            connected.insert(entry.file);
+        }
+    }
+    let apart = entries.iter().zip(&roots).filter(|(entry, root)| {
+        let is_large = sizes.get(root).is_some_and(|size| *size > MOST_AHEAD);
+        let begins = entries.get(**root as usize).is_some_and(Entry::is_first);
+        Some(**root) != first && (is_large || begins || !connected.contains(&entry.file))
+    });
+    let mut parts: HashSet<u32> = apart.map(|(_, root)| *root).collect();
+    parts.extend(first);
+    let begins = parts.into_iter().filter_map(|root| entries.get(root as usize).copied());
+    let mut begins: Vec<Entry> = begins.collect();
+    // A chain's first block counts as the first one wherever it stands.
+    begins.sort_by_key(|entry| (!entry.is_first(), entry.file, entry.offset));
+    begins.get(1).copied()
+}
+
+/// For each block, the block without a parent that it connects to.
+fn roots(parents: &[Option<u32>]) -> Vec<u32> {
+    let mut roots: Vec<Option<u32>> = vec![None; parents.len()];
+    let mut open = Vec::new();
+    for start in (0..).take(parents.len()) {
+        let mut place: u32 = start;
+        let root = loop {
+            match roots.get(place as usize).copied().flatten() {
+                Some(known) => break known,
+                // A circle, which only a forged file has.
+                None if open.len() > parents.len() => break place,
+                None => open.push(place),
+            }
+            match parents.get(place as usize).copied().flatten() {
+                Some(parent) => place = parent,
+                None => break place,
+            }
+        };
+        for place in open.drain(..) {
+            if let Some(known) = roots.get_mut(place as usize) {
+                *known = Some(root);
+            }
+        }
+    }
+    roots.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// The work of each block with everything before it.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{ChainParams, TestNetworks};
 
-/// A magic number of another network than the requested one.
+/// A magic number of another network than the requested one; as a text, with the expected ones.
 #[derive(Clone, Debug)]
 pub struct OtherMagic {
     found: [u8; 4],
@@ -37,7 +37,7 @@ impl fmt::Display for OtherMagic {
             params.magics_of(*test_networks).iter().map(hex::encode).collect();
         write!(
             formatter,
-            "the magic number {} ({network}): blocks of {} stand behind {}",
+            "{} ({network}): blocks of {} stand behind {}",
             hex::encode(found),
             params.name(),
             expected.join(" or ")

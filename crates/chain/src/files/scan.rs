@@ -129,7 +129,8 @@ impl Scan {
             let fits = (Header::LENGTH as u64..=LARGEST_BLOCK).contains(&length);
             if follows && !fits {
                 let reason = format!(
-                    "the block at byte {begin} has {length} bytes: {LARGEST_BLOCK} are read at most"
+                    "the block at byte {begin} has {length} bytes: blocks of {} to {LARGEST_BLOCK} are read",
+                    Header::LENGTH
                 );
                 return Err(io::Error::new(ErrorKind::InvalidData, reason).into());
             }
@@ -150,7 +151,10 @@ impl Scan {
                         self.expect_magic()?;
                     }
                     // It may only look like a block: what connects to it tells.
-                    Err(error) if follows => found.rejected.push(Rejected { entry, error }),
+                    // A killed node may leave a length and nothing behind it.
+                    Err(error) if follows && !header.is_blank() => {
+                        found.rejected.push(Rejected { entry, error });
+                    }
                     Err(_) => {}
                 }
             }

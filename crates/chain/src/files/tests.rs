@@ -145,9 +145,9 @@ fn a_file_without_blocks_is_reported() {
     };
     for (path, expected) in [
         (&*text, "it is neither a block file nor a raw block of Bitcoin"),
-        (&*litecoin, "at byte 0 stands the magic number fbc0b6db (Litecoin)"),
+        (&*litecoin, "the magic number at byte 0 is fbc0b6db (Litecoin)"),
         (&*blank, "there is no block of Bitcoin in it"),
-        (&*long, "has 4294967295 bytes: 134217728 are read at most"),
+        (&*long, "has 4294967295 bytes: blocks of 80 to 134217728 are read"),
         (&*empty, "there is no block file (`blk*.dat`) in it"),
         (&*folder.path().join("none"), "failed to read"),
     ] {

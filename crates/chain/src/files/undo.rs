@@ -29,8 +29,9 @@ const CHECKSUM: u32 = 32;
 const LARGEST_RECORD: u32 = 128 * 1024 * 1024;
 /// The first bytes of a record, with its number of transactions.
 const COUNT_BYTES: usize = 9;
-/// The most records that are compared with a block.
+/// The most records that are compared with a block, and the most bytes of them.
 const MOST_COMPARED: usize = 10_000;
+const MOST_COMPARED_BYTES: u64 = 1 << 30;
 
 /// The undo files that were used so far, by the number of their block file.
 #[derive(Debug)]
@@ -137,7 +138,12 @@ impl UndoFile {
         let (before, after) = self.records.split_at(self.next.min(self.records.len()));
         let places = (self.next..).zip(after).chain((0..).zip(before));
         let fitting = places.filter(|(_, record)| record.count == count).take(MOST_COMPARED);
+        let mut compared = 0;
         for (place, record) in fitting {
+            compared += u64::from(record.length);
+            if compared > MOST_COMPARED_BYTES {
+                break;
+            }
             let mut bytes = opened.bytes(record.offset, record.length + CHECKSUM)?;
             let checksum = bytes.split_off(record.length as usize);
             let checksum: Result<[u8; 32], _> = checksum.try_into();

@@ -63,11 +63,11 @@ impl<'a> AuxPow<'a> {
     pub(super) fn check(&self, header: &Header) -> Result<(), RawError> {
         let failed = |reason| Err(RawError::AuxPow { hash: hex::encode(header.hash()), reason });
         if self.to_block.index != 0 {
-            return failed("what commits to it is not the other block's coinbase");
+            return failed("the commitment to it is not in the other block's coinbase");
         }
         let root = self.to_block.root(reversed(*self.coinbase.txid.as_bytes()));
         if reversed(root) != self.other.merkle_root {
-            return failed("what commits to it is not in the other block");
+            return failed("the commitment to it is not in the other block");
         }
         if self.to_coinbase.siblings.len() > MOST_LEVELS {
             return failed("the tree of merge-mined chains has more than 30 levels");

@@ -30,6 +30,15 @@ impl Header {
     /// Length in bytes.
     pub const LENGTH: usize = 80;
 
+    /// True if all bytes are zero: no block has such a header.
+    pub(crate) fn is_blank(&self) -> bool {
+        let Self { version, parent, merkle_root, time, bits, nonce } = self;
+        let numbers = [version, time, bits, nonce];
+        numbers.into_iter().all(|number| *number == 0)
+            && *parent == [0; 32]
+            && *merkle_root == [0; 32]
+    }
+
     pub(super) fn read(bytes: &mut Cursor<'_>) -> Result<Self, RawError> {
         const WHAT: &str = "the header";
         Ok(Self {

@@ -231,10 +231,10 @@ fn a_merged_block_needs_work_that_commits_to_it() {
     assert_eq!(reason, "the other block's coinbase does not commit to it");
     // ...a coinbase that is not in the block with the work...
     let reason = refused(&|merged| merged.beside[1] = [7; 32]);
-    assert_eq!(reason, "what commits to it is not in the other block");
+    assert_eq!(reason, "the commitment to it is not in the other block");
     // ...a transaction that anyone could put there...
     let reason = refused(&|merged| merged.index = 1);
-    assert_eq!(reason, "what commits to it is not the other block's coinbase");
+    assert_eq!(reason, "the commitment to it is not in the other block's coinbase");
     let reason = refused(&|merged| merged.chains = vec![[6; 32]; 31]);
     assert_eq!(reason, "the tree of merge-mined chains has more than 30 levels");
     // ...and the work of Bitcoin, or too little: each is refused with what is wrong.

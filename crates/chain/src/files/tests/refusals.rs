@@ -63,7 +63,7 @@ fn another_networks_magic_number_is_named_with_the_file_and_the_expected_one() {
         for (file, at) in [(begins, 0), (follows, length)] {
             // ...the refusal names the file, the place, both numbers and the network.
             let said = refusal("btc", &folder(&[("blk00007.dat", file)]), TEST);
-            let expected = format!("blk00007.dat: at byte {at} stands the magic number {named}");
+            let expected = format!("blk00007.dat: the magic number at byte {at} is {named}");
             assert!(said.contains(&expected), "{said}");
             assert!(said.contains("blocks of Bitcoin stand behind f9beb4d9 or 0b110907"), "{said}");
         }
@@ -158,6 +158,31 @@ fn a_missing_file_is_reported_with_the_block_behind_the_gap() {
         fs::write(folder.path().join("blk00001.dat"), two).unwrap();
         assert!(open("btc", &folder, TEST).is_ok());
     }
+}
+
+#[test]
+fn blocks_that_a_node_received_ahead_are_no_gaps() {
+    let blocks = chain([3; 32], 100..120, 0);
+    // Given files of a pruned node: block 103 was stored in an earlier one, which is gone; and at the tip, 118
+    // has not arrived yet.
+    let part = |range: std::ops::Range<usize>| frames(REGTEST, &blocks[range]);
+    let first = [part(0..3), part(4..10)].concat();
+    let last = [part(10..18), part(19..20)].concat();
+    let folder = folder(&[("blk00007.dat", first), ("blk00008.dat", last)]);
+    // Then the rest is one chain.
+    let id = "btc".parse().unwrap();
+    let mut source = FileSource::open(id, &[folder.path().to_owned()], TEST).unwrap();
+    assert_eq!(source.left_out(), 4);
+    assert_eq!(source.hash_at(104).unwrap(), Some(blocks[4].1));
+}
+
+#[test]
+fn what_a_power_cut_left_is_no_block() {
+    let blocks = chain([3; 32], 700..703, 0);
+    // A magic number and a length at the end of one page, and zeros from the next one on.
+    let torn = [&REGTEST[..], &200_u32.to_le_bytes(), &[0; 300]].concat();
+    let file = [frames(REGTEST, &blocks), vec![torn]].concat();
+    assert!(open("btc", &folder(&[("blk00000.dat", file)]), TEST).is_ok());
 }
 
 #[test]
