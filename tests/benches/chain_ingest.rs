@@ -22,8 +22,21 @@ use assay_tests::{
 /// Blocks: so many that the ingest is a backfill, which builds what reading needs at the end.
 const BLOCKS: u64 = 5_200;
 const ROUNDS: usize = 3;
-const TABLES: [&str; 7] = ["graph", "block", "tx", "output", "input", "holder", "undo"];
-const SCHEMA: &str = include_str!("../../crates/graph/migrations/postgres/0001_graph.sql");
+const TABLES: [&str; 9] = [
+    "graph",
+    "block",
+    "tx",
+    "output",
+    "input",
+    "holder",
+    "cluster_link",
+    "cluster_confirmation",
+    "undo",
+];
+const SCHEMA: &str = concat!(
+    include_str!("../../crates/graph/migrations/postgres/0001_graph.sql"),
+    include_str!("../../crates/graph/migrations/postgres/0002_cluster.sql")
+);
 
 fn main() {
     let full = is_full();

@@ -1,0 +1,184 @@
+//! Cost of clusters: `cargo bench -p assay-tests --bench clusters`. With `ASSAY_FULL` set, the clusters have
+//! 500,000 addresses each instead of 50,000.
+//!
+//! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured, in SQLite and in
+//! PostgreSQL: the block that joins them beside the blocks before it, its rollback, and looking clusters up.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use assay_database::postgres::PostgresDatabase;
+use assay_engine::{
+    chain::ChainId,
+    utxo::{
+        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
+        TxInput, TxOut, Txid,
+    },
+};
+use assay_graph::{GraphStore, GraphWriter, PostgresGraphs, SqliteGraphs, WriterOptions};
+use assay_tests::{Figures, Postgres, is_full};
+use jiff::Timestamp;
+
+const CHAIN: ChainId = ChainId::BTC;
+/// New addresses in each block.
+const ADDRESSES: u32 = 1_000;
+/// Members that are read of a cluster.
+const READ: u32 = 1_000;
+/// Satoshi of each output.
+const VALUE: u64 = 50_000;
+
+fn main() {
+    let blocks = if is_full() { 500 } else { 50 };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a directory");
+    println!("SQLite");
+    runtime.block_on(measure(Arc::new(SqliteGraphs::new(folder.path())), blocks));
+    let server = Postgres::start();
+    let database = runtime.block_on(PostgresDatabase::connect((&server.url()).into()));
+    println!("PostgreSQL");
+    let graphs = PostgresGraphs::new(database.expect("a database"));
+    runtime.block_on(measure(Arc::new(graphs), blocks));
+}
+
+async fn measure(store: Arc<dyn GraphStore>, blocks: u32) {
+    let options = WriterOptions { start: 0, sample: false, backfill: false };
+    let mut writer = store.writer(CHAIN, options).await.expect("a writer");
+    let mut chain = Chain::default();
+    let mut growing = Vec::new();
+    for side in [0, 1] {
+        for number in 0..blocks {
+            growing.push(append(&mut *writer, &chain.growing(side, number)).await);
+        }
+    }
+    let before = chain.clone();
+    let joining = append(&mut *writer, &chain.joining()).await;
+    let begun = Instant::now();
+    writer.roll_back(u64::from(before.height) - 1).await.expect("a rollback");
+    let rolled_back = begun.elapsed();
+    let again = append(&mut *writer, &before.clone().joining()).await;
+
+    let graph = store.graph(CHAIN).await.expect("a graph").expect("a graph");
+    let members: Vec<ScriptOwner> = (0..READ).map(|nth| address(nth % 2, nth, nth)).collect();
+    let first = members.first().expect("a member");
+    let cluster = graph.clusters(std::slice::from_ref(first)).await.expect("clusters");
+    let size = cluster.into_iter().flatten().next().map_or(0, |cluster| cluster.size);
+    assert_eq!(size, 2 * u64::from(blocks) * u64::from(ADDRESSES) + 2, "all are joined");
+    let mut one_by_one = Vec::new();
+    for member in members.iter().take(200) {
+        let begun = Instant::now();
+        let _found = graph.clusters(std::slice::from_ref(member)).await.expect("a cluster");
+        one_by_one.push(begun.elapsed());
+    }
+    let begun = Instant::now();
+    let _found = graph.clusters(&members).await.expect("clusters");
+    let together = begun.elapsed();
+    let begun = Instant::now();
+    let read = graph.cluster(first, READ).await.expect("a cluster").expect("a cluster");
+    let listed = begun.elapsed();
+    assert_eq!(read.members.len(), READ as usize);
+
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
+    println!("  a block that adds {ADDRESSES} addresses, in ms: {}", Figures::of_times(growing));
+    println!(
+        "  the block that joins two clusters of {} addresses: {:.1} ms; its rollback: {:.1} ms; again: \
+         {:.1} ms",
+        size / 2,
+        milliseconds(joining),
+        milliseconds(rolled_back),
+        milliseconds(again)
+    );
+    println!("  the cluster of one address, in ms: {}", Figures::of_times(one_by_one));
+    println!("  the clusters of {READ} addresses at once: {:.1} ms", milliseconds(together));
+    println!("  {READ} members with their evidence: {:.1} ms", milliseconds(listed));
+}
+
+async fn append(writer: &mut dyn GraphWriter, block: &ResolvedBlock) -> Duration {
+    let at = Timestamp::from_second(1_800_000_000).expect("a time");
+    let begun = Instant::now();
+    writer.append(std::slice::from_ref(block), 0, at).await.expect("a block that follows");
+    begun.elapsed()
+}
+
+/// Bytes that begin with a number.
+fn numbered(number: u32) -> [u8; 32] {
+    let mut bytes = [1; 32];
+    bytes.iter_mut().zip(number.to_be_bytes()).for_each(|(byte, digit)| *byte = digit);
+    bytes
+}
+
+/// The address of a number in a block of a side.
+fn address(side: u32, block: u32, number: u32) -> ScriptOwner {
+    let mut hash = [0; 20];
+    for (part, value) in hash.chunks_exact_mut(4).zip([side + 1, block, number]) {
+        part.copy_from_slice(&value.to_be_bytes());
+    }
+    ScriptOwner::KeyHash(hash)
+}
+
+/// A chain on which two owners collect what they get.
+#[derive(Clone, Debug, Default)]
+struct Chain {
+    height: u32,
+    transactions: u32,
+    parent: [u8; 32],
+    /// What each of the two collected last.
+    collected: HashMap<u32, (OutPoint, TxOut)>,
+}
+
+impl Chain {
+    fn txid(&mut self) -> Txid {
+        self.transactions += 1;
+        Txid::from_bytes(numbered(self.transactions))
+    }
+
+    /// A block in which one side gets money at new addresses, and collects it.
+    fn growing(&mut self, side: u32, number: u32) -> ResolvedBlock {
+        let paid: Vec<TxOut> = (0..ADDRESSES)
+            .map(|nth| TxOut { owner: address(side, number, nth), value: VALUE })
+            .collect();
+        let txid = self.txid();
+        let coinbase = Transaction {
+            txid,
+            kind: TransactionKind::Coinbase,
+            inputs: Vec::new(),
+            outputs: paid.clone(),
+        };
+        let made = paid.into_iter().zip(0..);
+        let spent: Vec<_> = made.map(|(coin, index)| (OutPoint { txid, index }, coin)).collect();
+        let collecting = self.collecting(side, spent);
+        self.block(vec![coinbase, collecting])
+    }
+
+    /// A block in which both sides spend what they collected together.
+    fn joining(&mut self) -> ResolvedBlock {
+        let other = self.collected.remove(&1);
+        let joining = self.collecting(0, other.into_iter().collect());
+        self.block(vec![joining])
+    }
+
+    fn collecting(&mut self, side: u32, mut spent: Vec<(OutPoint, TxOut)>) -> Transaction {
+        spent.extend(self.collected.remove(&side));
+        let value = spent.iter().map(|(_, coin)| coin.value).sum();
+        let output = TxOut { owner: address(side, u32::MAX, 0), value };
+        let txid = self.txid();
+        self.collected.insert(side, (OutPoint { txid, index: 0 }, output.clone()));
+        let inputs =
+            spent.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) });
+        let (inputs, outputs) = (inputs.collect(), vec![output]);
+        Transaction { txid, kind: TransactionKind::Payment, inputs, outputs }
+    }
+
+    fn block(&mut self, transactions: Vec<Transaction>) -> ResolvedBlock {
+        let hash = numbered(self.height);
+        let time = Timestamp::from_second(1_500_000_000 + i64::from(self.height) * 600);
+        let time = time.expect("a time");
+        let height = u64::from(self.height);
+        let reference = BlockRef { height, hash, parent: self.parent, time };
+        (self.parent, self.height) = (hash, self.height + 1);
+        ResolvedBlock::assume(Block { reference, transactions })
+    }
+}
