@@ -105,6 +105,10 @@ fn a_full_disk_of_an_embedded_database_delays_records_and_fails_commands() {
     wait_at_most(PATIENCE, "a command that works again", || {
         run(&["keys", "create", "--tenant", "acme"]).code == 0
     });
+    // Records that waited are written before the server may be restarted, as the runbook says.
+    wait_at_most(PATIENCE, "all is written", || {
+        unwritten(&server, "answers") + unwritten(&server, "usage") == 0
+    });
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0), "{}", server.log());
     let server = Server::start(Arc::clone(&directory), &[]);
