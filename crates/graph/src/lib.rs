@@ -21,6 +21,7 @@ mod error;
 mod follow;
 pub mod memory;
 mod postgres;
+mod schema_version;
 mod sqlite;
 
 use std::{

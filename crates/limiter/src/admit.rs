@@ -182,11 +182,12 @@ fn room(
         for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
             let store = context.settings.store(limit.window.seconds());
             let lost = entry.state.is_unreachable(store);
-            let given_up = entry.state.is_given_up(store, context);
             let counter = entry.state.counter(limit, policy, context.settings);
             if counter.room(lost, context) >= count {
                 continue;
             }
+            let given_up = entry.state.is_given_up(store, context);
+            let counter = entry.state.counter(limit, policy, context.settings);
             match counter.shortage(given_up, context) {
                 Shortage::Refillable => refillable = true,
                 Shortage::Exhausted => {

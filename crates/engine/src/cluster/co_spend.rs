@@ -2,16 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::{
-    Timestamp,
-    civil::{Date, date},
-    tz::TimeZone,
-};
+use jiff::Timestamp;
 
 use crate::{
     chain::ChainId,
     coinjoin::{
         self,
+        era::Era,
         payjoin::{PayjoinSuspicion, suspicion},
     },
     utxo::{ScriptOwner, Transaction, TransactionKind, TxOut},
@@ -76,8 +73,8 @@ fn has_signer(owner: &ScriptOwner) -> bool {
     }
 }
 
-/// First day of inscriptions (Ordinals: the first one is of 2022-12-14).
-const INSCRIPTIONS: Date = date(2022, 12, 14);
+/// Inscriptions (Ordinals: the first one is of 2022-12-14).
+const INSCRIPTIONS: Era = Era::since(2022, 12, 14);
 
 /// The largest output that carries an inscription or token by convention, in base units: on Bitcoin and
 /// Litecoin wallets use 330, 546, 1,000 or 10,000, on Bitcoin Cash 1,000, on Bitcoin SV 1, on Dogecoin 100,000.
@@ -97,7 +94,7 @@ fn most_carrier(chain: ChainId) -> Option<u64> {
 /// address has exactly the value of an input. The seller signs this input and one output only, the buyer
 /// everything.
 fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
-    let Some(most) = most_carrier(chain).filter(|_| day(time) >= INSCRIPTIONS) else {
+    let Some(most) = most_carrier(chain).filter(|_| INSCRIPTIONS.contains(time)) else {
         return false;
     };
     let is_carrier = |output: &&TxOut| (1..=most).contains(&output.value);
@@ -133,10 +130,6 @@ impl<'a> Parties<'a> {
 
 /// Outputs of a transaction that several parties make: one for each and change, or more.
 const FEWEST_JOINT_OUTPUTS: usize = 3;
-
-fn day(time: Timestamp) -> Date {
-    TimeZone::UTC.to_datetime(time).date()
-}
 
 #[cfg(test)]
 mod tests {

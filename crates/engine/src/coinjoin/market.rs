@@ -2,9 +2,10 @@
 //! of its shape.
 
 use super::{
+    era::Era,
     kind::CoinjoinKind,
     recognition::{Recognition, RecognitionTest as Test},
-    shape::{Era, Form, Shape},
+    shape::{Form, Shape},
     sums::{self, Account},
 };
 use crate::chain::ChainId;

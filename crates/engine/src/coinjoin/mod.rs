@@ -81,6 +81,7 @@
 //! true for all of these, and for entries with two changes (Samourai's Tx0x2, of one party or two). One party can also make a transaction alone that looks joint; the
 //! chain does not show the difference.
 
+pub(crate) mod era;
 pub mod kind;
 mod market;
 pub mod payjoin;

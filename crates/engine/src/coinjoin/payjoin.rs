@@ -38,7 +38,7 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::shape::Era;
+use super::era::Era;
 use crate::{
     chain::ChainId,
     utxo::{ScriptOwner, Transaction, TransactionKind},
@@ -56,18 +56,6 @@ pub enum PayjoinSuspicion {
     Possible,
     /// It has an input that the payment did not need.
     Suspected,
-}
-
-impl PayjoinSuspicion {
-    /// The identifier used in answers.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Impossible => "impossible",
-            Self::Possible => "possible",
-            Self::Suspected => "suspected",
-        }
-    }
 }
 
 /// The suspicion that a transaction on `chain`, in a block of `time`, is a `PayJoin`.

@@ -1,9 +1,10 @@
 //! Joint transactions in which each party puts in one coin and takes out one of the same value.
 
 use super::{
+    era::Era,
     kind::CoinjoinKind,
     recognition::{Recognition, RecognitionTest as Test},
-    shape::{Era, Form, Shape},
+    shape::{Form, Shape},
     whirlpool,
 };
 

@@ -2,12 +2,9 @@
 
 use std::collections::HashSet;
 
-use jiff::{
-    Timestamp, ToSpan,
-    civil::{Date, date},
-    tz::TimeZone,
-};
+use jiff::Timestamp;
 
+use super::era::Era;
 use crate::{
     chain::ChainId,
     utxo::{ScriptOwner, Transaction, TxOut},
@@ -137,33 +134,5 @@ impl<'a> Shape<'a> {
     /// True if its block lies in the era.
     pub(super) fn within(&self, era: &Era) -> bool {
         era.contains(self.time)
-    }
-}
-
-/// Period in which a protocol was in use; the first day included, the last one not.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Era {
-    from: Date,
-    until: Option<Date>,
-}
-
-impl Era {
-    pub(super) const fn since(year: i16, month: i8, day: i8) -> Self {
-        Self { from: date(year, month, day), until: None }
-    }
-
-    pub(super) const fn until(self, year: i16, month: i8, day: i8) -> Self {
-        Self { from: self.from, until: Some(date(year, month, day)) }
-    }
-
-    /// True if the time lies in the era.
-    pub(super) fn contains(&self, time: Timestamp) -> bool {
-        self.contains_with_lead(time, 0)
-    }
-
-    /// True if the time lies in the era, or at most `days` before it.
-    pub(super) fn contains_with_lead(&self, time: Timestamp, days: i64) -> bool {
-        let day = TimeZone::UTC.to_datetime(time).date();
-        self.from.saturating_sub(days.days()) <= day && self.until.is_none_or(|end| day < end)
     }
 }

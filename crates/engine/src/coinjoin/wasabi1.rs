@@ -5,9 +5,10 @@
 //! a round followed.
 
 use super::{
+    era::Era,
     kind::CoinjoinKind,
     recognition::{Recognition, RecognitionTest as Test},
-    shape::{Era, Form, Shape},
+    shape::{Form, Shape},
     sums,
 };
 use crate::{chain::ChainId, utxo::ScriptOwner};

@@ -9,9 +9,10 @@
 use std::collections::HashSet;
 
 use super::{
+    era::Era,
     kind::CoinjoinKind,
     recognition::{Recognition, RecognitionTest as Test},
-    shape::{Era, Form, Shape},
+    shape::{Form, Shape},
 };
 use crate::chain::ChainId;
 

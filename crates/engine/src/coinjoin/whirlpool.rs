@@ -8,9 +8,10 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{
+    era::Era,
     kind::{CoinjoinKind, RecognizedKind},
     recognition::{Recognition, RecognitionTest as Test},
-    shape::{Era, Form, Shape},
+    shape::{Form, Shape},
 };
 use crate::{
     chain::ChainId,

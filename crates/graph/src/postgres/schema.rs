@@ -7,10 +7,10 @@ use sqlx::{
 };
 
 use super::Schema;
-use crate::GraphError;
-
-/// The version of the newest migration.
-const VERSION: i64 = 2;
+use crate::{
+    GraphError,
+    schema_version::{SCHEMA_VERSION, is_readable},
+};
 
 /// Indexes that reading needs and writing does not.
 const INDEXES: [&str; 3] = [
@@ -76,7 +76,11 @@ pub(super) async fn migrate(
     };
     let migrator = Migrator::with_migrations(vec![
         simple(1, "graph", include_str!("../../migrations/postgres/0001_graph.sql")),
-        simple(VERSION, "cluster", include_str!("../../migrations/postgres/0002_cluster.sql")),
+        simple(
+            SCHEMA_VERSION,
+            "cluster",
+            include_str!("../../migrations/postgres/0002_cluster.sql"),
+        ),
     ]);
     // A graph without blocks is migrated.
     is_there(connection, schema).await?;
@@ -113,17 +117,8 @@ pub(super) async fn is_there(
     ))
     .fetch_one(connection)
     .await?;
-    match row.try_get::<Option<i64>, _>(0)? {
-        Some(version) if version > VERSION => Err(DatabaseError::NewerSchema(version).into()),
-        version => {
-            let has_blocks = row.try_get::<Option<bool>, _>(1)?;
-            let is_current = version == Some(VERSION);
-            if has_blocks == Some(true) && !is_current {
-                return Err(GraphError::Outdated(schema.0));
-            }
-            Ok(is_current && has_blocks.is_some())
-        }
-    }
+    let (version, has_blocks) = (row.try_get(0)?, row.try_get(1)?);
+    is_readable(schema.0, version, has_blocks)
 }
 
 /// Builds the indexes that are missing.
