@@ -4,7 +4,7 @@ use super::{FileSource, index::Entry};
 use crate::{BlockSource, SourceError, TestNetworks, identity};
 
 impl FileSource {
-    /// Checks that every block but the first has its predecessor in the files.
+    /// Checks that no file is missing between the files.
     pub(super) fn check_connected(&mut self) -> Result<(), SourceError> {
         let Some(entry) = self.index.unconnected() else { return Ok(()) };
         let header = self.header(&entry)?;

@@ -3,8 +3,8 @@
 //! Nodes write blocks in the order in which they arrive, side branches too. All files are scanned
 //! once for the position and the predecessor of each block ([`scan`], [`index`]); then blocks are read
 //! one by one, in the order of the chain with the most work. Files of another network, blocks that the
-//! chain cannot hold and blocks without their predecessors are refused. Memory grows by some 50 bytes a block,
-//! regardless of block sizes.
+//! chain cannot hold and files none of whose blocks connects are refused. Memory grows by some 50 bytes a
+//! block, regardless of block sizes.
 
 mod checks;
 mod frames;
@@ -130,7 +130,8 @@ impl FileSource {
         Ok(source)
     }
 
-    /// Number of blocks of the files that do not belong to the chain that is read: side branches.
+    /// Number of blocks of the files that do not belong to the chain that is read: side branches, and
+    /// blocks that a node received before their predecessors.
     #[must_use]
     pub const fn left_out(&self) -> u64 {
         self.index.left_out()
