@@ -28,7 +28,9 @@ for name in "${targets[@]}"; do
   [ -f "tests/fuzz/src/bin/$name.rs" ] || { echo "there is no target $name in tests/fuzz/src/bin" >&2; exit 2; }
 done
 
-folder="${CARGO_TARGET_DIR:-$PWD/target}/fuzz"
+target=$(cargo metadata --format-version 1 --no-deps --offline | python3 -c \
+  'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+folder="$target/fuzz"
 RUSTC_WORKSPACE_WRAPPER="$PWD/tests/fuzz/instrumented" \
   cargo build --quiet --profile fuzz --package assay-fuzz --features libfuzzer
 

@@ -12,7 +12,9 @@ cases="${1:-2000}"
 version=4.32.5
 cache="${ASSAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/assay}"
 tool="$cache/schemathesis-$version"
-program="${ASSAY_BIN:-${CARGO_TARGET_DIR:-$PWD/target}/debug/assay}"
+target=$(cargo metadata --format-version 1 --no-deps --offline | python3 -c \
+  'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+program="${ASSAY_BIN:-$target/debug/assay}"
 seed="${ASSAY_SEED:-$RANDOM}"
 here="$PWD/tests/schemathesis"
 

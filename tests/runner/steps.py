@@ -1,5 +1,6 @@
 """Runs steps concurrently, each with its own log."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,21 @@ from pathlib import Path
 from typing import Callable, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
+
+
+def _target_folder() -> Path:
+    """The folder of everything that is built: a setting of cargo's can move it, so cargo is asked."""
+    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
+    try:
+        metadata = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):  # without cargo: the first step says what to install
+        return ROOT / "target"
+    return Path(json.loads(metadata)["target_directory"])
+
+
+TARGET = _target_folder()
+# The scripts that a run starts look where it built.
+os.environ["CARGO_TARGET_DIR"] = str(TARGET)
 LOGS = TARGET / "run"
 # Number of log lines that are printed when a step fails.
 LAST_LINES = 60
