@@ -20,6 +20,7 @@ use crate::{
     policy::ListEffect,
     score::{Confidence, RiskLevel, Score, Verdict},
     taxonomy::Category,
+    transfer::AssessedTransfer,
 };
 
 /// A risk assessment of one address. It depends on the facts, the policy and the time only.
@@ -27,8 +28,11 @@ use crate::{
 pub struct Assessment {
     /// Identifier of the blockchain.
     pub blockchain: ChainId,
-    /// Address in canonical form.
+    /// Address in canonical form; of a transfer, that of its receiver.
     pub address: String,
+    /// The transfer that was assessed; left out of an assessment of an address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer: Option<Box<AssessedTransfer>>,
     /// Risk score, 0 to 100.
     pub risk_score: Score,
     /// Risk level of the score under the policy; `unknown` where mandatory data is missing.

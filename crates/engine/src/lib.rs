@@ -13,6 +13,7 @@
 //! - [`trace`]: following money from hop to hop
 //! - [`policy`]: decisions of a tenant
 //! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
+//! - [`transfer`]: one transfer as the subject of an assessment
 //! - [`fixed`]: the arithmetic
 
 pub mod address;
@@ -29,6 +30,7 @@ pub mod policy;
 pub mod score;
 pub mod taxonomy;
 pub mod trace;
+pub mod transfer;
 pub mod utxo;
 
-pub use assess::{MODEL_VERSION, assess, assess_sources, assess_tip, attribute};
+pub use assess::{MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute};

@@ -10,12 +10,14 @@ mod flows;
 mod labels;
 mod listings;
 mod rank;
+mod transfer;
 mod verdict;
 
 pub use attribution::attribute;
 pub use coverage::{assess_sources, assess_tip};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use rank::Rank;
+pub use transfer::assess_transfer;
 
 use crate::{
     address::CanonicalAddress,
@@ -88,6 +90,7 @@ pub fn assess(
     Assessment {
         blockchain: subject.chain(),
         address: subject.as_str().to_owned(),
+        transfer: None,
         risk_score: outcome.score,
         risk_level: outcome.level,
         verdict: outcome.verdict,

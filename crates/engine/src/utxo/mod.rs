@@ -7,11 +7,13 @@
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
 //! - [`history`]: an address's statistics and largest transactions
+//! - [`transfer`]: the outputs of one transaction to one receiver
 
 pub mod block;
 pub mod history;
 pub mod script_owner;
 pub mod transaction;
+pub mod transfer;
 pub mod txid;
 mod unlocking;
 pub mod view;
@@ -20,5 +22,6 @@ pub use block::{Block, BlockRef, ResolvedBlock};
 pub use history::{History, HistoryEntry, OwnOutput, Statistics};
 pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
+pub use transfer::{InvalidTransfer, OutputSelector, Transfer};
 pub use txid::{OutPoint, Txid};
 pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};

@@ -1,0 +1,117 @@
+//! The assessment of one transfer: that of its receiver's address, with the flows that count for the
+//! direction, and with the transfer itself.
+
+use jiff::Timestamp;
+
+use super::{assess, flows::Flows};
+use crate::{
+    assessment::{Amount, Assessment, Exposure},
+    evidence::{ChainState, Direction, DirectionFlows},
+    facts::Facts,
+    policy::Policy,
+    trace::AttributedEnd,
+    transfer::{
+        AssessedOutput, AssessedTransfer, Sender, TransferBasis, TransferDirection, TransferFacts,
+        TransferStatus,
+    },
+    utxo::ScriptOwner,
+};
+
+/// Largest number of outputs, and of senders, that are shown.
+const MAX_SHOWN: usize = 100;
+
+/// Assesses one transfer by the facts about it.
+///
+/// A deposit has one reading: the origins of its money. A withdrawal has two that differ in the
+/// destinations: those of all money that the receiver sent, as in an assessment of its address, and those of
+/// this transfer's money. The reading with the higher score counts, so that a long past of the receiver
+/// does not hide what happened to this money, and this money does not hide the receiver's past.
+#[must_use]
+pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -> Assessment {
+    let receiver = &facts.transfer.receiver;
+    let as_receiver = assess(receiver, &facts.receiver, policy, now);
+    let (mut assessment, basis, destinations) = match &facts.destinations {
+        _ if facts.direction == TransferDirection::Deposit => {
+            (as_receiver, TransferBasis::Origins, vec![])
+        }
+        None => (as_receiver, TransferBasis::Receiver, vec![]),
+        Some(destinations) => {
+            let own = with_destinations(&facts.receiver, destinations);
+            let as_money = assess(receiver, &own, policy, now);
+            let shown = destinations_of(&own, policy);
+            if as_money.risk_score > as_receiver.risk_score {
+                (as_money, TransferBasis::Destinations, shown)
+            } else {
+                (as_receiver, TransferBasis::Receiver, shown)
+            }
+        }
+    };
+    assessment.transfer = Some(Box::new(view(facts, basis, destinations)));
+    assessment
+}
+
+/// The receiver's facts with the destinations of this transfer's money in the place of all destinations.
+fn with_destinations(receiver: &Facts, destinations: &DirectionFlows) -> Facts {
+    let mut facts = receiver.clone();
+    if let ChainState::Followed(chain) = &mut facts.chain {
+        for ledger in &mut chain.flows.ledgers {
+            ledger.destination = destinations.clone();
+        }
+    }
+    facts
+}
+
+fn destinations_of(facts: &Facts, policy: &Policy) -> Vec<Exposure> {
+    let all = Flows::new(&facts.chain, policy).exposure().into_iter();
+    all.filter(|line| line.direction == Direction::Destination).collect()
+}
+
+fn view(
+    facts: &TransferFacts,
+    basis: TransferBasis,
+    destinations: Vec<Exposure>,
+) -> AssessedTransfer {
+    let transfer = &facts.transfer;
+    let transaction = &transfer.transaction;
+    let asset = transfer.receiver.chain().info().asset;
+    let amount =
+        |value: u128| Amount { value: value.to_string(), asset: asset.to_owned(), usd: None };
+    let senders = transfer.senders();
+    let sender = |(owner, value): (&ScriptOwner, u128), end: Option<&AttributedEnd>| Sender {
+        address: owner.address(transfer.receiver.chain()).map(|address| address.to_string()),
+        amount: amount(value),
+        category: end.map(|end| end.category),
+        entity: end.and_then(|end| end.entity.as_deref()).map(str::to_owned),
+        listed: end.is_some_and(|end| end.listed),
+    };
+    let ends = facts.senders.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    let outputs = transfer.outputs.iter().take(MAX_SHOWN);
+    AssessedTransfer {
+        transaction: transaction.txid.to_string(),
+        direction: facts.direction,
+        outputs: outputs
+            .map(|output| AssessedOutput {
+                index: output.index,
+                amount: amount(output.value.into()),
+            })
+            .collect(),
+        outputs_count: u64::try_from(transfer.outputs.len()).unwrap_or(u64::MAX),
+        amount: amount(transfer.amount()),
+        status: TransferStatus::Confirmed,
+        confirmations: facts.tip_height.saturating_sub(transaction.height).saturating_add(1),
+        block_height: transaction.height,
+        block_time: transaction.time,
+        senders_count: u64::try_from(senders.len()).unwrap_or(u64::MAX),
+        senders: senders
+            .into_iter()
+            .zip(ends)
+            .take(MAX_SHOWN)
+            .map(|(known, end)| sender(known, end))
+            .collect(),
+        basis,
+        destinations,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+use jiff::Timestamp;
+
+use super::*;
+use crate::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    evidence::{
+        ChainFacts, FlowEnd, FlowFacts, FlowPart, IngestMode, Ledger, SourceKind, SourceState,
+        Tier, Tip,
+    },
+    facts::Environment,
+    score::{Confidence, Verdict},
+    taxonomy::Category,
+    trace::ReadLimits,
+    utxo::{
+        OutPoint, OutputSelector, SideEntry, TransactionKind, TransactionSide, TransactionView,
+        Transfer, TxOut, Txid,
+    },
+};
+
+fn now() -> Timestamp {
+    "2026-11-23T12:00:00Z".parse().unwrap()
+}
+
+fn party(category: Category, amount: u128) -> FlowPart {
+    FlowPart {
+        tier: Tier::Investigation,
+        confidence: Confidence::CERTAIN,
+        ..FlowPart::plain(FlowEnd::Attributed(category), amount)
+    }
+}
+
+fn transfer() -> Transfer {
+    let txid = Txid::from_bytes([2; 32]);
+    let side = |owner: u8, value| {
+        let output = TxOut { owner: ScriptOwner::KeyHash([owner; 20]), value };
+        let entry = SideEntry { index: 0, outpoint: OutPoint { txid, index: 0 }, output };
+        TransactionSide { largest: vec![entry], count: 1, total: value.into(), unknown: 0 }
+    };
+    let transaction = TransactionView {
+        txid,
+        height: 90,
+        time: now(),
+        kind: TransactionKind::Payment,
+        inputs: side(9, 1_000),
+        outputs: side(1, 1_000),
+    };
+    let limits = ReadLimits { transfers: 100, entries: 10_000 };
+    Transfer::select(ChainId::BTC, transaction, &OutputSelector::Index(0), limits).unwrap()
+}
+
+/// The receiver received from an exchange; `all` are its destinations, `own` those of the transfer.
+fn facts(
+    direction: TransferDirection,
+    all: Vec<FlowPart>,
+    own: Option<Vec<FlowPart>>,
+) -> TransferFacts {
+    let whole: u128 = all.iter().map(|part| part.amount).sum();
+    let ledger = Ledger {
+        unit: "BTC".into(),
+        decimals: 8,
+        source: DirectionFlows { parts: vec![party(Category::Exchange, whole)] },
+        destination: DirectionFlows { parts: all },
+    };
+    let tip = Tip {
+        height: 99,
+        hash: "00".repeat(32),
+        time: now(),
+        reported_at: now(),
+        start: 0,
+        ingest_mode: IngestMode::Ingested,
+        sample: false,
+    };
+    let flows = FlowFacts { complete: true, ledgers: vec![ledger] };
+    let chain = ChainFacts { tip, flows, patterns: None, activity: None };
+    let list = SourceState {
+        id: "ofac-sdn".parse().unwrap(),
+        kind: SourceKind::Sanctions,
+        lists: vec!["ofac-sdn".parse().unwrap()],
+        publications: vec![jiff::civil::date(2026, 11, 20)],
+        fetched_at: now(),
+        digest: String::new(),
+        entries: 1,
+        sample: false,
+    };
+    let receiver = Facts {
+        environment: Environment::Production,
+        data_revision: "1-0".into(),
+        sources: vec![list],
+        listings: vec![],
+        labels: vec![],
+        same_key: vec![],
+        cluster: None,
+        chain: ChainState::Followed(Box::new(chain)),
+        intel_stale: false,
+    };
+    TransferFacts {
+        direction,
+        transfer: transfer(),
+        senders: vec![None],
+        receiver,
+        destinations: own.map(|parts| DirectionFlows { parts }),
+        tip_height: 99,
+    }
+}
+
+fn assessed(facts: &TransferFacts) -> Assessment {
+    assess_transfer(facts, &Policy::default(), now())
+}
+
+/// The assessment of the receiver's address.
+fn as_receiver(facts: &TransferFacts) -> Assessment {
+    assess(&facts.transfer.receiver, &facts.receiver, &Policy::default(), now())
+}
+
+fn held(amount: u128) -> FlowPart {
+    FlowPart { hops: 0, ..FlowPart::plain(FlowEnd::Unspent, amount) }
+}
+
+#[test]
+fn a_long_past_of_the_receiver_does_not_hide_where_this_money_went() {
+    let all = vec![party(Category::DarknetMarket, 1_000), held(999_000)];
+    let own = vec![party(Category::DarknetMarket, 1_000)];
+    let facts = facts(TransferDirection::Withdrawal, all, Some(own));
+    assert_eq!(as_receiver(&facts).verdict, Verdict::Allow);
+    let assessment = assessed(&facts);
+    assert_eq!(assessment.verdict, Verdict::Block);
+    let transfer = assessment.transfer.unwrap();
+    assert_eq!(transfer.basis, TransferBasis::Destinations);
+    assert_eq!(transfer.destinations.len(), 1);
+    assert_eq!((transfer.confirmations, transfer.block_height), (10, 90));
+}
+
+#[test]
+fn money_that_went_nowhere_does_not_hide_the_past_of_its_receiver() {
+    let all = vec![party(Category::DarknetMarket, 500_000), held(500_000)];
+    let facts = facts(TransferDirection::Withdrawal, all, Some(vec![held(1_000)]));
+    let mut as_receiver = as_receiver(&facts);
+    let assessment = assessed(&facts);
+    let transfer = assessment.transfer.clone().unwrap();
+    assert_eq!(transfer.basis, TransferBasis::Receiver);
+    assert_eq!(transfer.destinations[0].endpoint_type, "unspent_by_subject");
+    as_receiver.transfer = assessment.transfer.clone();
+    assert_eq!(assessment, as_receiver, "the same answer as for the address");
+}
+
+#[test]
+fn a_deposit_has_the_origins_of_its_money_and_nothing_else() {
+    let mut facts = facts(TransferDirection::Deposit, vec![held(1_000)], None);
+    let ChainState::Followed(chain) = &mut facts.receiver.chain else { panic!("flows") };
+    chain.flows.ledgers[0].destination = DirectionFlows::default();
+    facts.senders = vec![Some(AttributedEnd {
+        category: Category::Exchange,
+        entity: Some("North".into()),
+        tier: Tier::Investigation,
+        confidence: Confidence::CERTAIN,
+        listed: false,
+        listed_by: None,
+        listed_on: None,
+    })];
+    let assessment = assessed(&facts);
+    assert_eq!(assessment.exposure.len(), 1);
+    let transfer = assessment.transfer.clone().unwrap();
+    assert_eq!((transfer.basis, transfer.destinations.len()), (TransferBasis::Origins, 0));
+    let sender = &transfer.senders[0];
+    let address = |number: u8| ScriptOwner::KeyHash([number; 20]).address(ChainId::BTC);
+    assert_eq!(sender.address, address(9).as_ref().map(CanonicalAddress::to_string));
+    assert_eq!((sender.entity.as_deref(), sender.listed), (Some("North"), false));
+    assert_eq!(assessment.address, address(1).unwrap().as_str());
+}
+
+#[test]
+fn an_assessment_of_an_address_has_no_transfer() {
+    let facts = facts(TransferDirection::Withdrawal, vec![held(1)], None);
+    let of_address = as_receiver(&facts);
+    let value = serde_json::to_value(&of_address).unwrap();
+    assert!(value.get("transfer").is_none());
+    assert_ne!(assessed(&facts).digest(), of_address.digest());
+}

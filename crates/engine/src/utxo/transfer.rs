@@ -1,0 +1,224 @@
+//! Transfers: the outputs of one transaction to one receiver, and the histories that consist of these
+//! outputs alone, so that a trace follows their money and no other.
+
+use std::collections::BTreeMap;
+
+use super::{
+    History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry, Statistics,
+    TransactionKind, TransactionSide, TransactionView, Txid,
+};
+use crate::{address::CanonicalAddress, chain::ChainId, trace::ReadLimits};
+
+/// The subject of a trace of a deposit: an owner that no output has, because no script with this hash is
+/// known. Inputs of the receiver itself are then origins like all others.
+pub const DEPOSIT_SUBJECT: ScriptOwner = ScriptOwner::Script([0; 32]);
+
+/// The outputs of a transaction that a transfer consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum OutputSelector {
+    /// One output, by its index from 0.
+    Index(u32),
+    /// All outputs to an address.
+    Address(CanonicalAddress),
+}
+
+/// The outputs of one transaction to one receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The transaction with its largest inputs, as many as a trace reads; without outputs.
+    pub transaction: TransactionView,
+    /// Address of the receiver.
+    pub receiver: CanonicalAddress,
+    /// The outputs, in order.
+    pub outputs: Vec<TransferOutput>,
+    /// The receiver as the owner of the outputs.
+    owner: ScriptOwner,
+}
+
+/// An output of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferOutput {
+    /// Index among the transaction's outputs, from 0.
+    pub index: u32,
+    /// Amount in base units.
+    pub value: u64,
+}
+
+/// The reason why the outputs that were asked for are no transfer that can be assessed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidTransfer {
+    /// The transaction has fewer outputs.
+    #[error(
+        "the transaction has no output {index}: it has {count}, and the first output has the index 0"
+    )]
+    NoSuchOutput {
+        /// The index that was asked for.
+        index: u32,
+        /// The number of outputs.
+        count: u64,
+    },
+    /// No output pays the address.
+    #[error("the transaction has no output to {0}")]
+    NotPaid(CanonicalAddress),
+    /// The output has no address.
+    #[error("output {0} pays no address, but a script or a pool without one")]
+    NoAddress(u32),
+    /// The outputs are worth nothing.
+    #[error("the amount of the transfer is zero")]
+    NoAmount,
+    /// The coins are new and have no sender.
+    #[error("the transaction is a coinbase: its coins are newly mined and have no sender")]
+    Coinbase,
+}
+
+impl Transfer {
+    /// The transfer that consists of the selected outputs of a transaction, whose inputs and outputs were
+    /// all read. As many of its inputs are kept as a trace reads within `limits`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the transaction has no such outputs, or if they have no sender, no amount or no
+    /// receiver with an address.
+    pub fn select(
+        chain: ChainId,
+        mut transaction: TransactionView,
+        selector: &OutputSelector,
+        limits: ReadLimits,
+    ) -> Result<Self, InvalidTransfer> {
+        if transaction.kind == TransactionKind::Coinbase {
+            return Err(InvalidTransfer::Coinbase);
+        }
+        let side = std::mem::take(&mut transaction.outputs);
+        let (receiver, owner, selected) = match selector {
+            OutputSelector::Index(index) => {
+                let missing = || InvalidTransfer::NoSuchOutput { index: *index, count: side.count };
+                let found = side.largest.iter().find(|output| output.index == *index);
+                let found = found.ok_or_else(missing)?;
+                let owner = found.output.owner.clone();
+                let receiver = owner.address(chain).ok_or(InvalidTransfer::NoAddress(*index))?;
+                (receiver, owner, vec![found])
+            }
+            OutputSelector::Address(address) => {
+                let missing = || InvalidTransfer::NotPaid(address.clone());
+                let owner = ScriptOwner::from_address(address).ok_or_else(missing)?;
+                let paid = side.largest.iter().filter(|output| output.output.owner == owner);
+                let paid: Vec<&SideEntry> = paid.collect();
+                if paid.is_empty() {
+                    return Err(missing());
+                }
+                (address.clone(), owner, paid)
+            }
+        };
+        let mut outputs: Vec<TransferOutput> = selected
+            .into_iter()
+            .map(|entry| TransferOutput { index: entry.index, value: entry.output.value })
+            .collect();
+        outputs.sort_by_key(|output| output.index);
+        if outputs.iter().all(|output| output.value == 0) {
+            return Err(InvalidTransfer::NoAmount);
+        }
+        transaction.outputs = TransactionSide { largest: vec![], ..side };
+        let most = usize::try_from(limits.entries_per_transaction(1)).unwrap_or(usize::MAX);
+        transaction.inputs.largest.truncate(most);
+        Ok(Self { transaction, receiver, outputs, owner })
+    }
+
+    /// The receiver as the owner of the outputs: the subject of a trace of a withdrawal.
+    #[must_use]
+    pub const fn owner(&self) -> &ScriptOwner {
+        &self.owner
+    }
+
+    /// Total of the outputs in base units.
+    #[must_use]
+    pub fn amount(&self) -> u128 {
+        self.outputs.iter().map(|output| u128::from(output.value)).sum()
+    }
+
+    /// The outpoints of the outputs, in order.
+    #[must_use]
+    pub fn outpoints(&self) -> Vec<OutPoint> {
+        let txid = self.transaction.txid;
+        self.outputs.iter().map(|output| OutPoint { txid, index: output.index }).collect()
+    }
+
+    /// The owners of the inputs that were read, each with its total in base units: the largest first, then
+    /// in the order of their bytes.
+    #[must_use]
+    pub fn senders(&self) -> Vec<(&ScriptOwner, u128)> {
+        let mut totals: BTreeMap<&ScriptOwner, u128> = BTreeMap::new();
+        for input in &self.transaction.inputs.largest {
+            *totals.entry(&input.output.owner).or_default() += u128::from(input.output.value);
+        }
+        let mut senders: Vec<_> = totals.into_iter().collect();
+        senders.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        senders
+    }
+
+    /// The history of [`DEPOSIT_SUBJECT`]: it received these outputs, and nothing else ever happened.
+    ///
+    /// All of the amount is income, also where the receiver is among the senders.
+    #[must_use]
+    pub fn deposit(&self) -> History {
+        let (time, amount) = (self.transaction.time, self.amount());
+        let mut statistics = Statistics::new(time);
+        statistics.count(time, 0, amount, self.transaction.inputs.total);
+        let own = |output: &TransferOutput| OwnOutput {
+            index: output.index,
+            value: output.value,
+            spent: false,
+        };
+        let entry = HistoryEntry {
+            transaction: self.transaction.clone(),
+            received: amount,
+            sent: 0,
+            outputs: self.outputs.iter().map(own).collect(),
+        };
+        History { statistics, incoming: vec![entry], outgoing: vec![] }
+    }
+
+    /// The history of the receiver as if it had received these outputs only, for a trace of their
+    /// destinations: the transactions that spent them, as far as they are in `spent_by`, each with its
+    /// largest outputs. Outputs without such a transaction are held.
+    ///
+    /// Its source direction means nothing: it is the subject's `trace_limit`.
+    #[must_use]
+    pub fn withdrawal<'a>(
+        &self,
+        spent_by: impl IntoIterator<Item = (OutPoint, &'a TransactionView)>,
+    ) -> History {
+        let values: BTreeMap<OutPoint, u64> = self
+            .outpoints()
+            .into_iter()
+            .zip(&self.outputs)
+            .map(|(outpoint, output)| (outpoint, output.value))
+            .collect();
+        let mut spending: BTreeMap<Txid, HistoryEntry> = BTreeMap::new();
+        for (outpoint, transaction) in spent_by {
+            let Some(value) = values.get(&outpoint) else { continue };
+            let entry = spending.entry(transaction.txid).or_insert_with(|| {
+                let outputs = transaction.outputs.largest.iter();
+                let own = outputs.filter(|output| output.output.owner == self.owner);
+                HistoryEntry {
+                    received: own.map(|output| u128::from(output.output.value)).sum(),
+                    transaction: transaction.clone(),
+                    sent: 0,
+                    outputs: vec![],
+                }
+            });
+            entry.sent += u128::from(*value);
+        }
+        let mut statistics = Statistics::new(self.transaction.time);
+        statistics.count(self.transaction.time, 0, self.amount(), self.transaction.inputs.total);
+        for entry in spending.values() {
+            let expense = entry.sent - entry.change();
+            statistics.last_seen = statistics.last_seen.max(entry.transaction.time);
+            statistics.transactions_out += u64::from(expense > 0);
+            statistics.sent += expense;
+        }
+        History { statistics, incoming: vec![], outgoing: spending.into_values().collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
