@@ -2,15 +2,22 @@
 
 use std::sync::Arc;
 
-use assay_engine::{address::CanonicalAddress, assess};
+use assay_engine::{
+    address::CanonicalAddress,
+    assess, assess_transfer,
+    assessment::Assessment,
+    policy::Policy,
+    transfer::{TransferDirection, TransferQuery},
+};
+use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     AgeLimits, Assessed, CacheStatus, Caller, Service,
-    cache::{CacheKey, Data},
+    cache::{CacheKey, CheckSubject, Data},
 };
-use crate::chains;
+use crate::chains::{self, Chains, transfer::TransferError};
 
 /// An answer, with its use of the cache.
 #[derive(Clone, Debug)]
@@ -21,6 +28,17 @@ pub struct CheckOutcome {
     pub cache: CacheStatus,
     /// For how long it may still be repeated.
     pub time_to_live: SignedDuration,
+}
+
+/// Error of a check.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The assessment cannot be serialized, which never happens.
+    #[error(transparent)]
+    Unserializable(#[from] serde_json::Error),
+    /// The transfer cannot be read or assessed.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
 }
 
 impl Service {
@@ -36,7 +54,35 @@ impl Service {
         subject: &CanonicalAddress,
         caller_accepts: Option<SignedDuration>,
         now: Timestamp,
-    ) -> Result<CheckOutcome, serde_json::Error> {
+    ) -> Result<CheckOutcome, CheckError> {
+        let subject = CheckSubject::Address(subject.clone());
+        self.check_subject(caller, subject, caller_accepts, now).await
+    }
+
+    /// Checks one transfer for a caller, as [`Service::check`] checks an address.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if its chain does not have the transfer or cannot be read, or if the transfer cannot
+    /// be assessed.
+    pub async fn check_transfer(
+        self: &Arc<Self>,
+        caller: &Caller,
+        query: TransferQuery,
+        caller_accepts: Option<SignedDuration>,
+        now: Timestamp,
+    ) -> Result<CheckOutcome, CheckError> {
+        let subject = CheckSubject::Transfer(Box::new(query));
+        self.check_subject(caller, subject, caller_accepts, now).await
+    }
+
+    async fn check_subject(
+        self: &Arc<Self>,
+        caller: &Caller,
+        subject: CheckSubject,
+        caller_accepts: Option<SignedDuration>,
+        now: Timestamp,
+    ) -> Result<CheckOutcome, CheckError> {
         let tenant = &caller.tenant;
         let seconds = i64::try_from(tenant.plan.cache_lifetime.seconds()).unwrap_or(i64::MAX);
         let lifetime = SignedDuration::from_secs(seconds);
@@ -47,7 +93,7 @@ impl Service {
             policy_revision: Arc::clone(tenant.policy.revision()),
             chains_revision: Arc::clone(chains.revision()),
             intel_stale: self.is_intel_stale(),
-            address: subject.clone(),
+            subject,
         };
         let invalidated_addresses = self.invalidated_addresses.load_full();
         let data = Data::of(&intel, &invalidated_addresses);
@@ -60,12 +106,9 @@ impl Service {
             let assessing = async move {
                 let data = Data::of(&intel, &invalidated_addresses);
                 let assess = async || {
-                    let (policy, subject) = (&tenant.policy, &key.address);
-                    let mut facts = chains::facts(&chains, &intel, policy, subject, now).await;
-                    facts.intel_stale = key.intel_stale;
-                    requester.complete_later(subject, policy, &facts.chain, now);
-                    let assess = || assess(subject, &facts, policy, now);
-                    Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)
+                    let on = On { chains: &chains, intel: &intel, policy: &tenant.policy, now };
+                    let assessment = requester.assess(&key, on).await?;
+                    Ok::<_, CheckError>(Assessed::new(&assessment, now, data.generation)?)
                 };
                 service.cache.get(&key, data, age_limits, now, assess).await
             };
@@ -76,4 +119,40 @@ impl Service {
         let time_to_live = holds.map_or(left, |holds| holds.min(left));
         Ok(CheckOutcome { assessed, cache, time_to_live })
     }
+
+    /// Makes a new assessment.
+    async fn assess(
+        self: &Arc<Self>,
+        key: &CacheKey,
+        on: On<'_>,
+    ) -> Result<Assessment, CheckError> {
+        let On { chains, intel, policy, now } = on;
+        match &key.subject {
+            CheckSubject::Address(subject) => {
+                let mut facts = chains::facts(chains, intel, policy, subject, now).await;
+                facts.intel_stale = key.intel_stale;
+                self.complete_later(subject, policy, &facts.chain, now);
+                Ok(stage!("assess").in_scope(|| assess(subject, &facts, policy, now)))
+            }
+            CheckSubject::Transfer(query) => {
+                let mut facts = chains::transfer::facts(chains, intel, policy, query, now).await?;
+                facts.receiver.intel_stale = key.intel_stale;
+                // The origins of a deposit are completed by its next check.
+                if query.direction == TransferDirection::Withdrawal {
+                    let receiver = &facts.transfer.receiver;
+                    self.complete_later(receiver, policy, &facts.receiver.chain, now);
+                }
+                Ok(stage!("assess").in_scope(|| assess_transfer(&facts, policy, now)))
+            }
+        }
+    }
+}
+
+/// The data and the policy of an assessment.
+#[derive(Clone, Copy)]
+struct On<'a> {
+    chains: &'a Chains,
+    intel: &'a IntelSnapshot,
+    policy: &'a Policy,
+    now: Timestamp,
 }

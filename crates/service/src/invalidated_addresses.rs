@@ -53,6 +53,15 @@ impl InvalidatedAddresses {
         self.chains.insert(chain, VecDeque::new());
     }
 
+    /// Says whether the latest block of a chain is still `tip`, as far as that is known: an answer about
+    /// anything on the chain that rests on it is then valid.
+    pub(super) fn is_latest(&self, chain: ChainId, tip: Option<&str>) -> bool {
+        let Some(steps) = self.chains.get(&chain) else {
+            return true;
+        };
+        steps.back().is_some_and(|step| Some(&*step.tip) == tip)
+    }
+
     /// Says whether an answer about `address` that rests on the latest block `tip` is still valid.
     pub(super) fn is_valid(&self, address: &CanonicalAddress, tip: Option<&str>) -> bool {
         let Some(steps) = self.chains.get(&address.chain()) else {
@@ -114,6 +123,21 @@ mod tests {
         // Given a switch to a block of the same height.
         invalidated.add_everything(ChainId::BTC, "143 of a third branch".into());
         assert!(!invalidated.is_valid(&one, Some("143")));
+    }
+
+    #[test]
+    fn only_the_latest_block_is_the_latest() {
+        let is_latest =
+            |invalidated: &InvalidatedAddresses, tip| invalidated.is_latest(ChainId::BTC, tip);
+        let mut invalidated = InvalidatedAddresses::default();
+        assert!(is_latest(&invalidated, Some("5")), "nothing came in yet");
+        invalidated.add_everything(ChainId::BTC, "10".into());
+        assert!(is_latest(&invalidated, Some("10")) && !is_latest(&invalidated, None));
+        invalidated.add(ChainId::BTC, "11".into(), std::iter::empty());
+        assert!(is_latest(&invalidated, Some("11")) && !is_latest(&invalidated, Some("10")));
+        assert!(invalidated.is_latest("ltc".parse().unwrap(), Some("1")), "another chain");
+        invalidated.add_unknown(ChainId::BTC);
+        assert!(!is_latest(&invalidated, Some("11")));
     }
 
     #[test]

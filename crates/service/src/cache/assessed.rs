@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Assessed {
     /// The assessment as a JSON object, serialized once.
     pub text: String,
+    /// Address in canonical form that was assessed; of a transfer, that of its receiver.
+    pub address: String,
     /// Digest of the assessment.
     pub digest: String,
     /// Verdict.
@@ -37,6 +39,7 @@ impl Assessed {
         let tips = assessment.sources.iter().filter_map(|source| source.latest_block.as_ref());
         Ok(Self {
             text: serde_json::to_string(assessment)?,
+            address: assessment.address.clone(),
             digest: assessment.digest(),
             verdict: assessment.verdict,
             assessed_at,

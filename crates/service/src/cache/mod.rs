@@ -6,7 +6,7 @@ mod shared;
 
 use std::{mem::size_of, sync::Arc, time::Duration};
 
-use assay_engine::address::CanonicalAddress;
+use assay_engine::{address::CanonicalAddress, transfer::TransferQuery};
 use assay_intel::IntelSnapshot;
 use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
@@ -68,7 +68,16 @@ pub(super) struct CacheKey {
     pub(super) chains_revision: Arc<str>,
     /// True if lists and labels are stale.
     pub(super) intel_stale: bool,
-    pub(super) address: CanonicalAddress,
+    pub(super) subject: CheckSubject,
+}
+
+/// Subject of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum CheckSubject {
+    /// An address.
+    Address(CanonicalAddress),
+    /// One transfer.
+    Transfer(Box<TransferQuery>),
 }
 
 #[derive(Clone, Debug)]
@@ -76,8 +85,17 @@ struct ByBytes;
 
 impl Weighter<CacheKey, Arc<Assessed>> for ByBytes {
     fn weight(&self, key: &CacheKey, value: &Arc<Assessed>) -> u64 {
-        let texts = value.text.len() + value.digest.len() + key.policy_revision.len();
-        let bytes = size_of::<CacheKey>() + size_of::<Assessed>() + 256 + texts;
+        let texts =
+            [&*value.text, &*value.address, &*value.digest, &*key.policy_revision].map(str::len);
+        let boxed = match key.subject {
+            CheckSubject::Address(_) => 0,
+            CheckSubject::Transfer(_) => size_of::<TransferQuery>(),
+        };
+        let bytes = size_of::<CacheKey>()
+            + size_of::<Assessed>()
+            + 256
+            + boxed
+            + texts.iter().sum::<usize>();
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }
@@ -109,12 +127,19 @@ impl<'a> Data<'a> {
     fn allows(
         &self,
         known: &Assessed,
-        address: &CanonicalAddress,
+        subject: &CheckSubject,
         age_limits: AgeLimits,
         now: Timestamp,
     ) -> bool {
+        let tip = known.tip.as_deref();
         known.generation == self.generation
-            && self.invalidated_addresses.is_valid(address, known.tip.as_deref())
+            && match subject {
+                CheckSubject::Address(address) => self.invalidated_addresses.is_valid(address, tip),
+                // Its confirmations change with every block, and its receiver is not in the key.
+                CheckSubject::Transfer(query) => {
+                    self.invalidated_addresses.is_latest(query.chain, tip)
+                }
+            }
             && known.valid_until.is_none_or(|until| now < until)
             && age_limits.allows(known, now)
     }
@@ -143,7 +168,7 @@ impl ResultCache {
         now: Timestamp,
     ) -> Option<Arc<Assessed>> {
         let known = self.cache.get(key).filter(|_| !age_limits.wants_new())?;
-        data.allows(&known, &key.address, age_limits, now).then_some(known)
+        data.allows(&known, &key.subject, age_limits, now).then_some(known)
     }
 
     /// Returns an answer that may be repeated, or a new one. Of requests that arrive together, one computes
@@ -160,7 +185,7 @@ impl ResultCache {
         now: Timestamp,
         assess: impl Fn() -> F,
     ) -> Result<(Arc<Assessed>, CacheStatus), E> {
-        let repeatable = |known: &Assessed| data.allows(known, &key.address, age_limits, now);
+        let repeatable = |known: &Assessed| data.allows(known, &key.subject, age_limits, now);
         if age_limits.wants_new() {
             let assessed = Arc::new(assess().await?);
             self.share(key, data, &assessed, age_limits, now).await;
@@ -224,9 +249,17 @@ impl ResultCache {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{
+        collections::{BTreeSet, HashSet},
+        sync::atomic::{AtomicUsize, Ordering},
+    };
 
-    use assay_engine::{chain::ChainId, policy::Policy};
+    use assay_engine::{
+        chain::ChainId,
+        policy::Policy,
+        transfer::TransferDirection,
+        utxo::{OutputSelector, Txid},
+    };
     use assay_redis::{RedisClient, RedisSettings};
     use assay_test_servers::redis::Redis;
     use tokio::task::yield_now;
@@ -238,18 +271,27 @@ mod tests {
     }
 
     fn key(tenant: &str) -> CacheKey {
-        let address = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
         CacheKey {
             tenant: tenant.parse().unwrap(),
             policy_revision: "p".into(),
             chains_revision: "c".into(),
             intel_stale: false,
-            address: CanonicalAddress::parse(ChainId::BTC, address).unwrap(),
+            subject: CheckSubject::Address(address()),
         }
     }
 
+    fn address() -> CanonicalAddress {
+        CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap()
+    }
+
+    fn transfer(selector: OutputSelector, direction: TransferDirection) -> CacheKey {
+        let txid = Txid::from_bytes([7; 32]);
+        let query = TransferQuery { chain: ChainId::BTC, txid, selector, direction };
+        CacheKey { subject: CheckSubject::Transfer(Box::new(query)), ..key("a") }
+    }
+
     fn assessed(generation: u64, now: Timestamp) -> Assessed {
-        let address = key("a").address;
+        let address = address();
         let facts = IntelSnapshot::default().facts(&address);
         let assessment = assay_engine::assess(&address, &facts, &Policy::default(), now);
         Assessed::new(&assessment, now, generation).unwrap()
@@ -330,6 +372,42 @@ mod tests {
             digests.insert(task.await.unwrap());
         }
         assert_eq!((made.load(Ordering::Relaxed), digests.len()), (1, 1));
+    }
+
+    #[test]
+    fn keys_of_transfers_differ_from_each_other_and_from_that_of_the_address() {
+        let redis = RedisClient::new(RedisSettings::new("redis://127.0.0.1:1".parse().unwrap()));
+        let shared = SharedAnswers::new(redis, "test".into());
+        let invalidated_addresses = InvalidatedAddresses::default();
+        let data =
+            Data { generation: 1, revision: "1-0", invalidated_addresses: &invalidated_addresses };
+        let keys = [
+            key("a"),
+            transfer(OutputSelector::Index(0), TransferDirection::Deposit),
+            transfer(OutputSelector::Index(1), TransferDirection::Deposit),
+            transfer(OutputSelector::Index(1), TransferDirection::Withdrawal),
+            transfer(OutputSelector::Address(address()), TransferDirection::Withdrawal),
+        ];
+        let names: BTreeSet<String> = keys.iter().map(|key| shared.key(key, data)).collect();
+        assert_eq!(names.len(), keys.len());
+        let in_memory: HashSet<&CacheKey> = keys.iter().collect();
+        assert_eq!(in_memory.len(), keys.len());
+    }
+
+    #[test]
+    fn a_transfer_is_repeated_until_the_next_block() {
+        let subject = transfer(OutputSelector::Index(0), TransferDirection::Deposit).subject;
+        let mut invalidated_addresses = InvalidatedAddresses::default();
+        invalidated_addresses.add_everything(ChainId::BTC, "10".into());
+        let known = Assessed { tip: Some("10".into()), ..assessed(1, at(0)) };
+        let allows = |invalidated_addresses: &InvalidatedAddresses| {
+            let data = Data { generation: 1, revision: "1-0", invalidated_addresses };
+            data.allows(&known, &subject, PLAN, at(1))
+        };
+        assert!(allows(&invalidated_addresses));
+        // Even a block that pays nobody adds a confirmation.
+        invalidated_addresses.add(ChainId::BTC, "11".into(), std::iter::empty());
+        assert!(!allows(&invalidated_addresses));
     }
 
     #[tokio::test]

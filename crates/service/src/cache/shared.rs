@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use assay_engine::{transfer::TransferQuery, utxo::OutputSelector};
 use assay_redis::RedisClient;
 use redis::{Cmd, cmd};
 use sha2::{Digest, Sha256};
@@ -14,7 +15,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{Assessed, CacheKey, Data};
+use super::{Assessed, CacheKey, CheckSubject, Data};
 
 /// Timeout of reading an answer from Redis.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -23,7 +24,7 @@ const CLAIM: Duration = Duration::from_secs(3);
 /// Interval of polling for another server's answer.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Version of the layout of stored answers; a part of their keys.
-const LAYOUT: &str = concat!("2/", env!("CARGO_PKG_VERSION"));
+const LAYOUT: &str = concat!("3/", env!("CARGO_PKG_VERSION"));
 
 /// Store of answers in Redis.
 #[derive(Clone, Debug)]
@@ -51,6 +52,25 @@ impl Drop for Claim {
     }
 }
 
+/// What a key names the subject by. An address has two parts, a transfer more.
+fn subject_parts(subject: &CheckSubject) -> Vec<String> {
+    match subject {
+        CheckSubject::Address(address) => {
+            vec![address.chain().as_str().to_owned(), address.as_str().to_owned()]
+        }
+        CheckSubject::Transfer(query) => {
+            let TransferQuery { chain, txid, selector, direction } = &**query;
+            let (by, selected) = match selector {
+                OutputSelector::Index(index) => ("output", index.to_string()),
+                OutputSelector::Address(address) => ("address", address.to_string()),
+            };
+            let transfer = ["transfer", chain.as_str(), direction.as_str(), by];
+            let named = transfer.into_iter().map(str::to_owned);
+            named.chain([txid.to_string(), selected]).collect()
+        }
+    }
+}
+
 impl SharedAnswers {
     /// Returns the store of answers whose keys begin with `prefix`.
     #[must_use]
@@ -58,9 +78,10 @@ impl SharedAnswers {
         Self { client, prefix }
     }
 
-    fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
+    pub(super) fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
         let mut hash = Sha256::new();
-        let CacheKey { tenant, policy_revision, chains_revision, intel_stale, address } = key;
+        let CacheKey { tenant, policy_revision, chains_revision, intel_stale, subject } = key;
+        let subject = subject_parts(subject);
         let parts = [
             LAYOUT,
             assay_engine::MODEL_VERSION,
@@ -70,10 +91,8 @@ impl SharedAnswers {
             if *intel_stale { "stale" } else { "fresh" },
             data.revision,
             &data.generation.to_string(),
-            address.chain().as_str(),
-            address.as_str(),
         ];
-        for part in parts {
+        for part in parts.into_iter().chain(subject.iter().map(String::as_str)) {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
             hash.update(part);
         }

@@ -5,6 +5,7 @@
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - [`registry`]: the chains that can be read now, with their readers
 //! - [`trace`]: tracing a subject with any reader
+//! - [`transfer`]: reading one transfer with any reader
 //! - [`follower`]: following chains while the server runs
 //!
 //! Each builds on those above it.
@@ -15,6 +16,7 @@ pub mod on_demand;
 pub mod reader;
 pub mod registry;
 pub mod trace;
+pub mod transfer;
 
 use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy};
 use assay_intel::IntelSnapshot;

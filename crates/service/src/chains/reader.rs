@@ -15,6 +15,8 @@ use assay_store::StoreError;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::transfer::{TransferError, TransferRead, TransferRequest};
+
 /// A chain could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -73,6 +75,14 @@ pub trait ChainReader: Debug + Send + Sync {
     ///
     /// Returns an error if the database fails.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError>;
+
+    /// Reads one transfer with the flows that count for its direction.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot
+    /// be assessed.
+    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError>;
 
     /// The latest block that was ingested. `None` if there is none yet, or the reader ingests no blocks.
     ///

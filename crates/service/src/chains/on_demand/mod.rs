@@ -26,7 +26,8 @@ use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, Direction, FlowFacts, IngestMode, Tip, Unavailable},
     trace::{ReadRequest, ReadResponse, Trace},
-    utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
+    transfer::TransferDirection,
+    utxo::{BlockRef, ScriptOwner, SideLimits, Txid, transfer::DEPOSIT_SUBJECT},
 };
 use assay_store::{FetchedStore, StoreError};
 use assay_telemetry::stage;
@@ -36,7 +37,10 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::reader::{ChainReader, ReadError, TraceRequest, Traced, activity};
+use super::{
+    reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
+    transfer::{TransferError, TransferRead, TransferRequest, outputs_read, own_trace},
+};
 use fetch::Fetching;
 use history::Totals;
 use kept::Kept;
@@ -86,13 +90,7 @@ impl OnDemand {
         deadline: Instant,
     ) -> Result<Traced, StoreError> {
         let TraceRequest { subject, rules, policy, intel, now } = request;
-        let seconds = self.chain.info().rules.longest_tip_age_seconds();
-        let kept = Kept {
-            store: &*self.store,
-            chain: self.chain,
-            now,
-            longest_age: SignedDuration::from_secs(seconds),
-        };
+        let kept = self.kept(now);
         let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
         let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
             return Ok(Traced::unavailable(Unavailable::Unreadable));
@@ -112,40 +110,116 @@ impl OnDemand {
                 let attribute =
                     |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
                 let mut trace = Trace::new(self.chain, &owner, &history, rules, today, &attribute);
-                loop {
-                    let wants = trace.read_request();
-                    if wants.is_empty() {
-                        break;
-                    }
-                    let legs = [Direction::Source, Direction::Destination]
-                        .map(|way| trace.entries_per_transaction(way));
-                    let supply = self.supply(&fetching, &kept, &wants, tip.height, legs).await?;
-                    seen.add(supply.origins.keys().copied());
-                    seen.add(supply.destinations.keys().map(|output| output.txid));
-                    trace.resume(&supply);
-                }
+                self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await?;
                 flows = trace.finish();
                 lifetime = Some(activity(subject, &history));
             }
         }
         flows.complete &= complete;
+        let (tip, revision) = self.state(tip, reported_at, &seen);
+        let facts = ChainFacts { tip, flows, patterns: None, activity: lifetime };
+        Ok(Traced::facts(facts, revision))
+    }
+
+    /// Runs a trace to its end, as far as data is available in time.
+    async fn follow(
+        &self,
+        fetching: &Fetching,
+        kept: &Kept<'_>,
+        trace: &mut Trace<'_>,
+        tip: u64,
+        seen: &mut Seen,
+    ) -> Result<(), StoreError> {
+        loop {
+            let wants = trace.read_request();
+            if wants.is_empty() {
+                return Ok(());
+            }
+            let legs = [Direction::Source, Direction::Destination]
+                .map(|way| trace.entries_per_transaction(way));
+            let supply = self.supply(fetching, kept, &wants, tip, legs).await?;
+            seen.add(supply.origins.keys().copied());
+            seen.add(supply.destinations.keys().map(|output| output.txid));
+            trace.resume(&supply);
+        }
+    }
+
+    /// The newest block as a fact, and the name of the data that an answer rests on.
+    fn state(&self, tip: BlockRef, reported_at: Timestamp, seen: &Seen) -> (Tip, String) {
         let hash = hex::encode(tip.hash);
         let revision = format!("{}@{}-{}", self.chain, tip.height, seen.name(&hash));
-        let facts = ChainFacts {
-            tip: Tip {
-                height: tip.height,
-                hash,
-                time: tip.time,
-                reported_at,
-                start: 0,
-                ingest_mode: IngestMode::OnDemand,
-                sample: false,
-            },
-            flows,
-            patterns: None,
-            activity: lifetime,
+        let tip = Tip {
+            height: tip.height,
+            hash,
+            time: tip.time,
+            reported_at,
+            start: 0,
+            ingest_mode: IngestMode::OnDemand,
+            sample: false,
         };
-        Ok(Traced::facts(facts, revision))
+        (tip, revision)
+    }
+
+    /// Reads a transfer as far as a time bound allows.
+    async fn transfer_until(
+        &self,
+        request: TransferRequest<'_>,
+        deadline: Instant,
+    ) -> Result<TransferRead, TransferError> {
+        let TransferRequest { query, policy, intel, now, .. } = request;
+        let unreadable = || TransferError::Unavailable(self.chain, Unavailable::Unreadable);
+        let kept = self.kept(now);
+        let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
+        let (tip, reported_at) = self.newest(&fetching, now).await.ok_or_else(unreadable)?;
+        let wanted = BTreeSet::from([query.txid]);
+        let found = fetching.transactions(&kept, &wanted, tip.height).await;
+        let mut found = found.map_err(ReadError::from)?;
+        let transaction = match found.remove(&query.txid) {
+            None => return Err(unreadable()),
+            Some(None) => return Err(TransferError::unknown(query, tip.height, tip.time, now)),
+            Some(Some(transaction)) => transaction,
+        };
+        let all = SideLimits { inputs: u32::MAX, outputs: u32::MAX };
+        let transfer = request.select(transaction.view(all))?;
+        let mut seen = Seen::default();
+        seen.add([query.txid].into_iter());
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let attribute = |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
+        if query.direction == TransferDirection::Deposit {
+            let history = transfer.deposit();
+            let mut trace = own_trace(request, &DEPOSIT_SUBJECT, &history, &attribute);
+            let followed = self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await;
+            followed.map_err(ReadError::from)?;
+            let state = self.state(tip, reported_at, &seen);
+            return Ok(TransferRead::deposit(transfer, &history, trace.finish(), state));
+        }
+        // The money of this transfer first: little is read for it.
+        let outputs = transfer.outpoints();
+        let wants = ReadRequest { origins: vec![], destinations: outputs.clone() };
+        let legs = [0, outputs_read(request, &transfer)];
+        let supply = self.supply(&fetching, &kept, &wants, tip.height, legs).await;
+        let supply = supply.map_err(ReadError::from)?;
+        let read = supply.destinations.len() == outputs.len();
+        let known = supply.destinations.iter();
+        let known = known.filter_map(|(output, by)| Some((*output, by.as_ref()?)));
+        let history = transfer.withdrawal(known);
+        let mut trace = own_trace(request, transfer.owner(), &history, &attribute);
+        let followed = self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await;
+        followed.map_err(ReadError::from)?;
+        let mut own = trace.finish();
+        own.complete &= read;
+        let traced = self.trace_until(request.of_receiver(&transfer), deadline).await;
+        Ok(TransferRead::withdrawal(transfer, traced.map_err(ReadError::from)?, own))
+    }
+
+    fn kept(&self, now: Timestamp) -> Kept<'_> {
+        let seconds = self.chain.info().rules.longest_tip_age_seconds();
+        Kept {
+            store: &*self.store,
+            chain: self.chain,
+            now,
+            longest_age: SignedDuration::from_secs(seconds),
+        }
     }
 
     /// The newest block, and the time at which the API reported it; the last known one if the API
@@ -211,6 +285,11 @@ impl ChainReader for OnDemand {
     /// stored earlier responses are used.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
         self.trace_within(request, self.bound).await
+    }
+
+    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
+        let stage = stage!("ask_source", chain = self.chain.info().id);
+        self.transfer_until(request, Instant::now() + self.bound).instrument(stage).await
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {

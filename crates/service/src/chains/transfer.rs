@@ -1,0 +1,253 @@
+//! Reading one transfer from its chain, whichever reader the chain has.
+
+use assay_engine::{
+    chain::ChainId,
+    evidence::{ChainFacts, ChainState, DirectionFlows, FlowFacts, Tip, Unavailable},
+    policy::Policy,
+    trace::{Attribute, Trace, TraceRules},
+    transfer::{TransferDirection, TransferFacts, TransferQuery},
+    utxo::{History, InvalidTransfer, ScriptOwner, TransactionView, Transfer, Txid},
+};
+use assay_intel::IntelSnapshot;
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+
+use super::{
+    reader::{ReadError, TraceRequest, Traced, activity},
+    registry::Chains,
+};
+
+/// A transfer could not be read, or cannot be assessed.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// No source follows the chain.
+    #[error(
+        "no node or indexer is configured for {0}: its transactions are not known; check the address \
+         instead"
+    )]
+    NotFollowed(ChainId),
+    /// The chain cannot be read now.
+    #[error("the transactions of {0} cannot be read at present: {why}", why = .1.as_str())]
+    Unavailable(ChainId, Unavailable),
+    /// The chain does not have the transaction.
+    #[error("{0}")]
+    UnknownTransaction(Box<UnknownTransaction>),
+    /// The outputs that were asked for cannot be assessed.
+    #[error("{0}")]
+    Invalid(#[from] InvalidTransfer),
+    /// A database failed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// A transaction that a chain does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "there is no transaction {txid} on {chain} up to block {height}, the newest known one, which is {age} \
+     old{gone}. Unconfirmed transactions are not known: ask again after the first confirmation",
+    age = in_words(*.age),
+    gone = .removed_from.map(removed).unwrap_or_default()
+)]
+pub struct UnknownTransaction {
+    /// The chain.
+    pub chain: ChainId,
+    /// The transaction.
+    pub txid: Txid,
+    /// Height of the newest known block.
+    pub height: u64,
+    /// Age of that block.
+    pub age: SignedDuration,
+    /// Height of the block that held the transaction when this check began, if a reorganisation removed it
+    /// meanwhile.
+    pub removed_from: Option<u64>,
+}
+
+fn removed(height: u64) -> String {
+    format!(
+        "; it was in block {height} until a reorganisation removed that block during this check"
+    )
+}
+
+/// A duration in its largest unit.
+fn in_words(age: SignedDuration) -> String {
+    let seconds = age.as_secs().max(0);
+    let (number, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..3_600 => (seconds / 60, "minute"),
+        3_600..172_800 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+impl TransferError {
+    /// The error of a transaction that is not on a chain with this newest block.
+    pub(super) fn unknown(
+        query: &TransferQuery,
+        height: u64,
+        time: Timestamp,
+        now: Timestamp,
+    ) -> Self {
+        Self::UnknownTransaction(Box::new(UnknownTransaction {
+            chain: query.chain,
+            txid: query.txid,
+            height,
+            age: now.duration_since(time),
+            removed_from: None,
+        }))
+    }
+}
+
+/// A question for one transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferRequest<'a> {
+    /// The transfer.
+    pub query: &'a TransferQuery,
+    /// The bounds of a trace.
+    pub rules: TraceRules,
+    /// The policy that says which listings and labels end a flow.
+    pub policy: &'a Policy,
+    /// Listings and labels.
+    pub intel: &'a IntelSnapshot,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+impl<'a> TransferRequest<'a> {
+    /// The transfer, selected from its transaction, whose inputs and outputs were all read.
+    pub(super) fn select(self, transaction: TransactionView) -> Result<Transfer, InvalidTransfer> {
+        let TransferQuery { chain, selector, .. } = self.query;
+        Transfer::select(*chain, transaction, selector, self.rules.read_limits())
+    }
+
+    /// The question for the flows of the receiver.
+    pub(super) const fn of_receiver(self, transfer: &'a Transfer) -> TraceRequest<'a> {
+        let Self { rules, policy, intel, now, .. } = self;
+        TraceRequest { subject: &transfer.receiver, rules, policy, intel, now }
+    }
+
+    /// The bounds of a trace of the transfer's own money. The receiver asked for it, or the caller would not
+    /// check it, so that no part of it is unsolicited.
+    pub(super) const fn own_rules(self) -> TraceRules {
+        TraceRules { unsolicited_below: 0, ..self.rules }
+    }
+}
+
+/// A transfer as a reader found it.
+#[derive(Clone, Debug)]
+pub struct TransferRead {
+    /// The transfer.
+    pub(super) transfer: Transfer,
+    /// Of a deposit the origins of its money; of a withdrawal the flows of the receiver.
+    pub(super) traced: Traced,
+    /// The destinations of a withdrawal's money.
+    pub(super) destinations: Option<DirectionFlows>,
+    /// Height of the newest known block.
+    pub(super) tip_height: u64,
+}
+
+impl TransferRead {
+    /// A deposit with the flows of its own money, up to a block.
+    pub(super) fn deposit(
+        transfer: Transfer,
+        history: &History,
+        mut flows: FlowFacts,
+        (tip, revision): (Tip, String),
+    ) -> Self {
+        // What the receiver does with the money is its own affair: it is the caller's address.
+        for ledger in &mut flows.ledgers {
+            ledger.destination = DirectionFlows::default();
+        }
+        let activity = Some(activity(&transfer.receiver, history));
+        let tip_height = tip.height;
+        let facts = ChainFacts { tip, flows, patterns: None, activity };
+        Self { transfer, traced: Traced::facts(facts, revision), destinations: None, tip_height }
+    }
+
+    /// A withdrawal with the flows of its receiver and of its own money.
+    pub(super) fn withdrawal(transfer: Transfer, mut traced: Traced, own: FlowFacts) -> Self {
+        let mut tip_height = 0;
+        if let ChainState::Followed(facts) = &mut traced.state {
+            facts.flows.complete &= own.complete;
+            tip_height = facts.tip.height;
+        }
+        let own = own.ledgers.into_iter().next();
+        let destinations = own.map(|ledger| ledger.destination);
+        Self { transfer, traced, destinations, tip_height }
+    }
+
+    /// Height of the transaction's block.
+    pub(super) const fn height(&self) -> u64 {
+        self.transfer.transaction.height
+    }
+
+    /// Notes that the chain changed while it was read.
+    pub(super) fn set_incomplete(&mut self) {
+        if let ChainState::Followed(facts) = &mut self.traced.state {
+            facts.flows.complete = false;
+        }
+    }
+}
+
+/// The facts about a transfer from lists, labels and its chain.
+///
+/// # Errors
+///
+/// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot be
+/// assessed.
+pub async fn facts(
+    chains: &Chains,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    query: &TransferQuery,
+    now: Timestamp,
+) -> Result<TransferFacts, TransferError> {
+    let chain = query.chain;
+    let Some(reader) = chains.reader(chain) else {
+        return Err(if chains.is_followed(chain) {
+            TransferError::Unavailable(chain, Unavailable::NotYetRead)
+        } else {
+            TransferError::NotFollowed(chain)
+        });
+    };
+    let rules = TraceRules::new(policy, chain.info());
+    let request = TransferRequest { query, rules, policy, intel, now };
+    let TransferRead { transfer, traced, destinations, tip_height } =
+        reader.transfer(request).await?;
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let senders = transfer.senders().into_iter();
+    let senders = senders.map(|(owner, _)| intel.attribution(chain, owner, policy, today).end);
+    let senders = senders.collect();
+    let mut receiver = intel.facts(&transfer.receiver);
+    if query.direction == TransferDirection::Deposit {
+        receiver.labels.clear();
+        receiver.same_key.clear();
+    }
+    receiver.chain = traced.state;
+    if let Some(revision) = traced.revision {
+        receiver.data_revision = format!("{}+{revision}", receiver.data_revision);
+    }
+    Ok(TransferFacts {
+        direction: query.direction,
+        transfer,
+        senders,
+        receiver,
+        destinations,
+        tip_height,
+    })
+}
+
+/// A trace of a transfer's own money.
+pub(super) fn own_trace<'a>(
+    request: TransferRequest<'_>,
+    subject: &ScriptOwner,
+    history: &History,
+    attribute: &'a Attribute<'a>,
+) -> Trace<'a> {
+    let today = request.now.to_zoned(TimeZone::UTC).date();
+    Trace::new(request.query.chain, subject, history, request.own_rules(), today, attribute)
+}
+
+/// The number of largest outputs to be read of each transaction that spends the outputs of a withdrawal.
+pub(super) fn outputs_read(request: TransferRequest<'_>, transfer: &Transfer) -> u32 {
+    request.rules.read_limits().entries_per_transaction(transfer.outputs.len())
+}
