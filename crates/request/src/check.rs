@@ -5,7 +5,9 @@ use assay_engine::{
     chain::{ChainId, UnsupportedChain},
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+pub use assay_engine::transfer::TransferDirection;
 
 use crate::{
     json,
@@ -35,16 +37,6 @@ pub struct CheckRequest {
     pub direction: Option<TransferDirection>,
 }
 
-/// Direction of a planned transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TransferDirection {
-    /// Funds come from the address.
-    Deposit,
-    /// Funds go to the address.
-    Withdrawal,
-}
-
 impl CheckRequest {
     /// Reads the body of a check.
     ///
@@ -61,19 +53,33 @@ impl CheckRequest {
     ///
     /// Returns a problem that names the wrong field and describes a valid value.
     pub fn subject(&self) -> Result<CanonicalAddress, Problem> {
-        check_reference(self.reference.as_deref()).map_err(|message| {
-            Problem::new(Code::InvalidRequest, format!("reference: {message}"))
-                .field("reference", message)
-        })?;
-        let chain: ChainId = self.blockchain.parse().map_err(|error: UnsupportedChain| {
-            let message = error.to_string();
-            Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
-        })?;
-        CanonicalAddress::parse(chain, &self.address).map_err(|error| {
-            let message = format!("not a valid {chain} address: {error}");
-            Problem::new(Code::InvalidAddress, &message).field("address", message)
-        })
+        require_reference(self.reference.as_deref())?;
+        parse_address(parse_chain(&self.blockchain)?, &self.address)
     }
+}
+
+/// Refuses a reference that is too long.
+pub(crate) fn require_reference(reference: Option<&str>) -> Result<(), Problem> {
+    check_reference(reference).map_err(|message| {
+        Problem::new(Code::InvalidRequest, format!("reference: {message}"))
+            .field("reference", message)
+    })
+}
+
+/// Parses the field `blockchain`.
+pub(crate) fn parse_chain(blockchain: &str) -> Result<ChainId, Problem> {
+    blockchain.parse().map_err(|error: UnsupportedChain| {
+        let message = error.to_string();
+        Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
+    })
+}
+
+/// Parses the field `address`.
+pub(crate) fn parse_address(chain: ChainId, address: &str) -> Result<CanonicalAddress, Problem> {
+    CanonicalAddress::parse(chain, address).map_err(|error| {
+        let message = format!("not a valid {chain} address: {error}");
+        Problem::new(Code::InvalidAddress, &message).field("address", message)
+    })
 }
 
 /// Checks the length of a reference; the error describes the problem.

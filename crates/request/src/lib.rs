@@ -9,6 +9,7 @@
 //! - [`row`]: a row of a bulk request
 //! - [`head`]: API key, request id and cache directives in header fields
 //! - [`trace`]: the trace context of a request
+//! - [`transfer`]: the body of a check of one transfer
 
 pub mod check;
 pub mod head;
@@ -16,3 +17,4 @@ pub mod json;
 pub mod problem;
 pub mod row;
 pub mod trace;
+pub mod transfer;

@@ -67,12 +67,16 @@ codes! {
     NoApiAccess "plan_without_api_access" FORBIDDEN No "The tenant's plan has no access to the API.";
     InsufficientScope "insufficient_scope" FORBIDDEN No "The API key lacks the required scope.";
     NotFound "not_found" NOT_FOUND No "Nothing exists at this path.";
+    TransactionNotFound "transaction_not_found" NOT_FOUND Later "The transaction is not known on this blockchain.";
+    OutputNotFound "output_not_found" NOT_FOUND No "The transaction has no such output.";
     MethodNotAllowed "method_not_allowed" METHOD_NOT_ALLOWED No "This method is not allowed here.";
     RequestTimeout "request_timeout" REQUEST_TIMEOUT Later "The request did not arrive in time.";
     BodyTooLarge "body_too_large" PAYLOAD_TOO_LARGE No "The body is too large.";
     UnsupportedMediaType "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE No "The body must be `application/json`.";
     UnsupportedChain "unsupported_chain" UNPROCESSABLE_ENTITY No "The blockchain is not supported.";
     InvalidAddress "invalid_address" UNPROCESSABLE_ENTITY No "The address is not valid on this blockchain.";
+    ChainNotFollowed "chain_not_followed" UNPROCESSABLE_ENTITY No "No node or indexer is configured for this blockchain.";
+    UnsupportedTransfer "unsupported_transfer" UNPROCESSABLE_ENTITY No "The transfer cannot be assessed.";
     QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is exceeded.";
     ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Rate limiting is degraded and the fallback allowance is used up.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
