@@ -98,6 +98,12 @@ impl SampleChain {
         Ok(Self(blocks))
     }
 
+    /// Returns the blocks, oldest first. Spent outputs are not looked up.
+    #[must_use]
+    pub fn blocks(&self) -> &[Block] {
+        &self.0
+    }
+
     fn at(&self, height: u64) -> Option<&Block> {
         self.0.get(usize::try_from(height).ok()?)
     }

@@ -1,8 +1,48 @@
 //! Addresses that show what Assay does.
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId, score::Verdict};
+use std::collections::BTreeMap;
 
-use super::world::{address, listed_address};
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    score::Verdict,
+    utxo::{OutPoint, ScriptOwner, SideLimits, TransactionView, TxOut},
+};
+
+use super::{
+    SampleChain,
+    world::{address, listed_address},
+};
+
+/// Returns a transaction to check as a deposit, with all of its inputs and outputs, and the index of the
+/// output: the rent that Wim got from a party that was listed by then.
+#[must_use]
+pub fn transfer() -> Option<(TransactionView, u32)> {
+    let tenant = ScriptOwner::from_address(&listed_address("GREYMARSH, Ilja", "XBT", 0)?)?;
+    let landlord = ScriptOwner::from_address(&address("Wim", ChainId::BTC, 0)?)?;
+    let chain = SampleChain::new().ok()?;
+    let mut outputs: BTreeMap<OutPoint, TxOut> = BTreeMap::new();
+    let mut found = None;
+    for block in chain.blocks() {
+        for transaction in &block.transactions {
+            let mut transaction = transaction.clone();
+            for input in &mut transaction.inputs {
+                input.spent = outputs.remove(&input.outpoint);
+            }
+            let txid = transaction.txid;
+            let made = (0..).zip(&transaction.outputs);
+            outputs.extend(made.map(|(index, out)| (OutPoint { txid, index }, out.clone())));
+            let is_paid_by_tenant = transaction.spent_outputs().any(|out| out.owner == tenant);
+            let rent = transaction.outputs.iter().position(|out| out.owner == landlord);
+            if let (true, Some(index)) = (is_paid_by_tenant, rent) {
+                let all = SideLimits { inputs: u32::MAX, outputs: u32::MAX };
+                let view = transaction.view(block.reference.height, block.reference.time, all);
+                found = Some((view, u32::try_from(index).ok()?));
+            }
+        }
+    }
+    found
+}
 
 /// Example address, with a description of its answer.
 #[derive(Clone, Debug)]

@@ -15,6 +15,6 @@ mod scenario;
 mod world;
 
 pub use chain::{SampleChain, ScenarioError};
-pub use examples::{Example, examples};
+pub use examples::{Example, examples, transfer};
 pub use load::{LoadError, SampleKey, load};
 pub use world::{SAMPLE_LIST, labels, publications};
