@@ -90,6 +90,34 @@ fn assessment_operations() -> Vec<Operation> {
             ],
         },
         Operation {
+            paths: paths!("/check/transfer"),
+            id: "check_transfer",
+            summary: "Assess the risk of one transfer",
+            description: "Assesses outputs of one confirmed transaction: of a `deposit` the origins of \
+                          its money, of a `withdrawal` its receiver and what the money did afterwards. \
+                          The answer is that of a check of an address with `transfer` beside `address`. \
+                          Charged as one check if the status is 200. `Cache-Control: no-cache` or \
+                          `max-age` requests a fresher answer than the cached one.",
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Check },
+            endpoint: contract::post(routes::check::check_transfer),
+            request_example: Some(examples::transfer_request()),
+            response_example: examples::transfer_response(),
+            problems: &[
+                Code::MalformedJson,
+                Code::InvalidRequest,
+                Code::MalformedHttp,
+                Code::RequestTimeout,
+                Code::BodyTooLarge,
+                Code::UnsupportedMediaType,
+                Code::UnsupportedChain,
+                Code::InvalidAddress,
+                Code::TransactionNotFound,
+                Code::OutputNotFound,
+                Code::ChainNotFollowed,
+                Code::UnsupportedTransfer,
+            ],
+        },
+        Operation {
             paths: paths!("/checks/{check_id}"),
             id: "show_check",
             summary: "Show an earlier answer",

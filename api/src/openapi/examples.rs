@@ -2,10 +2,16 @@
 
 use assay_engine::{
     address::CanonicalAddress,
-    evidence::{Listing, SourceKind, SourceState},
+    chain::ChainId,
+    evidence::{
+        ChainFacts, ChainState, DirectionFlows, IngestMode, Listing, SourceKind, SourceState, Tip,
+    },
     facts::Environment,
     policy::{ListEffect, Policy, PolicySpec},
     score::Verdict,
+    trace::{Trace, TraceRules},
+    transfer::TransferFacts,
+    utxo::{OutputSelector, ScriptOwner, Transfer, transfer::DEPOSIT_SUBJECT},
 };
 use assay_intel::IntelSnapshot;
 use assay_request::check::TransferDirection;
@@ -16,7 +22,7 @@ use assay_tenancy::{
     key::Scope,
     manifest::{Counts, Per},
 };
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Value, json};
 
 use crate::routes::{
@@ -115,6 +121,75 @@ pub(crate) fn check_response() -> Value {
         processing_time_ms: 0.214,
     };
     serde_json::to_value(response).unwrap_or_default()
+}
+
+/// Returns the request for the demo data set's example of a transfer.
+pub(crate) fn transfer_request() -> Value {
+    let Some((transaction, output)) = sample::transfer() else {
+        return Value::Null;
+    };
+    json!({
+        "blockchain": "btc",
+        "transaction": transaction.txid.to_string(),
+        "output": output,
+        "direction": "deposit",
+        "reference": "order-4711",
+    })
+}
+
+/// Returns the answer to that request. Its sender is listed, so that nothing else has to be read.
+pub(crate) fn transfer_response() -> Value {
+    let Some(facts) = transfer_facts() else {
+        return Value::Null;
+    };
+    let assessment = assay_engine::assess_transfer(&facts, &policy(), at());
+    let digest = assessment.digest();
+    let response = CheckResponse {
+        check_id: IDENTIFIER.into(),
+        reference: Some("order-4711".into()),
+        direction: Some(TransferDirection::Deposit),
+        address_submitted: assessment.address.clone(),
+        assessment: &assessment,
+        assessed_at: at(),
+        assessment_digest: &digest,
+        cached: false,
+        processing_time_ms: 0.214,
+    };
+    serde_json::to_value(response).unwrap_or_default()
+}
+
+fn transfer_facts() -> Option<TransferFacts> {
+    let (transaction, output) = sample::transfer()?;
+    let (chain, policy) = (ChainId::BTC, policy());
+    let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
+    let rules = TraceRules::new(&policy, chain.info());
+    let selector = OutputSelector::Index(output);
+    let transfer = Transfer::select(chain, transaction, &selector, rules.read_limits()).ok()?;
+    let today = at().to_zoned(TimeZone::UTC).date();
+    let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, &policy, today);
+    let history = transfer.deposit();
+    let mut flows =
+        Trace::new(chain, &DEPOSIT_SUBJECT, &history, rules, today, &attribute).finish();
+    for ledger in &mut flows.ledgers {
+        ledger.destination = DirectionFlows::default();
+    }
+    let tip_height = transfer.transaction.height + 11;
+    let tip = Tip {
+        height: tip_height,
+        hash: "0f".repeat(32),
+        time: at(),
+        reported_at: at(),
+        start: 0,
+        ingest_mode: IngestMode::Ingested,
+        sample: true,
+    };
+    let chain_facts = ChainFacts { tip, flows, patterns: None, activity: None };
+    let mut receiver = intel.facts(&transfer.receiver);
+    receiver.chain = ChainState::Followed(Box::new(chain_facts));
+    let senders = transfer.senders().into_iter();
+    let senders = senders.map(|(owner, _)| attribute(owner).end).collect();
+    let direction = TransferDirection::Deposit;
+    Some(TransferFacts { direction, transfer, senders, receiver, destinations: None, tip_height })
 }
 
 pub(crate) fn sources_response() -> Value {

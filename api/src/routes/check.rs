@@ -1,14 +1,18 @@
-//! `POST /api/v1/check/address`: the risk of one address.
+//! `POST /api/v1/check/address`: the risk of one address. `POST /api/v1/check/transfer`: that of one transfer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use assay_engine::assessment::Assessment;
+use assay_engine::{assessment::Assessment, chain::ChainId, utxo::InvalidTransfer};
 use assay_request::{
     check::{CheckRequest, TransferDirection},
     head,
     problem::{Code, Problem},
+    transfer::TransferRequest,
 };
-use assay_service::{CacheStatus, Caller, CheckOutcome};
+use assay_service::{CacheStatus, Caller, CheckError, CheckOutcome, TransferError};
 use assay_store::usage::{KeptCheck, Operation};
 use axum::{
     extract::{Extension, State},
@@ -42,7 +46,8 @@ pub struct CheckResponse<'a> {
     pub reference: Option<String>,
     /// Your direction from the request.
     pub direction: Option<TransferDirection>,
-    /// The address as it was submitted.
+    /// The address as it was submitted; of a transfer that was named by an output, the receiver's address in
+    /// canonical form.
     pub address_submitted: String,
     /// The assessment.
     #[serde(flatten)]
@@ -75,44 +80,137 @@ pub async fn check_address(
     let subject = request.subject()?;
 
     let now = app.service.clock.now();
-    let unprintable = |error| {
-        tracing::error!(%error, "failed to serialize an answer");
-        Problem::new(Code::InternalError, "the answer could not be serialized")
-    };
     let outcome = app.service.check(&caller, &subject, head::max_age(&headers), now).await;
-    let outcome = outcome.map_err(unprintable)?;
-    let assessed = &outcome.assessed;
-    app.metrics.check(assessed.verdict, outcome.cache);
-    let before = BeforeAssessment {
-        check_id: assay_system::new_id(now).to_string(),
+    let asked = Asked {
+        arrived,
+        now,
         reference: request.reference,
         direction: request.direction,
+        address_submitted: Some(request.address),
+    };
+    asked.answer(&app, &caller, subject.chain(), &outcome.map_err(failed)?)
+}
+
+/// Checks one transfer.
+///
+/// # Errors
+///
+/// Returns a problem that describes the error in the request, or why the transfer cannot be assessed.
+pub async fn check_transfer(
+    State(app): State<Arc<App>>,
+    Extension(caller): Extension<Caller>,
+    Extension(Arrived(arrived)): Extension<Arrived>,
+    headers: HeaderMap,
+    body: JsonBody<TransferRequest>,
+) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+    let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
+    let query = request.query()?;
+    let chain = query.chain;
+
+    let now = app.service.clock.now();
+    let outcome = app.service.check_transfer(&caller, query, head::max_age(&headers), now).await;
+    let asked = Asked {
+        arrived,
+        now,
+        reference: request.reference,
+        direction: Some(request.direction),
         address_submitted: request.address,
     };
-    let after = AfterAssessment {
-        assessed_at: assessed.assessed_at,
-        assessment_digest: &assessed.digest,
-        cached: outcome.cache == CacheStatus::Hit,
-        processing_time_ms: milliseconds(arrived.elapsed()),
+    asked.answer(&app, &caller, chain, &outcome.map_err(failed)?)
+}
+
+/// Returns the problem of a check that failed.
+fn failed(error: CheckError) -> Problem {
+    let error = match error {
+        CheckError::Unserializable(error) => return unserializable(&error),
+        CheckError::Transfer(error) => error,
     };
-    let text = print(&before, &assessed.text, &after).map_err(unprintable)?;
-    let recorder = &app.service.recorder;
-    recorder.charge(&caller, Operation::Check, assessed.verdict, now);
-    if caller.tenant.plan.retention.checks.seconds() > 0 {
-        let tenant = caller.tenant.name.clone();
-        recorder.keep(KeptCheck {
-            id: before.check_id,
-            tenant,
-            made_at: now,
-            answer: text.clone(),
-        });
+    let detail = error.to_string();
+    match error {
+        TransferError::NotFollowed(_) => {
+            Problem::new(Code::ChainNotFollowed, &detail).field("blockchain", detail)
+        }
+        TransferError::Unavailable(..) => Problem::new(Code::Unavailable, detail),
+        TransferError::UnknownTransaction(_) => {
+            Problem::new(Code::TransactionNotFound, &detail).field("transaction", detail)
+        }
+        TransferError::Invalid(invalid) => {
+            let (code, field) = match invalid {
+                InvalidTransfer::NoSuchOutput { .. } => (Code::OutputNotFound, "output"),
+                InvalidTransfer::NotPaid(_) => (Code::OutputNotFound, "address"),
+                InvalidTransfer::NoAddress(_) => (Code::UnsupportedTransfer, "output"),
+                InvalidTransfer::NoAmount | InvalidTransfer::Coinbase => {
+                    (Code::UnsupportedTransfer, "transaction")
+                }
+            };
+            Problem::new(code, &detail).field(field, detail)
+        }
+        TransferError::Read(error) => {
+            tracing::error!(%error, "failed to read a transfer");
+            Problem::new(Code::Unavailable, "the transaction cannot be read at present")
+        }
     }
-    let mut response = JsonText::new(text);
-    set_cache_fields(response.parts_mut().headers_mut(), &outcome, now);
-    if tracing::enabled!(tracing::Level::INFO) {
-        response.parts_mut().extensions_mut().insert(Subject(app.address_hasher.hash(&subject)));
+}
+
+fn unserializable(error: &serde_json::Error) -> Problem {
+    tracing::error!(%error, "failed to serialize an answer");
+    Problem::new(Code::InternalError, "the answer could not be serialized")
+}
+
+/// A request, as far as its answer repeats it.
+struct Asked {
+    arrived: Instant,
+    now: Timestamp,
+    reference: Option<String>,
+    direction: Option<TransferDirection>,
+    address_submitted: Option<String>,
+}
+
+impl Asked {
+    /// Writes the answer, charges it and keeps it.
+    fn answer(
+        self,
+        app: &App,
+        caller: &Caller,
+        chain: ChainId,
+        outcome: &CheckOutcome,
+    ) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
+        let Self { arrived, now, reference, direction, address_submitted } = self;
+        let assessed = &outcome.assessed;
+        app.metrics.check(assessed.verdict, outcome.cache);
+        let before = BeforeAssessment {
+            check_id: assay_system::new_id(now).to_string(),
+            reference,
+            direction,
+            address_submitted: address_submitted.unwrap_or_else(|| assessed.address.clone()),
+        };
+        let after = AfterAssessment {
+            assessed_at: assessed.assessed_at,
+            assessment_digest: &assessed.digest,
+            cached: outcome.cache == CacheStatus::Hit,
+            processing_time_ms: milliseconds(arrived.elapsed()),
+        };
+        let text =
+            print(&before, &assessed.text, &after).map_err(|error| unserializable(&error))?;
+        let recorder = &app.service.recorder;
+        recorder.charge(caller, Operation::Check, assessed.verdict, now);
+        if caller.tenant.plan.retention.checks.seconds() > 0 {
+            let tenant = caller.tenant.name.clone();
+            recorder.keep(KeptCheck {
+                id: before.check_id,
+                tenant,
+                made_at: now,
+                answer: text.clone(),
+            });
+        }
+        let mut response = JsonText::new(text);
+        set_cache_fields(response.parts_mut().headers_mut(), outcome, now);
+        if tracing::enabled!(tracing::Level::INFO) {
+            let hash = app.address_hasher.hash(chain, &assessed.address);
+            response.parts_mut().extensions_mut().insert(Subject(hash));
+        }
+        Ok(response)
     }
-    Ok(response)
 }
 
 /// Fields before the assessment in an answer.
