@@ -105,12 +105,17 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
         let text = render::check(&subject, &assessment, args.as_of, now, text_width());
         write!(output, "{text}")?;
     }
-    Ok(match (args.exit_code, assessment.verdict) {
+    Ok(done(args.exit_code, assessment.verdict))
+}
+
+/// The result of a check: with `--exit-code`, its exit code is that of the verdict.
+pub(super) const fn done(exit_code: bool, verdict: Verdict) -> Done {
+    match (exit_code, verdict) {
         (false, _) | (true, Verdict::Allow) => Done::Success,
         (true, Verdict::Review) => Done::Code(10),
         (true, Verdict::Block) => Done::Code(11),
         (true, Verdict::Indeterminate) => Done::Code(12),
-    })
+    }
 }
 
 /// The last moment of a day, so that everything that came into force on it counts.

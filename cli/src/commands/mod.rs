@@ -5,6 +5,7 @@ mod address;
 mod apply;
 mod backup;
 mod check;
+mod check_transfer;
 mod cluster;
 mod export;
 mod export_clusters;
@@ -66,9 +67,9 @@ Exit codes:
   0   success
   1   failure of the database, the network or a file
   2   invalid usage or settings
-  3   invalid input: a list, a manifest or an address
+  3   invalid input: a list, a manifest, an address or a transfer
   4   refused to protect stored data: a list is older or implausible
-With --exit-code, `check` exits with 10 for review, 11 for block and 12 for
+With --exit-code, `check` and `check-transfer` exit with 10 for review, 11 for block and 12 for
 indeterminate, and `address` with 3 if an address is invalid.
 
 Settings are taken from flags, then ASSAY_... environment variables, then
@@ -90,6 +91,7 @@ pub struct Cli {
 enum Command {
     Serve(Box<serve::ServeArgs>),
     Check(check::CheckArgs),
+    CheckTransfer(check_transfer::CheckTransferArgs),
     Screen(screen::ScreenArgs),
     Trace(trace::TraceArgs),
     Tx(tx::TxArgs),
@@ -341,6 +343,7 @@ async fn execute(
     match cli.command {
         Command::Serve(args) => serve::run(*args, context).await,
         Command::Check(args) => check::run(&args, &context).await,
+        Command::CheckTransfer(args) => check_transfer::run(&args, &context).await,
         Command::Trace(args) => trace::run(&args, &context).await,
         Command::Tx(args) => tx::run(&args, &context).await,
         Command::Cluster(args) => cluster::run(&args, &context).await,

@@ -12,6 +12,7 @@ use assay_engine::{
     facts::Environment,
     policy::ListEffect,
     score::{RiskLevel, Score, Verdict},
+    transfer::{AssessedTransfer, Sender, TransferBasis, TransferDirection},
 };
 use jiff::{Timestamp, civil::Date};
 
@@ -25,6 +26,8 @@ use super::{
 const HIGHEST: usize = 1_000;
 /// Largest number of components without points that are named.
 const MAX_WITHOUT_POINTS: usize = 3;
+/// Largest number of senders of a transfer that are shown.
+const MAX_SENDERS: usize = 10;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -46,6 +49,9 @@ pub(crate) fn check(
     if let Some(day) = as_of {
         page.line(format!("as of {day}"));
     }
+    if let Some(transfer) = &assessment.transfer {
+        draw_transfer(&mut page, chain, transfer);
+    }
     page.gap();
     page.line(headline(assessment));
 
@@ -58,7 +64,11 @@ pub(crate) fn check(
         waterfall(&mut page, assessment);
     }
     flows::draw(&mut page, chain, assessment);
-    activity(&mut page, chain, assessment);
+    let basis = assessment.transfer.as_ref().map(|transfer| transfer.basis);
+    // A deposit has no activity beside itself.
+    if basis != Some(TransferBasis::Origins) {
+        activity(&mut page, chain, assessment);
+    }
     if !assessment.sanctions.is_empty() {
         page.section("Sanctions lists");
         for listing in &assessment.sanctions {
@@ -98,6 +108,55 @@ pub(crate) fn check(
     ));
     page.line(format!("{DIM}{}{DIM:#}", assessment.digest()));
     page.finish()
+}
+
+/// Draws a transfer below its receiver: the transaction and the senders.
+fn draw_transfer(page: &mut Page, chain: &Chain, transfer: &AssessedTransfer) {
+    const NAMES: usize = 12;
+    let base_units = |amount: &Amount| coins(chain, amount.value.parse().unwrap_or_default());
+    let what = match transfer.direction {
+        TransferDirection::Deposit => "deposit",
+        TransferDirection::Withdrawal => "withdrawal",
+    };
+    let outputs: Vec<String> =
+        transfer.outputs.iter().map(|output| output.index.to_string()).collect();
+    let more = transfer.outputs_count.saturating_sub(outputs.len().try_into().unwrap_or(u64::MAX));
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let name = if transfer.outputs_count == 1 { "output" } else { "outputs" };
+    page.section(format!("{what} of {}", base_units(&transfer.amount)));
+    page.field(2, NAMES, "transaction", &transfer.transaction);
+    page.field(2, NAMES, name, format!("{}{more}", outputs.join(", ")));
+    let confirmations = counted(transfer.confirmations, "confirmation", "confirmations");
+    let block = format!("{}  {}  {confirmations}", transfer.block_height, transfer.block_time);
+    page.field(2, NAMES, "block", block);
+    let basis = match transfer.basis {
+        TransferBasis::Origins => "the origins of this money",
+        TransferBasis::Receiver => "all money of the receiver",
+        TransferBasis::Destinations => {
+            "all money that the receiver received, and the destinations of this money"
+        }
+    };
+    page.field(2, NAMES, "judged by", basis);
+    page.section("Senders");
+    for sender in transfer.senders.iter().take(MAX_SENDERS) {
+        page.hanging("  ", "    ", sender_line(sender, &base_units(&sender.amount)));
+    }
+    let shown = transfer.senders.len().min(MAX_SENDERS).try_into().unwrap_or(u64::MAX);
+    let more = transfer.senders_count.saturating_sub(shown);
+    if more > 0 {
+        page.hanging("  ", "    ", format!("{more} more (--json)"));
+    }
+}
+
+fn sender_line(sender: &Sender, amount: &str) -> String {
+    let address = sender.address.as_deref().unwrap_or("(no address)");
+    let listed = if sender.listed { ", listed" } else { "" };
+    let party = match (&sender.entity, sender.category) {
+        (Some(entity), Some(category)) => format!("  {entity} ({category}{listed})"),
+        (_, Some(category)) => format!("  {category}{listed}"),
+        (_, None) => String::new(),
+    };
+    format!("{amount}  {address}{party}")
 }
 
 fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {

@@ -1,0 +1,150 @@
+//! `assay check-transfer`: the risk assessment of one transfer.
+
+use std::io::{self, Write};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    assess_transfer,
+    assessment::Assessment,
+    chain::ChainId,
+    transfer::{TransferDirection, TransferQuery},
+    utxo::{OutputSelector, Txid},
+};
+use assay_intel::IntelSnapshot;
+use assay_service::{
+    TransferError,
+    chains::{registry::Chains, transfer},
+};
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    Context, Done, Failure,
+    check::{directory, done, policy},
+    output,
+    terminal::text_width,
+};
+use crate::render;
+
+const EXAMPLES: &str = "\
+Examples:
+  assay check-transfer btc TXID --output 0 --direction deposit
+  assay check-transfer btc TXID --address ADDRESS --direction withdrawal --json";
+
+/// Assess the risk of one transfer: outputs of one transaction
+///
+/// A deposit is assessed by the origins of its money, a withdrawal by its receiver and by the destinations
+/// of its money. Reads the database directly: no server is needed.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CheckTransferArgs {
+    /// Blockchain, such as btc
+    chain: ChainId,
+    /// Transaction id (hexadecimal)
+    transaction: Txid,
+    /// Index of the output that is the transfer, from 0
+    #[arg(
+        long,
+        value_name = "INDEX",
+        required_unless_present = "address",
+        conflicts_with = "address"
+    )]
+    output: Option<u32>,
+    /// Address whose outputs in the transaction are the transfer
+    #[arg(long)]
+    address: Option<String>,
+    /// Direction of the transfer
+    #[arg(long)]
+    direction: Direction,
+    /// Name of the risk policy [default: default; with --sample: sample]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Print the JSON of the API
+    #[arg(long)]
+    json: bool,
+    /// Exit with code 10 for review, 11 for block and 12 for indeterminate
+    #[arg(long)]
+    exit_code: bool,
+}
+
+/// Direction of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Direction {
+    /// Assess the origins of the money
+    Deposit,
+    /// Assess the receiver of the money
+    Withdrawal,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    direction: TransferDirection,
+    address_submitted: &'a str,
+    #[serde(flatten)]
+    assessment: &'a Assessment,
+    assessed_at: Timestamp,
+    assessment_digest: String,
+}
+
+pub(super) async fn run(args: &CheckTransferArgs, context: &Context) -> Result<Done, Failure> {
+    let query = query(args)?;
+    let databases = context.open_databases().await?;
+    let store = &databases.store;
+    let snapshot = IntelSnapshot::load(&**store, None).await?;
+    let policy = policy(&**store, args.policy.as_deref()).await?;
+    let now = context.clock.now();
+    let chains = Chains::of(&databases, &directory(&**store).await?).await?;
+    let facts = transfer::facts(&chains, &snapshot, &policy, &query, now).await?;
+    let assessment = assess_transfer(&facts, &policy, now);
+
+    let mut output = output();
+    if args.json {
+        let answer = Answer {
+            direction: query.direction,
+            address_submitted: args.address.as_deref().unwrap_or(&assessment.address),
+            assessment: &assessment,
+            assessed_at: now,
+            assessment_digest: assessment.digest(),
+        };
+        let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        let receiver = &facts.transfer.receiver;
+        let text = render::check(receiver, &assessment, None, now, text_width());
+        write!(output, "{text}")?;
+    }
+    Ok(done(args.exit_code, assessment.verdict))
+}
+
+fn query(args: &CheckTransferArgs) -> Result<TransferQuery, Failure> {
+    let selector = match (args.output, &args.address) {
+        (Some(index), _) => OutputSelector::Index(index),
+        (None, Some(address)) => {
+            let address = CanonicalAddress::parse(args.chain, address).map_err(|error| {
+                Failure::Input(format!("not a valid {} address: {error}", args.chain))
+            })?;
+            OutputSelector::Address(address)
+        }
+        (None, None) => {
+            return Err(Failure::Usage("--output INDEX or --address ADDRESS is required".into()));
+        }
+    };
+    let direction = match args.direction {
+        Direction::Deposit => TransferDirection::Deposit,
+        Direction::Withdrawal => TransferDirection::Withdrawal,
+    };
+    Ok(TransferQuery { chain: args.chain, txid: args.transaction, selector, direction })
+}
+
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Read(error) => error.into(),
+            TransferError::Unavailable(..) => Self::Failed(error.to_string()),
+            TransferError::NotFollowed(_)
+            | TransferError::UnknownTransaction(_)
+            | TransferError::Invalid(_) => Self::Input(error.to_string()),
+        }
+    }
+}
