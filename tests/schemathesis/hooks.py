@@ -16,6 +16,9 @@ KNOWN = [
     ("ltc", "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9"),
 ]
 
+# A transaction of the sample's chain, with two outputs.
+TRANSACTION = "e2913263b08a9bc0cd52a7f815dd7a6598b1bdc64edda2c9bf0ea0e414835517"
+
 
 @schemathesis.serializer(LINES)
 def one_line(context, body):
@@ -35,9 +38,18 @@ def first_row(context, response):
 
 @schemathesis.hook
 def map_case(context, case):
-    """Every second right request is about an address that exists."""
+    """Every second right request is about an address, or a transfer, that exists."""
     body = case.body
-    if not isinstance(body, dict) or "address" not in body or not is_positive(case):
+    if not isinstance(body, dict) or not is_positive(case):
+        return case
+    if "transaction" in body:
+        number = zlib.crc32(json.dumps(body, sort_keys=True).encode())
+        if number % 2 == 0:
+            body["blockchain"], body["transaction"] = "btc", TRANSACTION
+            body.pop("address", None)
+            body["output"] = number // 2 % 3
+        return case
+    if "address" not in body:
         return case
     number = zlib.crc32(json.dumps(body, sort_keys=True).encode())
     if number % 2 == 0:

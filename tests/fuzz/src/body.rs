@@ -1,7 +1,7 @@
-//! Any bytes as the body of a check and as a row: no panic; a refused body gives a clear problem,
+//! Any bytes as the body of a check, of an address or a transfer, and as a row: no panic; a refused body gives a clear problem,
 //! and an accepted one has the fields that a check needs.
 
-use assay_request::{check::CheckRequest, row::ScreenRequest};
+use assay_request::{check::CheckRequest, row::ScreenRequest, transfer::TransferRequest};
 
 /// Checks what the module promises.
 ///
@@ -17,6 +17,13 @@ pub fn run(bytes: &[u8]) {
         let details = problem.details("/", "id");
         assert!(statuses.contains(&details.status));
         assert!(!details.detail.is_empty() && !details.code.is_empty());
+    }
+    if let Ok(request) = TransferRequest::read(bytes) {
+        match request.query() {
+            // One of them names the output.
+            Ok(_) => assert!(request.output.is_some() != request.address.is_some()),
+            Err(problem) => assert!([400, 422].contains(&problem.details("/", "id").status)),
+        }
     }
     match ScreenRequest::read(bytes) {
         Ok(row) => {

@@ -11,6 +11,8 @@ fn text(directory: &Path, arguments: &[&str]) -> String {
 
 const RANSOMWARE: &str = "bc1qhvtssjxl5wgt3xex44t6qc0mjum9mp8uue9tc3";
 const PAID_BY_RANSOMWARE: &str = "bc1qc2u5ra7sma77sgtsmugvc8ge0n76055vrr5z7x";
+/// The transaction by which Wim got his rent from a listed party.
+const RENT: &str = "e2913263b08a9bc0cd52a7f815dd7a6598b1bdc64edda2c9bf0ea0e414835517";
 
 /// Output of a command on a terminal of a width.
 fn drawn(directory: &Path, columns: usize, arguments: &[&str]) -> String {
@@ -99,6 +101,11 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
                     fits(&of_sample(&["tx", "--sample", "btc", txid]), columns, "tx");
                 }
             }
+        }
+        for direction in ["deposit", "withdrawal"] {
+            let arguments = ["check-transfer", "--sample", "btc", RENT, "--output", "0"];
+            let drawn = of_sample(&[&arguments[..], &["--direction", direction]].concat());
+            fits(&drawn, columns, "check-transfer");
         }
         for arguments in [
             ["sources", "--sample"].as_slice(),
@@ -311,6 +318,7 @@ fn help_teaches() {
     for command in [
         vec!["serve"],
         vec!["check"],
+        vec!["check-transfer"],
         vec!["address"],
         vec!["apply"],
         vec!["ingest", "sanctions"],

@@ -33,6 +33,15 @@ fn answers_and_problems_have_the_described_shape() {
         assert_eq!(found.status, 200, "{}", found.text);
         conforms(&description, &answer("post", check, "200"), &found);
     }
+    let transfer = "/api/v1/check/transfer";
+    let request = &description["paths"][transfer]["post"]["requestBody"]["content"];
+    let mut deposit = request["application/json"]["example"].clone();
+    for direction in ["deposit", "withdrawal"] {
+        deposit["direction"] = direction.into();
+        let found = caller.post(transfer, &deposit.to_string(), &[]);
+        assert_eq!(found.status, 200, "{}", found.text);
+        conforms(&description, &answer("post", transfer, "200"), &found);
+    }
     for path in ["/api/v1/account", "/api/v1/sources", "/api/v1/signals"] {
         conforms(&description, &answer("get", path, "200"), &caller.get(path));
     }
@@ -46,6 +55,8 @@ fn answers_and_problems_have_the_described_shape() {
         caller.post(check, "{", &[]),
         caller.post(check, "{}", &[]),
         caller.get(check),
+        caller.post(transfer, "{}", &[]),
+        caller.post(transfer, &deposit.to_string().replace('0', "1"), &[]),
         caller.get("/api/v1/nothing"),
     ];
     for found in problems {

@@ -38,5 +38,6 @@ mod sample_chain;
 mod shutdown;
 mod support;
 mod telemetry;
+mod transfers;
 mod wire;
 mod worked_example;
