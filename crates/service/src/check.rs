@@ -65,7 +65,9 @@ impl Service {
                     facts.intel_stale = key.intel_stale;
                     requester.complete_later(subject, policy, &facts.chain, now);
                     let assess = || assess(subject, &facts, policy, now);
-                    Assessed::new(&stage!("assess").in_scope(assess), now, data.generation)
+                    let assessment = stage!("assess").in_scope(assess);
+                    let assessed = Assessed::new(&assessment, now, data.generation)?;
+                    Ok(assessed.with_cluster(facts.cluster.as_ref()))
                 };
                 service.cache.get(&key, data, age_limits, now, assess).await
             };

@@ -114,7 +114,11 @@ impl<'a> Data<'a> {
         now: Timestamp,
     ) -> bool {
         known.generation == self.generation
-            && self.invalidated_addresses.is_valid(address, known.tip.as_deref())
+            && self.invalidated_addresses.is_valid(
+                address,
+                known.cluster_root.as_deref(),
+                known.tip.as_deref(),
+            )
             && known.valid_until.is_none_or(|until| now < until)
             && age_limits.allows(known, now)
     }
