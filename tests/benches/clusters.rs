@@ -2,7 +2,8 @@
 //! 500,000 addresses each instead of 50,000.
 //!
 //! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured, in SQLite and in
-//! PostgreSQL: the block that joins them beside the blocks before it, its rollback, and looking clusters up.
+//! PostgreSQL: the block that joins them beside the blocks before it, its rollback, and looking clusters up, also that of
+//! an address alone.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     chain::ChainId,
+    trace::ReadLimits,
     utxo::{
         Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
         TxInput, TxOut, Txid,
@@ -61,6 +63,7 @@ async fn measure(store: Arc<dyn GraphStore>, blocks: u32) {
     let rolled_back = begun.elapsed();
     let again = append(&mut *writer, &before.clone().joining()).await;
 
+    append(&mut *writer, &chain.paying_strangers()).await;
     let graph = store.graph(CHAIN).await.expect("a graph").expect("a graph");
     // What the first blocks pay is collected before there is anything to collect it with.
     let joined = blocks - 1;
@@ -84,6 +87,28 @@ async fn measure(store: Arc<dyn GraphStore>, blocks: u32) {
     let listed = begun.elapsed();
     assert_eq!(read.members.len(), READ as usize);
 
+    let others: Vec<ScriptOwner> = members.iter().take(200).cloned().collect();
+    let begun = Instant::now();
+    let found = graph.connections(first, &others, 256).await.expect("connections");
+    let connected = begun.elapsed();
+    assert!(found.iter().all(Option::is_some), "all are of one cluster");
+    let begun = Instant::now();
+    let roots = graph.clusters_changed_above(u64::from(before.height) - 1, 100_000).await;
+    let changed = begun.elapsed();
+    assert!(roots.expect("roots").is_some_and(|roots| !roots.is_empty()));
+    let (mut alone, mut histories) = (Vec::new(), Vec::new());
+    let limits = ReadLimits { transfers: 2_000, entries: 100_000 };
+    for nth in 0..200 {
+        let owner = stranger(nth);
+        let begun = Instant::now();
+        let found = graph.clusters(std::slice::from_ref(&owner)).await.expect("a cluster");
+        alone.push(begun.elapsed());
+        assert!(found.into_iter().flatten().all(|cluster| cluster.size == 1));
+        let begun = Instant::now();
+        assert!(graph.history(&owner, limits).await.expect("a history").is_some());
+        histories.push(begun.elapsed());
+    }
+
     let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
     println!("  a block that adds {ADDRESSES} addresses, in ms: {}", Figures::of_times(growing));
     println!(
@@ -95,6 +120,13 @@ async fn measure(store: Arc<dyn GraphStore>, blocks: u32) {
         milliseconds(again)
     );
     println!("  the cluster of one address, in ms: {}", Figures::of_times(one_by_one));
+    println!("  that of an address that is alone in it, in ms: {}", Figures::of_times(alone));
+    println!("  beside: the history of that address, in ms: {}", Figures::of_times(histories));
+    println!(
+        "  the co-spends between an address and 200 others: {:.1} ms",
+        milliseconds(connected)
+    );
+    println!("  the clusters that the joining block changed: {:.1} ms", milliseconds(changed));
     println!("  the clusters of {READ} addresses at once: {:.1} ms", milliseconds(together));
     println!("  {READ} members with their evidence: {:.1} ms", milliseconds(listed));
 }
@@ -120,6 +152,11 @@ fn address(side: u32, block: u32, number: u32) -> ScriptOwner {
         part.copy_from_slice(&value.to_be_bytes());
     }
     ScriptOwner::KeyHash(hash)
+}
+
+/// An address that is never spent.
+fn stranger(number: u32) -> ScriptOwner {
+    address(2, 0, number)
 }
 
 /// A chain on which two owners collect what they get.
@@ -154,6 +191,15 @@ impl Chain {
         let spent: Vec<_> = made.map(|(coin, index)| (OutPoint { txid, index }, coin)).collect();
         let collecting = self.collecting(side, spent);
         self.block(vec![coinbase, collecting])
+    }
+
+    /// A block that pays addresses which are never spent.
+    fn paying_strangers(&mut self) -> ResolvedBlock {
+        let pay = |nth| TxOut { owner: stranger(nth), value: VALUE };
+        let outputs = (0..ADDRESSES).map(pay).collect();
+        let txid = self.txid();
+        let kind = TransactionKind::Coinbase;
+        self.block(vec![Transaction { txid, kind, inputs: Vec::new(), outputs }])
     }
 
     /// A block in which both sides spend what they collected together.

@@ -128,6 +128,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             labels: vec![],
             same_key: vec![],
             cluster: None,
+            counterparties: assay_engine::facts::Counterparties::default(),
             intel_stale: false,
             chain: ChainState::Followed(Box::new(ChainFacts {
                 tip: Tip {

@@ -403,14 +403,19 @@ pub struct AssociatedWallet {
     pub listed: bool,
     /// Name of the entity, where known.
     pub entity: Option<String>,
-    /// Transactions that show the association.
+    /// Transactions that show the association, at most 20: the co-spends that connect both addresses, or the
+    /// largest payments between them.
     pub transactions: Vec<String>,
-    /// Time of the first of them.
+    /// Time of the first transaction that shows the association.
     pub first_seen: Option<Timestamp>,
-    /// Time of the last of them.
+    /// Time of the last one.
     pub last_seen: Option<Timestamp>,
-    /// Amounts that moved between both addresses.
+    /// Amounts that moved between both addresses, in both directions together.
     pub amounts: Vec<Amount>,
+    /// Amounts that the assessed address received from it.
+    pub received: Vec<Amount>,
+    /// Amounts that the assessed address sent to it.
+    pub sent: Vec<Amount>,
 }
 
 /// Relation of an associated address.

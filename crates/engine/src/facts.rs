@@ -5,6 +5,7 @@ use crate::{
     evidence::{ChainState, Label, Listing, SourceState},
     score::Confidence,
 };
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +25,10 @@ pub struct Facts {
     pub labels: Vec<Label>,
     /// Other addresses controlled by the same key that are listed or labelled.
     pub same_key: Vec<SameKey>,
-    /// The co-spend cluster that the subject belongs to.
+    /// The co-spend cluster that the subject belongs to; `None` if clusters of its chain were not read.
     pub cluster: Option<Cluster>,
+    /// Its strongest counterparties, as far as its history was read.
+    pub counterparties: Counterparties,
     /// State of its chain and the flows on it.
     pub chain: ChainState,
     /// True if the database has not confirmed lists and labels for too long.
@@ -81,14 +84,118 @@ pub enum AccountControl {
 /// Addresses that one party controls, as spending their outputs together shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
-    /// The smallest member: the cluster's identifier.
+    /// Identifier: the member that appeared first on the chain.
     pub id: CanonicalAddress,
-    /// Number of its members.
+    /// The member that identifies the cluster until a block changes it.
+    pub root: CanonicalAddress,
+    /// Number of its members, the subject included; 1 for an address that was never spent together with others.
     pub size: u64,
-    /// Confidence of the clustering.
+    /// Confidence that a co-spend that cannot have several parties, or that was repeated, connects addresses
+    /// of one owner.
     pub confidence: Confidence,
-    /// Labels of its members other than the subject.
+    /// Members other than the subject: the listed ones, the labelled ones by severity, and some others.
+    pub members: Vec<ClusterMember>,
+    /// Number of members other than the subject that are listed or labelled.
+    pub attributed: u64,
+    /// Number of those whose listings and labels were looked up.
+    pub examined: u64,
+}
+
+impl Cluster {
+    /// The cluster of an address that was never spent together with others.
+    #[must_use]
+    pub fn alone(address: CanonicalAddress) -> Self {
+        Self {
+            id: address.clone(),
+            root: address,
+            size: 1,
+            confidence: CO_SPEND_CONFIDENCE,
+            members: vec![],
+            attributed: 0,
+            examined: 0,
+        }
+    }
+
+    /// Confidence that a member has the subject's owner.
+    #[must_use]
+    pub fn confidence_of(&self, member: &ClusterMember) -> Confidence {
+        if member.is_certain() {
+            self.confidence
+        } else {
+            self.confidence.min(UNCONFIRMED_CONFIDENCE)
+        }
+    }
+}
+
+/// Confidence of clusters: co-spends that several parties may have signed are left out.
+pub const CO_SPEND_CONFIDENCE: Confidence = Confidence::from_percent(90);
+/// Confidence of a connection that rests on one transaction that may be a `PayJoin`.
+pub const UNCONFIRMED_CONFIDENCE: Confidence = Confidence::from_percent(60);
+
+/// Another member of the subject's cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterMember {
+    /// Its address.
+    pub address: CanonicalAddress,
+    /// Its labels.
     pub labels: Vec<Label>,
-    /// Listings of its members other than the subject.
+    /// Its listings.
     pub listings: Vec<Listing>,
+    /// The co-spends that connect it with the subject, in the order from the subject; `None` if there are
+    /// more than were looked for.
+    pub co_spends: Option<Vec<CoSpend>>,
+}
+
+impl ClusterMember {
+    /// True if every co-spend between the subject and the member was repeated or cannot be a `PayJoin`.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        let certain = |found: &CoSpend| found.is_conclusive || found.confirmed_by.is_some();
+        self.co_spends.as_ref().is_some_and(|found| found.iter().all(certain))
+    }
+}
+
+/// A transaction that spends outputs of two members together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoSpend {
+    /// Identifier of the transaction.
+    pub transaction: String,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// True if the transaction cannot be one of several parties, such as a `PayJoin`.
+    pub is_conclusive: bool,
+    /// A second transaction that spends addresses of both sides together.
+    pub confirmed_by: Option<String>,
+}
+
+/// An address that paid the subject, or was paid by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterparty {
+    /// The address.
+    pub address: CanonicalAddress,
+    /// True if it made the first payment to the subject.
+    pub is_funder: bool,
+    /// Its labels.
+    pub labels: Vec<Label>,
+    /// Its listings.
+    pub listings: Vec<Listing>,
+    /// Amount that the subject received from it, in base units of the chain's coin.
+    pub received: u128,
+    /// Amount that the subject sent to it, in base units of the chain's coin.
+    pub sent: u128,
+    /// Identifiers of the largest transactions between both, the largest first.
+    pub transactions: Vec<String>,
+    /// Time of the first transaction between both.
+    pub first_seen: Timestamp,
+    /// Time of the last one.
+    pub last_seen: Timestamp,
+}
+
+/// The strongest counterparties of the subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counterparties {
+    /// The funders and the strongest others, by amount.
+    pub strongest: Vec<Counterparty>,
+    /// Number of all that were found, the strongest included.
+    pub found: u64,
 }

@@ -68,6 +68,9 @@ pub struct GraphTip {
 pub struct ClusterRef {
     /// Identifier: the member that appeared first on the chain.
     pub id: ScriptOwner,
+    /// The member to which the others were joined. The root of a larger cluster stays when a smaller one is
+    /// joined to it.
+    pub root: ScriptOwner,
     /// Number of members.
     pub size: u64,
 }
@@ -189,6 +192,24 @@ pub trait Graph: FlowSource {
     /// that were joined to these, and so on. The owner is among them, however few are asked for. `None` if it
     /// never appeared.
     async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError>;
+
+    /// The co-spends that connect an owner with each of `others`, in the order from the owner to the other one:
+    /// each spends an address of the one before. `None` for an owner of another cluster, and for one that more
+    /// than `most` co-spends connect.
+    async fn connections(
+        &self,
+        owner: &ScriptOwner,
+        others: &[ScriptOwner],
+        most: u32,
+    ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError>;
+
+    /// The roots of the clusters that blocks above `height` joined or confirmed, those before and after, in
+    /// the order in which they appeared on the chain. `None` if there are more than `most` such co-spends.
+    async fn clusters_changed_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Option<Vec<ScriptOwner>>, GraphError>;
 
     /// Passes each owner that shares its cluster with others to `each`, in the order in which they appeared
     /// on the chain, until `each` breaks off.

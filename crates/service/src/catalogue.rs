@@ -102,7 +102,7 @@ pub struct CataloguePattern {
     pub supported: bool,
 }
 
-const HEURISTICS: [CatalogueHeuristic; 2] = [
+const HEURISTICS: [CatalogueHeuristic; 4] = [
     CatalogueHeuristic {
         id: "same_key",
         definition: "One key, script or account controls both addresses: the same account on EVM \
@@ -115,7 +115,20 @@ const HEURISTICS: [CatalogueHeuristic; 2] = [
         definition: "Inputs spent together, joint transactions of several people left out, belong to \
                      one party.",
         tier: Tier::Investigation,
-        supported: false,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "first_payment",
+        definition: "An input of the first payment that the address received.",
+        tier: Tier::OnChainProof,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "payments",
+        definition: "Payments between both addresses, split over the inputs or outputs of a \
+                     transaction in proportion to their value.",
+        tier: Tier::OnChainProof,
+        supported: true,
     },
 ];
 

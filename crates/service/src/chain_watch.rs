@@ -116,8 +116,8 @@ fn change(service: &Service, with: impl FnOnce(&mut InvalidatedAddresses)) {
     service.invalidated_addresses.store(Arc::new(invalidated));
 }
 
-/// Reads the addresses in the blocks above `before`. `None` if they are unknown: the chain was not read
-/// before, blocks were rolled back, or there are too many.
+/// Reads the addresses in the blocks above `before`, and the roots of the clusters that these change. `None` if
+/// they are unknown: the chain was not read before, blocks were rolled back, or there are too many.
 async fn addresses_since(
     graph: &dyn Graph,
     chain: ChainId,
@@ -132,5 +132,8 @@ async fn addresses_since(
     if owners.len() >= usize::try_from(MAX_ADDRESSES).unwrap_or(usize::MAX) {
         return Ok(None);
     }
-    Ok(Some(owners.iter().filter_map(|owner| owner.address(chain)).collect()))
+    let Some(roots) = graph.clusters_changed_above(before.height, MAX_ADDRESSES).await? else {
+        return Ok(None);
+    };
+    Ok(Some(owners.iter().chain(&roots).filter_map(|owner| owner.address(chain)).collect()))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use assay_engine::{
     address::CanonicalAddress,
     assess, assess_transfer,
-    assessment::Assessment,
     policy::Policy,
     transfer::{TransferDirection, TransferQuery},
 };
@@ -107,8 +106,7 @@ impl Service {
                 let data = Data::of(&intel, &invalidated_addresses);
                 let assess = async || {
                     let on = On { chains: &chains, intel: &intel, policy: &tenant.policy, now };
-                    let assessment = requester.assess(&key, on).await?;
-                    Ok::<_, CheckError>(Assessed::new(&assessment, now, data.generation)?)
+                    requester.assess(&key, on, data.generation).await
                 };
                 service.cache.get(&key, data, age_limits, now, assess).await
             };
@@ -125,14 +123,17 @@ impl Service {
         self: &Arc<Self>,
         key: &CacheKey,
         on: On<'_>,
-    ) -> Result<Assessment, CheckError> {
+        generation: u64,
+    ) -> Result<Assessed, CheckError> {
         let On { chains, intel, policy, now } = on;
         match &key.subject {
             CheckSubject::Address(subject) => {
                 let mut facts = chains::facts(chains, intel, policy, subject, now).await;
                 facts.intel_stale = key.intel_stale;
                 self.complete_later(subject, policy, &facts.chain, now);
-                Ok(stage!("assess").in_scope(|| assess(subject, &facts, policy, now)))
+                let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
+                let assessed = Assessed::new(&assessment, now, generation)?;
+                Ok(assessed.with_cluster(facts.cluster.as_ref()))
             }
             CheckSubject::Transfer(query) => {
                 let mut facts = chains::transfer::facts(chains, intel, policy, query, now).await?;
@@ -142,7 +143,8 @@ impl Service {
                     let receiver = &facts.transfer.receiver;
                     self.complete_later(receiver, policy, &facts.receiver.chain, now);
                 }
-                Ok(stage!("assess").in_scope(|| assess_transfer(&facts, policy, now)))
+                let assessment = stage!("assess").in_scope(|| assess_transfer(&facts, policy, now));
+                Ok(Assessed::new(&assessment, now, generation)?)
             }
         }
     }

@@ -62,8 +62,14 @@ impl InvalidatedAddresses {
         steps.back().is_some_and(|step| Some(&*step.tip) == tip)
     }
 
-    /// Says whether an answer about `address` that rests on the latest block `tip` is still valid.
-    pub(super) fn is_valid(&self, address: &CanonicalAddress, tip: Option<&str>) -> bool {
+    /// Says whether an answer about `address`, whose cluster then had the root `cluster`, and that rests on the
+    /// latest block `tip`, is still valid. The roots of changed clusters are among the addresses of a step.
+    pub(super) fn is_valid(
+        &self,
+        address: &CanonicalAddress,
+        cluster: Option<&str>,
+        tip: Option<&str>,
+    ) -> bool {
         let Some(steps) = self.chains.get(&address.chain()) else {
             return true;
         };
@@ -72,8 +78,11 @@ impl InvalidatedAddresses {
         else {
             return false;
         };
-        let wanted = hash(address);
-        !steps.iter().skip(made_at + 1).any(|step| step.addresses.contains(&wanted))
+        let root = cluster.and_then(|root| CanonicalAddress::parse(address.chain(), root).ok());
+        let wanted = [Some(address), root.as_ref()].map(|address| address.map(hash));
+        let contains =
+            |step: &Step| wanted.iter().flatten().any(|wanted| step.addresses.contains(wanted));
+        !steps.iter().skip(made_at + 1).any(contains)
     }
 }
 
@@ -93,19 +102,34 @@ mod tests {
     fn a_block_invalidates_the_addresses_in_it_and_no_others() {
         let (one, other) = addresses();
         let mut invalidated = InvalidatedAddresses::default();
-        assert!(invalidated.is_valid(&one, Some("5")), "nothing came in yet");
+        assert!(invalidated.is_valid(&one, None, Some("5")), "nothing came in yet");
         invalidated.add_everything(ChainId::BTC, "10".into());
-        assert!(!invalidated.is_valid(&one, Some("9")) && invalidated.is_valid(&one, Some("10")));
-        assert!(!invalidated.is_valid(&one, None), "the chain had not been read");
+        assert!(
+            !invalidated.is_valid(&one, None, Some("9"))
+                && invalidated.is_valid(&one, None, Some("10"))
+        );
+        assert!(!invalidated.is_valid(&one, None, None), "the chain had not been read");
         invalidated.add(ChainId::BTC, "12".into(), [&one].into_iter());
         assert!(
-            !invalidated.is_valid(&one, Some("10")) && invalidated.is_valid(&other, Some("10"))
+            !invalidated.is_valid(&one, None, Some("10"))
+                && invalidated.is_valid(&other, None, Some("10"))
         );
-        assert!(invalidated.is_valid(&one, Some("12")));
+        assert!(invalidated.is_valid(&one, None, Some("12")));
         assert!(
-            !invalidated.is_valid(&other, Some("11")),
+            !invalidated.is_valid(&other, None, Some("11")),
             "between two reads: later blocks are unknown"
         );
+    }
+
+    #[test]
+    fn a_changed_cluster_invalidates_answers_about_all_its_members() {
+        let (one, root) = addresses();
+        let mut invalidated = InvalidatedAddresses::default();
+        invalidated.add_everything(ChainId::BTC, "10".into());
+        invalidated.add(ChainId::BTC, "11".into(), [&root].into_iter());
+        assert!(invalidated.is_valid(&one, None, Some("10")), "alone in its cluster");
+        assert!(!invalidated.is_valid(&one, Some(root.as_str()), Some("10")));
+        assert!(invalidated.is_valid(&one, Some(root.as_str()), Some("11")));
     }
 
     #[test]
@@ -113,16 +137,19 @@ mod tests {
         let (one, _) = addresses();
         let mut invalidated = InvalidatedAddresses::default();
         invalidated.add_everything(ChainId::BTC, "142 of the old branch".into());
-        assert!(invalidated.is_valid(&one, Some("142 of the old branch")));
+        assert!(invalidated.is_valid(&one, None, Some("142 of the old branch")));
         // Given a reorganisation seen half way, and then blocks above the old tip.
         invalidated.add_everything(ChainId::BTC, "130".into());
         invalidated.add(ChainId::BTC, "136".into(), std::iter::empty());
         invalidated.add(ChainId::BTC, "143".into(), std::iter::empty());
-        assert!(!invalidated.is_valid(&one, Some("142 of the old branch")));
-        assert!(invalidated.is_valid(&one, Some("130")) && invalidated.is_valid(&one, Some("143")));
+        assert!(!invalidated.is_valid(&one, None, Some("142 of the old branch")));
+        assert!(
+            invalidated.is_valid(&one, None, Some("130"))
+                && invalidated.is_valid(&one, None, Some("143"))
+        );
         // Given a switch to a block of the same height.
         invalidated.add_everything(ChainId::BTC, "143 of a third branch".into());
-        assert!(!invalidated.is_valid(&one, Some("143")));
+        assert!(!invalidated.is_valid(&one, None, Some("143")));
     }
 
     #[test]
@@ -146,9 +173,12 @@ mod tests {
         let mut invalidated = InvalidatedAddresses::default();
         invalidated.add_everything(ChainId::BTC, "10".into());
         invalidated.add_unknown(ChainId::BTC);
-        assert!(!invalidated.is_valid(&one, Some("10")));
+        assert!(!invalidated.is_valid(&one, None, Some("10")));
         invalidated.add_everything(ChainId::BTC, "11".into());
-        assert!(invalidated.is_valid(&one, Some("11")) && !invalidated.is_valid(&one, Some("10")));
+        assert!(
+            invalidated.is_valid(&one, None, Some("11"))
+                && !invalidated.is_valid(&one, None, Some("10"))
+        );
     }
 
     #[test]
@@ -158,9 +188,12 @@ mod tests {
         for height in 0..MAX_STEPS {
             invalidated.add(ChainId::BTC, height.to_string(), std::iter::empty());
         }
-        assert!(invalidated.is_valid(&one, Some("0")));
+        assert!(invalidated.is_valid(&one, None, Some("0")));
         invalidated.add(ChainId::BTC, "1000".into(), std::iter::empty());
-        assert!(!invalidated.is_valid(&one, Some("0")) && invalidated.is_valid(&one, Some("1")));
+        assert!(
+            !invalidated.is_valid(&one, None, Some("0"))
+                && invalidated.is_valid(&one, None, Some("1"))
+        );
     }
 
     fn addresses() -> (CanonicalAddress, CanonicalAddress) {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::chain_tools::{ingested, line, of, printed, txid};
 
 /// An input: an output of the transaction with this number.
-fn spend(number: u8, index: u32) -> Value {
+pub(crate) fn spend(number: u8, index: u32) -> Value {
     json!({"txid": txid(number), "index": index})
 }
 

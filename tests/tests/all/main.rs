@@ -13,6 +13,7 @@ mod access;
 mod account;
 mod addresses;
 mod answers;
+mod associates;
 mod bulk;
 mod chain_robust;
 mod chain_scenario;

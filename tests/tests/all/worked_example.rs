@@ -77,6 +77,7 @@ fn facts() -> Facts {
         }],
         same_key: vec![],
         cluster: None,
+        counterparties: assay_engine::facts::Counterparties::default(),
         intel_stale: false,
         chain: ChainState::Followed(Box::new(ChainFacts {
             tip: Tip {

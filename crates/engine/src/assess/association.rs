@@ -1,18 +1,22 @@
-//! Ties between the address and others: the same key, and the co-spend cluster.
+//! Ties between the address and others: the same key, the co-spend cluster, and counterparties.
 
 use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use super::{MinimumScore, Rank, Term, Warnings, labels, listings};
+use super::{
+    MinimumScore, Rank, Term, Warnings,
+    cluster::{self, Inheritance},
+    labels, listings,
+};
 use crate::{
     address::CanonicalAddress,
     assessment::{
-        AssociatedWallet, ComponentKind, EvidenceKind, EvidenceReference, Reason, Relation,
+        Amount, AssociatedWallet, ComponentKind, EvidenceKind, EvidenceReference, Reason, Relation,
         ScoringComponent, Warning,
     },
-    evidence::{Label, Listing, ListingStatus, Tier},
-    facts::{AccountControl, Cluster, Facts, SameKey},
+    evidence::{Label, Listing, ListingEntry, ListingStatus, Tier},
+    facts::{AccountControl, Cluster, ClusterMember, Counterparty, Facts, SameKey},
     fixed::Fraction,
     names::ListId,
     policy::{ListEffect, Policy, SAME_KEY_SCORE},
@@ -22,6 +26,9 @@ use crate::{
 
 /// Score of the same contract address, or of the same key on an advisory list: a review.
 const REVIEW: Score = Score::from_points(50);
+
+/// Members of the cluster that an answer shows: listed ones first, then labelled ones, then others.
+pub(super) const MOST_MEMBERS: usize = 20;
 
 #[derive(Default)]
 pub(super) struct Findings {
@@ -48,8 +55,11 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
             today,
         ));
     }
-    if let Some(cluster) = &facts.cluster {
-        assess_cluster(cluster, policy, today, &mut assessed);
+    if let Some(cluster) = facts.cluster.as_ref().filter(|cluster| cluster.size > 1) {
+        assess_cluster(cluster, facts, policy, today, &mut assessed);
+    }
+    for other in &facts.counterparties.strongest {
+        assessed.wallets.push(counterparty(other, today));
     }
     assessed
 }
@@ -158,50 +168,115 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: 
     }
 }
 
-fn assess_cluster(cluster: &Cluster, policy: &Policy, today: Date, assessed: &mut Findings) {
-    if labels::has_different_services(cluster) {
+fn assess_cluster(
+    cluster: &Cluster,
+    facts: &Facts,
+    policy: &Policy,
+    today: Date,
+    assessed: &mut Findings,
+) {
+    let Inheritance { conflict, .. } =
+        cluster::inherit(cluster, &facts.labels, &facts.sources, policy, today);
+    if !conflict.is_empty() {
         assessed.warnings.push(Warning {
             code: "cluster_conflict",
             message: format!(
-                "the co-spend cluster {} contains addresses of different services: its labels are \
-                 not used",
-                cluster.id
+                "addresses of the co-spend cluster {} are labelled as different owners: {}; at most \
+                 one label is passed on, and not of a service",
+                cluster.id,
+                some_of(&conflict)
             ),
         });
     }
-    let mut listed: Vec<&Listing> = active(&cluster.listings, today).collect();
-    listed.sort_by(|a, b| {
-        let informs =
-            |listing: &Listing| policy.effect(&listing.entry.list) == ListEffect::Advisory;
-        (informs(a), &a.entry.list, &a.entry.entity.id, &a.entry.address_as_published).cmp(&(
-            informs(b),
-            &b.entry.list,
-            &b.entry.entity.id,
-            &b.entry.address_as_published,
-        ))
-    });
-    if let Some(first) = listed.first() {
+    let advises = |listing: &Listing| policy.effect(&listing.entry.list) == ListEffect::Advisory;
+    let mut listed: Vec<(&ClusterMember, &Listing)> = cluster
+        .members
+        .iter()
+        .flat_map(|member| active(&member.listings, today).map(move |listing| (member, listing)))
+        .collect();
+    let order = |member: &ClusterMember, listing: &Listing| {
+        let ListingEntry { list, entity, address_as_published, .. } = &listing.entry;
+        (
+            advises(listing),
+            list.clone(),
+            entity.id.clone(),
+            address_as_published.clone(),
+            member.address.clone(),
+        )
+    };
+    listed.sort_by_cached_key(|(member, listing)| order(member, listing));
+    if let Some((member, first)) = listed.first() {
+        let doubt = if member.is_certain() {
+            ""
+        } else {
+            "; the transaction that connects them may have two parties, such as a PayJoin"
+        };
+        let mut evidence: Vec<EvidenceReference> =
+            listed.iter().map(|(_, listing)| listings::reference(listing)).collect();
+        evidence.push(address_reference(&member.address));
+        let transactions = cluster::transactions(member);
+        evidence.extend(transactions.iter().map(|txid| transaction_reference(txid)));
         assessed.minimum_scores.push(MinimumScore {
             reason: Reason {
                 code: "cluster_listed",
                 message: format!(
-                    "its co-spend cluster {} contains a listed address: {} ({})",
+                    "its co-spend cluster {} contains a listed address: {}, {} ({}){doubt}",
                     cluster.id,
+                    member.address,
                     first.entry.entity.name,
                     listings::list_and_programs(first)
                 ),
             },
-            evidence: listed.iter().map(|listing| listings::reference(listing)).collect(),
+            evidence,
         });
     }
-    assessed.wallets.push(wallet(
-        &cluster.id,
-        Relation::SameOwner,
-        "co_spend",
-        cluster.confidence,
-        (&cluster.labels, &cluster.listings),
-        today,
-    ));
+    assessed.wallets.extend(cluster.members.iter().take(MOST_MEMBERS).map(|member| {
+        let evidence = (&*member.labels, &*member.listings);
+        let confidence = cluster.confidence_of(member);
+        let shown =
+            wallet(&member.address, Relation::SameOwner, "co_spend", confidence, evidence, today);
+        let times = || member.co_spends.iter().flatten().map(|co_spend| co_spend.time);
+        AssociatedWallet {
+            transactions: cluster::transactions(member),
+            first_seen: times().min(),
+            last_seen: times().max(),
+            ..shown
+        }
+    }));
+}
+
+/// The first five of some names, and the number of the others.
+fn some_of(names: &[String]) -> String {
+    let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(5) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn counterparty(other: &Counterparty, today: Date) -> AssociatedWallet {
+    let (relation, heuristic) = if other.is_funder {
+        (Relation::Funder, "first_payment")
+    } else {
+        (Relation::Counterparty, "payments")
+    };
+    let evidence = (&*other.labels, &*other.listings);
+    let shown = wallet(&other.address, relation, heuristic, Confidence::CERTAIN, evidence, today);
+    let amount = |value: u128| Amount {
+        value: value.to_string(),
+        asset: other.address.chain().info().asset.to_owned(),
+        usd: None,
+    };
+    let some = |value: u128| if value > 0 { vec![amount(value)] } else { vec![] };
+    AssociatedWallet {
+        transactions: other.transactions.clone(),
+        first_seen: Some(other.first_seen),
+        last_seen: Some(other.last_seen),
+        amounts: vec![amount(other.received.saturating_add(other.sent))],
+        received: some(other.received),
+        sent: some(other.sent),
+        ..shown
+    }
 }
 
 fn active(listings: &[Listing], today: Date) -> impl Iterator<Item = &Listing> {
@@ -238,10 +313,16 @@ fn wallet(
         first_seen: None,
         last_seen: None,
         amounts: vec![],
+        received: vec![],
+        sent: vec![],
     }
 }
 
-fn address_reference(address: &CanonicalAddress) -> EvidenceReference {
+pub(super) fn transaction_reference(txid: &str) -> EvidenceReference {
+    EvidenceReference { kind: EvidenceKind::Transaction, reference: txid.to_owned() }
+}
+
+pub(super) fn address_reference(address: &CanonicalAddress) -> EvidenceReference {
     EvidenceReference {
         kind: EvidenceKind::Address,
         reference: format!("{} {address}", address.chain()),

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
 use ruint::aliases::U256;
 
-use super::verdict::Missing;
+use super::{association::MOST_MEMBERS, verdict::Missing};
 use crate::{
     address::CanonicalAddress,
     assessment::{
@@ -18,7 +18,7 @@ use crate::{
         ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
         SourceState, Tip, UnresolvedReason,
     },
-    facts::{Environment, Facts},
+    facts::{Cluster, Environment, Facts},
     policy::{MandatorySource, Policy},
 };
 
@@ -276,12 +276,38 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
     }
 }
 
+/// Coverage of associated addresses: the cluster, and how much of it and of the counterparties is shown.
 fn association(facts: &Facts) -> CoverageBlock {
-    if facts.cluster.is_some() {
-        let detail = "the same key on other chains and co-spend clusters";
-        return block(CoverageStatus::Assessed, detail);
+    let Some(cluster) = &facts.cluster else {
+        return block(
+            CoverageStatus::Partial,
+            "the same key on other chains; no co-spend clusters",
+        );
+    };
+    let mut detail = "the same key on other chains".to_owned();
+    let Cluster { size, attributed, examined, .. } = *cluster;
+    if size > 1 {
+        let others = size - 1;
+        let shown = cluster.members.len().min(MOST_MEMBERS);
+        let _ =
+            write!(detail, "; a co-spend cluster of {size} addresses (listed or labelled others: ");
+        let _ = if examined < attributed {
+            write!(detail, "{examined} of {attributed} examined")
+        } else {
+            write!(detail, "{attributed}")
+        };
+        let _ = write!(detail, ", shown: {shown} of {others})");
+    } else {
+        detail.push_str("; no co-spends with other addresses");
     }
-    block(CoverageStatus::Partial, "the same key on other chains; no co-spend clusters")
+    let counterparties = &facts.counterparties;
+    if counterparties.found > 0 {
+        let shown = counterparties.strongest.len();
+        let _ = write!(detail, "; counterparties shown: {shown} of {}", counterparties.found);
+    }
+    let status =
+        if examined < attributed { CoverageStatus::Partial } else { CoverageStatus::Assessed };
+    block(status, &detail)
 }
 
 fn up_to(chain: &ChainFacts) -> String {

@@ -5,8 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 
-use super::{Claim, Term};
+use super::{
+    Claim, Term,
+    association::{address_reference, transaction_reference},
+    cluster::{self, InheritedLabel},
+};
 use crate::{
+    address::CanonicalAddress,
     assessment::{
         AssessedLabel, ComponentKind, Conflict, ConflictResolution, Entity, EvidenceKind,
         EvidenceReference, LabelStatus, Reason, ScoringComponent,
@@ -35,10 +40,17 @@ pub(super) struct Findings {
 /// A label under judgement.
 struct Candidate {
     label: Label,
-    /// Inherited from the co-spend cluster.
-    inherited: bool,
+    /// The member of the co-spend cluster that passed it on.
+    inherited: Option<InheritedFrom>,
     status: LabelStatus,
     severity: u8,
+}
+
+/// Origin of an inherited label: the member that has it, and the co-spends that connect both.
+#[derive(Clone)]
+struct InheritedFrom {
+    address: CanonicalAddress,
+    transactions: Vec<String>,
 }
 
 pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
@@ -61,7 +73,11 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
             .map(reason)
             .collect(),
         entity: counted().min_by_key(|candidate| candidate.label.tier).and_then(entity),
-        views: candidates.iter().filter(|candidate| !candidate.inherited).map(view).collect(),
+        views: candidates
+            .iter()
+            .filter(|candidate| candidate.inherited.is_none())
+            .map(view)
+            .collect(),
         conflicts,
         capped_tiers,
         service,
@@ -85,11 +101,18 @@ struct Settled {
 }
 
 fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
+    let passed_on = known.cluster.map(|cluster| {
+        cluster::inherit(cluster, known.labels, known.sources, policy, today).labels
+    });
+    let inherited =
+        passed_on.into_iter().flatten().map(|InheritedLabel { label, from, transactions }| {
+            (label, Some(InheritedFrom { address: from, transactions }))
+        });
     let mut candidates: Vec<Candidate> = known
         .labels
         .iter()
-        .map(|label| (label.clone(), false))
-        .chain(known.cluster.into_iter().flat_map(inherited).map(|label| (label, true)))
+        .map(|label| (label.clone(), None))
+        .chain(inherited)
         .map(|(mut label, inherited)| {
             label.tier = label.tier.weaker(Tier::OnChainProof);
             let status = own_status(&label, known, today);
@@ -108,7 +131,10 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
             .then_with(|| a.label.source.cmp(&b.label.source))
             .then_with(|| a.label.upstream.cmp(&b.label.upstream))
             .then_with(|| a.label.entity.cmp(&b.label.entity))
-            .then_with(|| a.inherited.cmp(&b.inherited))
+            .then_with(|| {
+                let from = |it: &Candidate| it.inherited.as_ref().map(|it| it.address.clone());
+                from(a).cmp(&from(b))
+            })
     });
     mark_repeated(&mut candidates);
     let (conflicts, capped_tiers) = settle_conflicts(&mut candidates);
@@ -166,35 +192,6 @@ pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attri
             listed_on: None,
         }),
     }
-}
-
-/// The labels that a cluster passes on: none where its members carry different services' names.
-///
-/// An inherited label is no surer than the clustering and at most of investigation tier.
-fn inherited(cluster: &Cluster) -> Vec<Label> {
-    if has_different_services(cluster) {
-        return Vec::new();
-    }
-    cluster
-        .labels
-        .iter()
-        .map(|label| Label {
-            confidence: label.confidence.min(cluster.confidence),
-            tier: label.tier.weaker(Tier::Investigation),
-            ..label.clone()
-        })
-        .collect()
-}
-
-/// True if members of a cluster are labelled as different services: the clustering must be wrong.
-pub(super) fn has_different_services(cluster: &Cluster) -> bool {
-    let services: BTreeSet<_> = cluster
-        .labels
-        .iter()
-        .filter(|label| label.category.info().service)
-        .filter_map(|label| label.entity.as_deref())
-        .collect();
-    services.len() > 1
 }
 
 /// Status of a label by itself, before others are taken into account.
@@ -300,13 +297,18 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
     let Candidate { label, inherited, severity, .. } = candidate;
     let standalone_risk = policy.risk(*severity, label.confidence, 1);
     let name = label.entity.as_deref().unwrap_or("name not known");
-    let (kind, detail) = if *inherited {
-        (
-            ComponentKind::Association,
-            format!("co-spend cluster labelled {}: {name}", label.category),
-        )
-    } else {
-        (ComponentKind::Ownership, format!("labelled {}: {name}", label.category))
+    let mut evidence = vec![reference(label)];
+    let (kind, detail) = match inherited {
+        Some(InheritedFrom { address, transactions }) => {
+            evidence.push(address_reference(address));
+            evidence.extend(transactions.iter().map(|txid| transaction_reference(txid)));
+            let detail = format!(
+                "same owner as {address}, as co-spends show; that address is labelled {}: {name}",
+                label.category
+            );
+            (ComponentKind::Association, detail)
+        }
+        None => (ComponentKind::Ownership, format!("labelled {}: {name}", label.category)),
     };
     Term {
         rank: label.tier.into(),
@@ -322,7 +324,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
             severity: Some(*severity),
             confidence: Some(label.confidence),
             source: Some(label.source.clone()),
-            evidence: vec![reference(label)],
+            evidence,
             ..ScoringComponent::default()
         },
     }
@@ -339,7 +341,14 @@ pub(super) fn reference(label: &Label) -> EvidenceReference {
 fn reason(candidate: &Candidate) -> Reason {
     let Label { category, entity, source, .. } = &candidate.label;
     let name = entity.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    Reason { code: "labeled", message: format!("labelled {category}{name} by {source}") }
+    let labelled = format!("labelled {category}{name} by {source}");
+    match &candidate.inherited {
+        Some(InheritedFrom { address, .. }) => Reason {
+            code: "cluster_labeled",
+            message: format!("same owner as {address}, as co-spends show; it is {labelled}"),
+        },
+        None => Reason { code: "labeled", message: labelled },
+    }
 }
 
 fn entity(candidate: &Candidate) -> Option<Entity> {

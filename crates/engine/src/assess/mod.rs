@@ -3,6 +3,7 @@
 mod association;
 mod attribution;
 mod behavior;
+mod cluster;
 mod combine;
 mod contributions;
 mod coverage;
@@ -34,7 +35,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "1.1";
+pub const MODEL_VERSION: &str = "1.2";
 
 /// Assesses one address by the facts about it.
 ///
@@ -199,17 +200,20 @@ fn amounts(facts: Option<&ActivityFacts>, of: impl Fn(&AssetActivity) -> u128) -
 
 /// The first moment at which time alone would change the assessment.
 fn valid_until(facts: &Facts, today: Date, sources: Option<Timestamp>) -> Option<Timestamp> {
-    let cluster = facts.cluster.as_ref();
+    let members = || facts.cluster.iter().flat_map(|cluster| &cluster.members);
+    let counterparties = || facts.counterparties.strongest.iter();
     let listings = facts
         .listings
         .iter()
         .chain(facts.same_key.iter().flat_map(|other| &other.listings))
-        .chain(cluster.into_iter().flat_map(|cluster| &cluster.listings));
+        .chain(members().flat_map(|member| &member.listings))
+        .chain(counterparties().flat_map(|other| &other.listings));
     let labels = facts
         .labels
         .iter()
         .chain(facts.same_key.iter().flat_map(|other| &other.labels))
-        .chain(cluster.into_iter().flat_map(|cluster| &cluster.labels));
+        .chain(members().flat_map(|member| &member.labels))
+        .chain(counterparties().flat_map(|other| &other.labels));
     let label_days = labels.flat_map(|label| [label.valid_from, label.valid_until]).flatten();
     let tomorrow = match facts.chain {
         ChainState::Followed(_) => today.tomorrow().ok(),

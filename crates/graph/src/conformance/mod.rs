@@ -135,6 +135,21 @@ async fn expect_equal_clusters(graph: &dyn Graph, right: &MemoryGraph, owners: &
             assert_eq!(found, right.cluster(owner, most).await.unwrap(), "{owner:?}");
         }
     }
+    for owner in owners.iter().step_by(9) {
+        for most in [0, 2, 1000] {
+            let found = graph.connections(owner, owners, most).await.unwrap();
+            let expected = right.connections(owner, owners, most).await.unwrap();
+            assert_eq!(found, expected, "{owner:?}");
+        }
+    }
+    let tip = right.tip().await.unwrap().map_or(0, |tip| tip.block.height);
+    for height in tip.saturating_sub(5)..=tip {
+        for most in [0, 3, 100_000] {
+            let found = graph.clusters_changed_above(height, most).await.unwrap();
+            let expected = right.clusters_changed_above(height, most).await.unwrap();
+            assert_eq!(found, expected, "above {height}");
+        }
+    }
     let (mut members, mut expected) = (Vec::new(), Vec::new());
     let all = |into: &mut Vec<Membership>, member| {
         into.push(member);

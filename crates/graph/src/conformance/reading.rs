@@ -43,6 +43,7 @@ pub async fn clusters_equal_the_reference(store: Arc<dyn GraphStore>) {
         }
     }
     assert!(sizes.iter().any(|size| *size > 50), "{sizes:?}");
+    changed_clusters_are_named_by_their_roots(&*graph, &chain).await;
     let tip = chain.blocks.last().map_or(0, |block| block.reference.height);
     for depth in [1, 5, 20, 35] {
         writer.roll_back(tip - depth).await.unwrap();
@@ -50,6 +51,25 @@ pub async fn clusters_equal_the_reference(store: Arc<dyn GraphStore>) {
         let (right, some) = (reference(&left), left.owners().into_iter().step_by(5));
         expect_equal_clusters(&*graph, &right, &some.collect::<Vec<_>>()).await;
         assert_eq!(graph.fingerprint().await.unwrap(), right.fingerprint().await.unwrap());
+    }
+}
+
+/// The clusters that blocks change are found by their roots before these blocks.
+async fn changed_clusters_are_named_by_their_roots(graph: &dyn Graph, chain: &TestChain) {
+    let (tip, owners) = (chain.blocks.last().unwrap().reference.height, chain.owners());
+    let after = graph.clusters(&owners).await.unwrap();
+    for depth in [1, 7] {
+        let before = reference(&chain.fork(tip - depth, 0, 0)).clusters(&owners).await.unwrap();
+        let changed = graph.clusters_changed_above(tip - depth, 100_000).await.unwrap().unwrap();
+        let mut grown = 0;
+        for (before, after) in before.iter().zip(&after) {
+            let Some((before, after)) = before.as_ref().zip(after.as_ref()) else { continue };
+            if before != after {
+                grown += 1;
+                assert!(changed.contains(&before.root) && changed.contains(&after.root));
+            }
+        }
+        assert!(grown > 0, "the last {depth} blocks join owners");
     }
 }
 

@@ -103,6 +103,34 @@ impl Clusters {
         path
     }
 
+    /// The co-spends on the only path between two members, by breadth-first search.
+    pub(super) fn between(&self, from: i64, to: i64) -> Option<Vec<RecordedLink>> {
+        let mut by_member: HashMap<i64, Vec<(i64, RecordedLink)>> = HashMap::new();
+        for found in self.links.values() {
+            let (one, other) = (found.link.child_member, found.link.parent_member);
+            by_member.entry(one).or_default().push((other, *found));
+            by_member.entry(other).or_default().push((one, *found));
+        }
+        let mut paths = HashMap::from([(from, Vec::new())]);
+        let mut level = vec![from];
+        while !level.is_empty() && !paths.contains_key(&to) {
+            let mut next = Vec::new();
+            for member in level {
+                let path = paths.get(&member).cloned().unwrap_or_default();
+                for (other, found) in by_member.get(&member).into_iter().flatten() {
+                    if !paths.contains_key(other) {
+                        let mut longer = path.clone();
+                        longer.push(*found);
+                        paths.insert(*other, longer);
+                        next.push(*other);
+                    }
+                }
+            }
+            level = next;
+        }
+        paths.remove(&to)
+    }
+
     /// The first links below a root, level by level.
     pub(super) fn below(&self, root: i64, most: usize) -> Vec<RecordedLink> {
         let (mut links, mut level) = (Vec::new(), vec![root]);

@@ -1,7 +1,7 @@
 //! The answers of a graph in memory.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     ops::ControlFlow,
 };
 
@@ -36,6 +36,23 @@ impl MemoryGraph {
 
     fn recorded(&self, number: i64) -> Option<&Recorded> {
         self.transactions.get(usize::try_from(number).ok()?)
+    }
+
+    fn place(&self, number: i64) -> Option<TransactionPlace> {
+        let Recorded { block, transaction, .. } = self.recorded(number)?;
+        let (height, time) = (block.height, block.time);
+        Some(TransactionPlace { txid: transaction.txid, height, time })
+    }
+
+    fn evidence(&self, found: &RecordedLink) -> Option<ClusterEvidence> {
+        let link = found.link;
+        Some(ClusterEvidence {
+            member: self.owner(link.child_member)?.owner.clone(),
+            with: self.owner(link.parent_member)?.owner.clone(),
+            transaction: self.place(link.transaction)?,
+            is_conclusive: link.is_conclusive,
+            confirmed_by: found.confirmation.and_then(|row| self.place(row.transaction)),
+        })
     }
 }
 
@@ -158,9 +175,11 @@ impl Graph for MemoryGraph {
         owners: &[ScriptOwner],
     ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
         let cluster = |owner| {
-            let members = self.clusters.members(self.clusters.root(self.number(owner)?));
+            let root = self.clusters.root(self.number(owner)?);
+            let members = self.clusters.members(root);
             let id = self.owner(*members.first()?)?.owner.clone();
-            Some(ClusterRef { id, size: u64::try_from(members.len()).ok()? })
+            let root = self.owner(root)?.owner.clone();
+            Some(ClusterRef { id, root, size: u64::try_from(members.len()).ok()? })
         };
         Ok(owners.iter().map(cluster).collect())
     }
@@ -169,14 +188,6 @@ impl Graph for MemoryGraph {
         let Some(number) = self.number(owner) else { return Ok(None) };
         let root = self.clusters.root(number);
         let all = self.clusters.members(root);
-        let place = |number: i64| {
-            let Recorded { block, transaction, .. } = self.recorded(number)?;
-            Some(TransactionPlace {
-                txid: transaction.txid,
-                height: block.height,
-                time: block.time,
-            })
-        };
         let member = |number: i64, evidence| {
             let found = self.owner(number)?;
             let statistics = self.statistics(found)?;
@@ -191,18 +202,7 @@ impl Graph for MemoryGraph {
         let others = others.into_iter().filter(|found| !is_on_path(found));
         let most = length(most).max(path.len() + 1);
         for found in path.iter().copied().chain(others).take(most - 1) {
-            let link = found.link;
-            let spent = self.owner(link.child_member).zip(self.owner(link.parent_member));
-            let Some(((member_of, with), transaction)) = spent.zip(place(link.transaction)) else {
-                continue;
-            };
-            let evidence = ClusterEvidence {
-                member: member_of.owner.clone(),
-                with: with.owner.clone(),
-                transaction,
-                is_conclusive: link.is_conclusive,
-                confirmed_by: found.confirmation.and_then(|row| place(row.transaction)),
-            };
+            let Some(evidence) = self.evidence(&found) else { continue };
             members.extend(member(found.link.child, Some(evidence)));
         }
         let first = all.first().and_then(|first| self.owner(*first));
@@ -217,6 +217,44 @@ impl Graph for MemoryGraph {
             first_seen: statistics.first_seen,
             members,
         }))
+    }
+
+    async fn connections(
+        &self,
+        owner: &ScriptOwner,
+        others: &[ScriptOwner],
+        most: u32,
+    ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError> {
+        let number = self.number(owner);
+        let connection = |other: &ScriptOwner| {
+            let links = self.clusters.between(number?, self.number(other)?)?;
+            let links = Some(links).filter(|links| links.len() <= length(most))?;
+            links.iter().map(|link| self.evidence(link)).collect()
+        };
+        Ok(others.iter().map(connection).collect())
+    }
+
+    async fn clusters_changed_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
+        let is_above = |transaction: i64| {
+            self.recorded(transaction).is_some_and(|recorded| recorded.block.height > height)
+        };
+        let (mut changes, mut roots) = (0, BTreeSet::new());
+        for RecordedLink { link, confirmation } in self.clusters.links.values() {
+            if is_above(link.transaction) {
+                changes += 1;
+                roots.extend([link.child, link.parent, self.clusters.root(link.child)]);
+            }
+            if confirmation.is_some_and(|row| is_above(row.transaction)) {
+                changes += 1;
+                roots.extend([link.child, self.clusters.root(link.child)]);
+            }
+        }
+        let owner = |number| Some(self.owner(number)?.owner.clone());
+        Ok((changes <= length(most)).then(|| roots.into_iter().filter_map(owner).collect()))
     }
 
     async fn each_member(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use assay_database::value;
 use assay_engine::utxo::ScriptOwner;
 use async_trait::async_trait;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -52,6 +53,21 @@ pub(super) async fn links(
         confirmation = row::CONFIRMATION
     ));
     found(&sqlx::query(query).bind(owners).fetch_all(connection).await?)
+}
+
+/// True if an owner shares its cluster with others; `None` if it never appeared.
+pub(super) async fn is_shared(
+    connection: &mut PgConnection,
+    schema: &Schema,
+    owner: &ScriptOwner,
+) -> Result<Option<bool>, GraphError> {
+    let query = schema.sql(
+        "SELECT EXISTS (SELECT FROM chain.cluster_link WHERE child_id = h.holder_id)
+             OR EXISTS (SELECT FROM chain.cluster_link WHERE parent_id = h.holder_id)
+         FROM (SELECT holder_id FROM chain.holder WHERE key = $1 OFFSET 0) AS h",
+    );
+    let found = sqlx::query(query).bind(owner.to_bytes()).fetch_optional(connection).await?;
+    Ok(found.map(|row| row.try_get(0)).transpose()?)
 }
 
 #[async_trait]
@@ -108,6 +124,21 @@ impl ClusterRows for PostgresClusterRows<'_> {
         ));
         let query = sqlx::query(query).bind(parents).bind(i64::from(most));
         found(&query.fetch_all(&mut *self.connection).await?)
+    }
+
+    async fn changed_above(&mut self, height: u64, most: u32) -> Result<Vec<[i64; 2]>, GraphError> {
+        let query = self.schema.sql(
+            "WITH above AS (SELECT first_tx FROM chain.block WHERE height > $1 ORDER BY height LIMIT 1)
+             SELECT child_id, parent_id FROM chain.cluster_link
+             WHERE tx_id >= (SELECT first_tx FROM above)
+             UNION ALL
+             SELECT child_id, child_id FROM chain.cluster_confirmation
+             WHERE tx_id >= (SELECT first_tx FROM above)
+             LIMIT $2",
+        );
+        let query = sqlx::query(query).bind(value::signed(height)).bind(i64::from(most));
+        let found = query.fetch_all(&mut *self.connection).await?;
+        found.iter().map(|row| Ok([row.try_get(0)?, row.try_get(1)?])).collect()
     }
 
     async fn places(

@@ -10,9 +10,13 @@ use async_trait::async_trait;
 use futures_util::TryStreamExt;
 use sqlx::{PgConnection, Row, SqlStr, postgres::PgRow};
 
-use super::{PostgresGraph, Schema, cluster::PostgresClusterRows, read, row};
+use super::{
+    PostgresGraph, Schema,
+    cluster::{PostgresClusterRows, is_shared},
+    read, row,
+};
 use crate::{
-    Cluster, ClusterRef, Graph, GraphError, GraphTip, Membership,
+    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, Membership,
     backend::{
         Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
         blocks::{self, BlockEntries, BlockSpan},
@@ -119,6 +123,18 @@ impl Graph for PostgresGraph {
         &self,
         owners: &[ScriptOwner],
     ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
+        // Most addresses are alone in their cluster, and one statement shows that.
+        if let [owner] = owners {
+            let mut connection = self.reads.acquire().await?;
+            match is_shared(&mut connection, &self.schema, owner).await? {
+                None => return Ok(vec![None]),
+                Some(false) => {
+                    let (id, root) = (owner.clone(), owner.clone());
+                    return Ok(vec![Some(ClusterRef { id, root, size: 1 })]);
+                }
+                Some(true) => {}
+            }
+        }
         let mut read = self.reads.begin(READ).await?;
         let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
         cluster::clusters(&mut rows, owners).await
@@ -128,6 +144,27 @@ impl Graph for PostgresGraph {
         let mut read = self.reads.begin(READ).await?;
         let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
         cluster::cluster(&mut rows, owner, most).await
+    }
+
+    async fn connections(
+        &self,
+        owner: &ScriptOwner,
+        others: &[ScriptOwner],
+        most: u32,
+    ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError> {
+        let mut read = self.reads.begin(READ).await?;
+        let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
+        cluster::connections(&mut rows, owner, others, most).await
+    }
+
+    async fn clusters_changed_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
+        let mut read = self.reads.begin(READ).await?;
+        let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
+        cluster::changed_above(&mut rows, height, most).await
     }
 
     async fn each_member(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use assay_database::value;
 use assay_engine::utxo::ScriptOwner;
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
@@ -109,6 +110,23 @@ impl ClusterRows for SqliteClusterRows<'_> {
             }
         }
         Ok(links)
+    }
+
+    async fn changed_above(&mut self, height: u64, most: u32) -> Result<Vec<[i64; 2]>, GraphError> {
+        let found = sqlx::query(
+            "WITH above AS (SELECT min(first_tx) AS first_tx FROM block WHERE height > ?)
+             SELECT child_id, parent_id FROM cluster_link
+             WHERE tx_id >= (SELECT first_tx FROM above)
+             UNION ALL
+             SELECT child_id, child_id FROM cluster_confirmation
+             WHERE tx_id >= (SELECT first_tx FROM above)
+             LIMIT ?",
+        )
+        .bind(value::signed(height))
+        .bind(i64::from(most))
+        .fetch_all(&mut *self.0)
+        .await?;
+        found.iter().map(|row| Ok([row.try_get(0)?, row.try_get(1)?])).collect()
     }
 
     async fn places(

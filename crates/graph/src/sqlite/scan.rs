@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{SqliteGraph, cluster::SqliteClusterRows, read, row};
 use crate::{
-    Cluster, ClusterRef, Graph, GraphError, GraphTip, Membership,
+    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, Membership,
     backend::{
         Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
         blocks::{self, BlockEntries, BlockSpan},
@@ -157,6 +157,25 @@ impl Graph for SqliteGraph {
     async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
         let mut read = self.pool.begin().await?;
         cluster::cluster(&mut SqliteClusterRows(&mut read), owner, most).await
+    }
+
+    async fn connections(
+        &self,
+        owner: &ScriptOwner,
+        others: &[ScriptOwner],
+        most: u32,
+    ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError> {
+        let mut read = self.pool.begin().await?;
+        cluster::connections(&mut SqliteClusterRows(&mut read), owner, others, most).await
+    }
+
+    async fn clusters_changed_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
+        let mut read = self.pool.begin().await?;
+        cluster::changed_above(&mut SqliteClusterRows(&mut read), height, most).await
     }
 
     async fn each_member(

@@ -15,7 +15,8 @@ use assay_engine::{
     },
 };
 use assay_graph::{
-    Cluster, ClusterRef, FlowSource, Graph, GraphError, GraphTip, Membership, TransactionPlace,
+    Cluster, ClusterEvidence, ClusterRef, FlowSource, Graph, GraphError, GraphTip, Membership,
+    TransactionPlace,
     backend::{
         Fingerprint, HistoryRows, OwnEntries, SideEntries, TouchedOwners, TransactionHead, answer,
         blocks::{self, BlockEntries, BlockSpan},
@@ -231,6 +232,18 @@ impl ClusterRows for Tables {
         Ok(found)
     }
 
+    async fn changed_above(&mut self, height: u64, most: u32) -> Result<Vec<[i64; 2]>, GraphError> {
+        let Some((_, first)) = self.blocks.range(height + 1..).next() else { return Ok(vec![]) };
+        let (first, links) = (first.first_transaction, || self.links.values());
+        let joined = links()
+            .filter(|found| found.link.transaction >= first)
+            .map(|found| [found.link.child, found.link.parent]);
+        let confirmed = links()
+            .filter(|found| found.confirmation.is_some_and(|row| row.transaction >= first))
+            .map(|found| [found.link.child; 2]);
+        Ok(joined.chain(confirmed).take(usize::try_from(most).unwrap_or(usize::MAX)).collect())
+    }
+
     async fn places(
         &mut self,
         transactions: &[i64],
@@ -336,6 +349,25 @@ impl Graph for MapGraph {
     async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
         let mut state = self.read()?.clone();
         cluster::cluster(&mut state, owner, most).await
+    }
+
+    async fn connections(
+        &self,
+        owner: &ScriptOwner,
+        others: &[ScriptOwner],
+        most: u32,
+    ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError> {
+        let mut state = self.read()?.clone();
+        cluster::connections(&mut state, owner, others, most).await
+    }
+
+    async fn clusters_changed_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
+        let mut state = self.read()?.clone();
+        cluster::changed_above(&mut state, height, most).await
     }
 
     async fn each_member(

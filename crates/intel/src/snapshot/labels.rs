@@ -83,6 +83,15 @@ impl LabelIndex {
             .collect()
     }
 
+    /// The labelled addresses of a chain.
+    pub fn labelled(&self, chain: ChainId) -> impl Iterator<Item = CanonicalAddress> {
+        self.addresses
+            .iter()
+            .zip(0..)
+            .filter(move |(labelled, _)| labelled.chain == chain)
+            .filter_map(move |(_, place)| CanonicalAddress::parse(chain, self.text(place)).ok())
+    }
+
     /// The labelled addresses that a key controls.
     pub fn controlled(&self, identity: &KeyIdentity) -> impl Iterator<Item = CanonicalAddress> {
         matching(&self.by_key, hash(identity)).filter_map(move |place| {

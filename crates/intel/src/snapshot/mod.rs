@@ -13,7 +13,7 @@ use assay_engine::{
     attribute,
     chain::ChainId,
     evidence::{ChainState, ListedAddresses, Listing, SourceState},
-    facts::{AccountControl, Environment, Facts, SameKey},
+    facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
     policy::Policy,
     trace::Attribution,
     utxo::ScriptOwner,
@@ -142,6 +142,24 @@ impl IntelSnapshot {
         self.listed.len() + self.labels.addresses()
     }
 
+    /// True if an address itself is listed or labelled.
+    #[must_use]
+    pub fn is_attributed(&self, address: &CanonicalAddress) -> bool {
+        self.listed.contains_key(address) || self.labels.has(address)
+    }
+
+    /// The listed or labelled addresses of a chain; one that is both comes twice.
+    pub fn attributed(&self, chain: ChainId) -> impl Iterator<Item = CanonicalAddress> {
+        let listed = self.listed.keys().filter(move |address| address.chain() == chain);
+        listed.map(|address| CanonicalAddress::clone(address)).chain(self.labels.labelled(chain))
+    }
+
+    /// Listings of an address itself, ended ones included.
+    #[must_use]
+    pub fn listings_of(&self, address: &CanonicalAddress) -> Vec<Listing> {
+        self.listings_at(self.listed.get(address).map(Vec::as_slice).unwrap_or_default())
+    }
+
     /// Facts about `subject` from lists and labels.
     #[must_use]
     pub fn facts(&self, subject: &CanonicalAddress) -> Facts {
@@ -154,6 +172,7 @@ impl IntelSnapshot {
             labels: self.labels.of(subject),
             same_key: self.same_key(subject, own),
             cluster: None,
+            counterparties: Counterparties::default(),
             chain: ChainState::NotFollowed,
             intel_stale: false,
         }

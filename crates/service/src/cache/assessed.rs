@@ -1,6 +1,6 @@
 //! Assessments as they are cached, with the facts that decide whether they may be repeated.
 
-use assay_engine::{assessment::Assessment, score::Verdict};
+use assay_engine::{assessment::Assessment, facts::Cluster, score::Verdict};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ pub struct Assessed {
     pub(super) generation: u64,
     /// Hash of the chain's latest block at that time; `None` if the chain was not read.
     pub(super) tip: Option<String>,
+    /// Root of the address's cluster at that time; `None` if the address is alone in it, or clusters were not
+    /// read.
+    pub(super) cluster_root: Option<String>,
 }
 
 impl Assessed {
@@ -46,7 +49,15 @@ impl Assessed {
             valid_until: assessment.valid_until,
             generation,
             tip: tips.map(|tip| tip.hash.clone()).next(),
+            cluster_root: None,
         })
+    }
+
+    /// Adds the cluster on which the assessment rests.
+    #[must_use]
+    pub fn with_cluster(self, cluster: Option<&Cluster>) -> Self {
+        let shared = cluster.filter(|cluster| cluster.size > 1);
+        Self { cluster_root: shared.map(|cluster| cluster.root.as_str().to_owned()), ..self }
     }
 
     /// Returns the age of the assessment.

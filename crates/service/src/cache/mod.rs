@@ -134,7 +134,9 @@ impl<'a> Data<'a> {
         let tip = known.tip.as_deref();
         known.generation == self.generation
             && match subject {
-                CheckSubject::Address(address) => self.invalidated_addresses.is_valid(address, tip),
+                CheckSubject::Address(address) => {
+                    self.invalidated_addresses.is_valid(address, known.cluster_root.as_deref(), tip)
+                }
                 // Its confirmations change with every block, and its receiver is not in the key.
                 CheckSubject::Transfer(query) => {
                     self.invalidated_addresses.is_latest(query.chain, tip)

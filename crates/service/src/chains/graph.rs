@@ -4,18 +4,22 @@ use std::sync::Arc;
 
 use assay_engine::{
     address::CanonicalAddress,
-    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip, Unavailable},
+    chain::ChainId,
+    evidence::{ActivityFacts, ChainFacts, ChainState, FlowFacts, IngestMode, Tip, Unavailable},
+    facts::{Cluster, Counterparties},
     trace::Trace,
     transfer::TransferDirection,
     utxo::{History, ScriptOwner, transfer::DEPOSIT_SUBJECT},
 };
-use assay_graph::{BATCH, Graph, GraphError, GraphTip, follow};
+use assay_graph::{BATCH, ClusterRef, Graph, GraphError, GraphTip, follow};
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use tracing::Instrument;
 
 use super::{
+    clusters::{self, AttributedMembers},
+    counterparties::{self, Party},
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, outputs_read, own_trace},
 };
@@ -23,21 +27,33 @@ use super::{
 /// Maximum number of attempts at a trace; an attempt fails if a block is ingested during it.
 const ATTEMPTS: usize = 3;
 
+/// The strongest counterparties, of which those in the subject's own cluster are left out.
+const SEARCHED_PARTIES: usize = 200;
+
 /// A chain that is read from its graph.
 #[derive(Clone, Debug)]
-pub struct GraphReader(Arc<dyn Graph>);
+pub struct GraphReader {
+    graph: Arc<dyn Graph>,
+    attributed: Arc<AttributedMembers>,
+}
 
 impl GraphReader {
     /// Reads from `graph`.
     #[must_use]
     pub fn new(graph: Arc<dyn Graph>) -> Self {
-        Self(graph)
+        Self { graph, attributed: Arc::default() }
+    }
+
+    /// Reads from `graph`, which another reader read before. What that one knows of clusters is kept.
+    #[must_use]
+    pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
+        Self { graph, attributed: Arc::clone(&self.attributed) }
     }
 
     /// The graph.
     #[must_use]
     pub fn graph(&self) -> &dyn Graph {
-        &*self.0
+        &*self.graph
     }
 
     /// Traces in one state of the graph: if a block was ingested during the trace, once more. If blocks are
@@ -48,11 +64,11 @@ impl GraphReader {
     ) -> Result<Option<Traced>, GraphError> {
         let mut torn = None;
         for _ in 0..ATTEMPTS {
-            let Some(before) = self.0.tip().await? else {
+            let Some(before) = self.graph.tip().await? else {
                 return Ok(None);
             };
             let traced = self.trace_at(before, request).await?;
-            if self.0.tip().await?.is_some_and(|after| after.block == before.block) {
+            if self.graph.tip().await?.is_some_and(|after| after.block == before.block) {
                 return Ok(Some(traced));
             }
             torn = Some(traced);
@@ -93,7 +109,7 @@ impl GraphReader {
     }
 
     async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
-        Ok(self.0.tip().await?)
+        Ok(self.graph.tip().await?)
     }
 
     async fn transfer_at(
@@ -103,14 +119,14 @@ impl GraphReader {
     ) -> Result<TransferRead, TransferError> {
         let TransferRequest { query, policy, intel, now, .. } = request;
         // All inputs and outputs: the outputs may be any of them.
-        let found = self.0.transaction(&query.txid, u32::MAX).await.map_err(ReadError::from)?;
+        let found = self.graph.transaction(&query.txid, u32::MAX).await.map_err(ReadError::from)?;
         let unknown = || TransferError::unknown(query, tip.block.height, tip.block.time, now);
         let transfer = request.select(found.ok_or_else(unknown)?)?;
         let today = now.to_zoned(TimeZone::UTC).date();
         let attribute = |owner: &ScriptOwner| intel.attribution(query.chain, owner, policy, today);
         let follow_own = async |subject: &ScriptOwner, history: &History| {
             let mut trace = own_trace(request, subject, history, &attribute);
-            follow(&*self.0, &mut trace, BATCH).await.map_err(ReadError::from)?;
+            follow(&*self.graph, &mut trace, BATCH).await.map_err(ReadError::from)?;
             Ok::<_, TransferError>(trace.finish())
         };
         if query.direction == TransferDirection::Deposit {
@@ -130,7 +146,7 @@ impl GraphReader {
         let largest = outputs_read(request, &transfer);
         let mut spent_by = Vec::with_capacity(outputs.len());
         for some in outputs.chunks(BATCH) {
-            let read = self.0.destinations(some, largest).await.map_err(ReadError::from)?;
+            let read = self.graph.destinations(some, largest).await.map_err(ReadError::from)?;
             spent_by.extend(some.iter().copied().zip(read));
         }
         let known = spent_by.iter().filter_map(|(output, by)| Some((*output, by.as_ref()?)));
@@ -145,27 +161,68 @@ impl GraphReader {
     ) -> Result<Traced, GraphError> {
         let TraceRequest { subject, rules, policy, intel, now } = request;
         let chain = subject.chain();
-        let history = match ScriptOwner::from_address(subject) {
-            Some(owner) => {
-                let history = self.0.history(&owner, rules.read_limits()).await?;
-                history.map(|history| (owner, history))
-            }
-            None => None,
+        let Some(owner) = ScriptOwner::from_address(subject) else {
+            let flows = FlowFacts { complete: true, ledgers: vec![] };
+            return Ok(traced(subject, &tip, flows, None, None, Counterparties::default()));
         };
-        let (flows, activity) = match history {
-            None => (FlowFacts { complete: true, ledgers: vec![] }, None),
-            Some((owner, history)) => {
-                let today = now.to_zoned(TimeZone::UTC).date();
-                let attribute =
-                    |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
-                let mut trace = Trace::new(chain, &owner, &history, rules, today, &attribute);
-                follow(&*self.0, &mut trace, BATCH).await?;
-                (trace.finish(), Some(activity(subject, &history)))
-            }
+        let graph = &*self.graph;
+        let cluster = clusters::cluster(graph, &self.attributed, (subject, &owner), intel, tip);
+        let history = graph.history(&owner, rules.read_limits());
+        let (cluster, history) = tokio::try_join!(cluster, history)?;
+        let Some(history) = history else {
+            let flows = FlowFacts { complete: true, ledgers: vec![] };
+            return Ok(traced(
+                subject,
+                &tip,
+                flows,
+                None,
+                Some(cluster),
+                Counterparties::default(),
+            ));
         };
-        let facts = ChainFacts { tip: assessed(&tip), flows, patterns: None, activity };
-        Ok(Traced::facts(facts, revision(subject, &tip)))
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
+        let mut trace = Trace::new(chain, &owner, &history, rules, today, &attribute);
+        follow(graph, &mut trace, BATCH).await?;
+        let mut parties = counterparties::parties(&owner, &history);
+        if cluster.size > 1 {
+            let root = cluster.root.clone();
+            parties = self.of_others(parties, chain, &root).await?;
+        }
+        let counterparties = counterparties::strongest(parties, chain, intel);
+        let activity = Some(activity(subject, &history));
+        Ok(traced(subject, &tip, trace.finish(), activity, Some(cluster), counterparties))
     }
+
+    /// The parties without those in the subject's own cluster, as far as these are among the strongest.
+    async fn of_others(
+        &self,
+        mut parties: Vec<Party>,
+        chain: ChainId,
+        root: &CanonicalAddress,
+    ) -> Result<Vec<Party>, GraphError> {
+        let others = parties.split_off(parties.len().min(SEARCHED_PARTIES));
+        let owners: Vec<ScriptOwner> = parties.iter().map(|party| party.owner.clone()).collect();
+        let found = self.graph.clusters(&owners).await?.into_iter();
+        let is_other = |found: &Option<ClusterRef>| {
+            let of = found.as_ref().and_then(|found| found.root.address(chain));
+            of.as_ref() != Some(root)
+        };
+        let kept = parties.into_iter().zip(found).filter(|(_, found)| is_other(found));
+        Ok(kept.map(|(party, _)| party).chain(others).collect())
+    }
+}
+
+fn traced(
+    subject: &CanonicalAddress,
+    tip: &GraphTip,
+    flows: FlowFacts,
+    activity: Option<ActivityFacts>,
+    cluster: Option<Cluster>,
+    counterparties: Counterparties,
+) -> Traced {
+    let facts = ChainFacts { tip: assessed(tip), flows, patterns: None, activity };
+    Traced { cluster, counterparties, ..Traced::facts(facts, revision(subject, tip)) }
 }
 
 #[async_trait]
@@ -182,7 +239,7 @@ impl ChainReader for GraphReader {
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
-        Ok(self.0.tip().await?.as_ref().map(assessed))
+        Ok(self.graph.tip().await?.as_ref().map(assessed))
     }
 }
 

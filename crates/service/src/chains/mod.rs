@@ -1,6 +1,7 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
 //! - [`reader`]: the contract of chain readers
+//! - `clusters`, `counterparties`: the addresses that are associated with a subject
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - [`registry`]: the chains that can be read now, with their readers
@@ -10,6 +11,8 @@
 //!
 //! Each builds on those above it.
 
+mod clusters;
+mod counterparties;
 pub mod follower;
 pub mod graph;
 pub mod on_demand;
@@ -36,6 +39,8 @@ pub async fn facts(
     let mut facts = intel.facts(subject);
     let traced = trace::trace(chains, intel, policy, subject, TraceView::default(), now).await;
     facts.chain = traced.state;
+    facts.cluster = traced.cluster;
+    facts.counterparties = traced.counterparties;
     if let Some(revision) = traced.revision {
         facts.data_revision = format!("{}+{revision}", facts.data_revision);
     }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use assay_engine::{
     address::CanonicalAddress,
     evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
+    facts::{Cluster, Counterparties},
     policy::Policy,
     trace::TraceRules,
     utxo::{History, Statistics},
@@ -50,19 +51,29 @@ pub struct Traced {
     pub state: ChainState,
     /// Identifies the state of the chain; `None` if the chain was not read.
     pub revision: Option<String>,
+    /// The subject's cluster; `None` if clusters of the chain were not read.
+    pub cluster: Option<Cluster>,
+    /// The subject's strongest counterparties.
+    pub counterparties: Counterparties,
 }
 
 impl Traced {
     pub(super) fn facts(facts: ChainFacts, revision: String) -> Self {
-        Self { state: ChainState::Followed(Box::new(facts)), revision: Some(revision) }
+        let state = ChainState::Followed(Box::new(facts));
+        Self { revision: Some(revision), ..Self::without_data(state) }
     }
 
-    pub(super) const fn unavailable(reason: Unavailable) -> Self {
-        Self { state: ChainState::Unavailable(reason), revision: None }
+    pub(super) fn unavailable(reason: Unavailable) -> Self {
+        Self::without_data(ChainState::Unavailable(reason))
     }
 
-    pub(super) const fn not_followed() -> Self {
-        Self { state: ChainState::NotFollowed, revision: None }
+    pub(super) fn not_followed() -> Self {
+        Self::without_data(ChainState::NotFollowed)
+    }
+
+    fn without_data(state: ChainState) -> Self {
+        let counterparties = Counterparties::default();
+        Self { state, revision: None, cluster: None, counterparties }
     }
 }
 

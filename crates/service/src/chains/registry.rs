@@ -75,7 +75,11 @@ impl Chains {
         for chain in databases.graphs.chains().await? {
             if let Some(graph) = databases.graphs.graph(chain).await? {
                 revision.update(format!("graph of {chain}"));
-                renewed.graphs.insert(chain, GraphReader::new(graph));
+                let reader = match self.graphs.get(&chain) {
+                    Some(known) => known.renewed(graph),
+                    None => GraphReader::new(graph),
+                };
+                renewed.graphs.insert(chain, reader);
             }
         }
         renewed.revision = hex::encode(revision.finalize()).into();

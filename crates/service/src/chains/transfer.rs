@@ -223,6 +223,8 @@ pub async fn facts(
         receiver.same_key.clear();
     }
     receiver.chain = traced.state;
+    receiver.cluster = traced.cluster;
+    receiver.counterparties = traced.counterparties;
     if let Some(revision) = traced.revision {
         receiver.data_revision = format!("{}+{revision}", receiver.data_revision);
     }

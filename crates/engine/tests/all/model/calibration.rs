@@ -3,8 +3,10 @@
 use super::common::*;
 use assay_engine::{
     assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
-    evidence::{ChainState, FlowPart, Pattern, PatternFact, PatternRole, Tier, Unavailable},
-    facts::{AccountControl, Cluster, Environment, Facts},
+    evidence::{ChainState, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier, Unavailable},
+    facts::{
+        AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, Environment, Facts,
+    },
     policy::{Policy, PolicySpec},
     score::Confidence,
     taxonomy::Category,
@@ -286,13 +288,7 @@ fn a_service_is_judged_by_its_category() {
 
 #[test]
 fn a_cluster_with_a_listed_member_leads_to_review_and_passes_labels_on() {
-    let cluster = |labels, listings| Cluster {
-        id: subject(),
-        size: 12,
-        confidence: Confidence::from_percent(80),
-        labels,
-        listings,
-    };
+    let cluster = |labels, listings| cluster_with(80, labels, listings);
     let benign = label(Category::Exchange, Tier::OnChainProof, 100, "explorer");
     let listed = cluster(vec![], vec![listing("ofac-sdn")]);
     let answer =
@@ -313,6 +309,111 @@ fn a_cluster_with_a_listed_member_leads_to_review_and_passes_labels_on() {
         assess_facts(&Facts { cluster: Some(cluster(services, vec![])), ..nothing_known() });
     assert_eq!(tenths(&answer), 0, "a cluster of different services passes nothing on");
     assert_eq!(answer.warnings[0].code, "cluster_conflict");
+}
+
+#[test]
+fn a_label_that_one_possible_payjoin_connects_is_heuristic() {
+    let stolen = || vec![label(Category::StolenFunds, Tier::Investigation, 95, "police")];
+    let by = |member| {
+        let cluster = Some(cluster_of(90, vec![member]));
+        assess_facts(&Facts { cluster, ..nothing_known() })
+    };
+    let certain = by(member(stolen(), vec![], true));
+    assert_eq!((tenths(&certain), verdict(&certain)), (810, "block"), "90 x 90 %");
+    let doubtful = by(member(stolen(), vec![], false));
+    assert_eq!((tenths(&doubtful), verdict(&doubtful)), (540, "review"), "90 x 60 %");
+    assert_eq!(doubtful.scoring_components[0].tier, Some(Tier::Heuristic));
+    assert_eq!(codes(&doubtful), ["cluster_labeled"]);
+    // A second co-spend confirms it; connections that were not followed to the end do not.
+    let mut repeated = member(stolen(), vec![], false);
+    repeated.co_spends.as_mut().unwrap()[0].confirmed_by = Some("cd".repeat(32));
+    assert_eq!(tenths(&by(repeated)), 810);
+    let not_followed = ClusterMember { co_spends: None, ..member(stolen(), vec![], true) };
+    assert_eq!(by(not_followed).scoring_components[0].tier, Some(Tier::Heuristic));
+    // A listing leads to review either way.
+    let listed = by(member(vec![], vec![listing("ofac-sdn")], false));
+    assert_eq!((tenths(&listed), codes(&listed)), (500, vec!["cluster_listed"]));
+    assert!(listed.reasons[0].message.contains("may have two parties"));
+}
+
+#[test]
+fn a_cluster_with_several_labels_passes_on_the_riskiest_of_no_service() {
+    let named = |category, name: &str| Label {
+        entity: Some(name.into()),
+        ..label(category, Tier::Investigation, 100, name)
+    };
+    let by = |labels, own| {
+        let cluster = Some(cluster_with(90, labels, vec![]));
+        assess_facts(&Facts { cluster, labels: own, ..nothing_known() })
+    };
+    let stolen = || named(Category::StolenFunds, "Thief");
+    // Stolen funds are the riskiest; the mixer is a service.
+    let several = vec![stolen(), named(Category::Mixer, "Mixer"), named(Category::Scam, "Shop")];
+    let answer = by(several, vec![]);
+    assert_eq!((tenths(&answer), verdict(&answer)), (599, "review"));
+    assert_eq!(codes(&answer), ["cluster_labeled"]);
+    assert_eq!(answer.warnings[0].code, "cluster_conflict");
+    assert!(
+        answer.warnings[0].message.contains("Mixer (mixer), Shop (scam), Thief (stolen_funds)")
+    );
+    // The subject's own label counts as one of the cluster.
+    let answer = by(vec![stolen()], vec![named(Category::Donation, "Charity")]);
+    assert_eq!(answer.warnings[0].code, "cluster_conflict");
+    assert!(verdict(&answer) != "block");
+    // Several claims about one owner are no conflict.
+    let agreeing = vec![stolen(), named(Category::Scam, "Thief")];
+    let answer = by(agreeing, vec![]);
+    assert_eq!((answer.warnings.len(), verdict(&answer)), (0, "block"));
+    let unnamed = Label { entity: None, ..stolen() };
+    assert_eq!(by(vec![stolen(), unnamed], vec![]).warnings, vec![]);
+}
+
+#[test]
+fn associated_wallets_show_members_and_counterparties_with_their_evidence() {
+    let listed = member(vec![], vec![listing("ofac-sdn")], true);
+    let cluster = Cluster {
+        size: 1_000_000,
+        attributed: 900,
+        examined: 200,
+        ..cluster_of(90, vec![listed; 30])
+    };
+    let time = "2020-01-02T03:04:05Z".parse().unwrap();
+    let counterparty = Counterparty {
+        address: subject(),
+        is_funder: true,
+        labels: vec![label(Category::Exchange, Tier::Investigation, 100, "explorer")],
+        listings: vec![],
+        received: 7,
+        sent: 5,
+        transactions: vec!["cd".repeat(32)],
+        first_seen: time,
+        last_seen: time,
+    };
+    let counterparties = Counterparties { strongest: vec![counterparty], found: 40 };
+    let facts = Facts {
+        cluster: Some(cluster),
+        counterparties,
+        chain: flows(vec![part(Category::Exchange, 100)], vec![]),
+        ..nothing_known()
+    };
+    let answer = assess_facts(&facts);
+    let wallets = &answer.associated_wallets;
+    assert_eq!(wallets.len(), 21, "20 members are shown");
+    assert_eq!((wallets[0].relation, wallets[0].listed), (Relation::SameOwner, true));
+    assert_eq!(
+        (&*wallets[0].transactions, wallets[0].first_seen),
+        (&["ab".repeat(32)][..], Some(time))
+    );
+    let funder = &wallets[20];
+    assert_eq!((funder.relation, &*funder.amounts[0].value), (Relation::Funder, "12"));
+    assert_eq!((&*funder.received[0].value, &*funder.sent[0].value), ("7", "5"));
+    let association = &answer.coverage.association;
+    assert_eq!(association.status, assay_engine::assessment::CoverageStatus::Partial);
+    assert_eq!(
+        association.detail,
+        "the same key on other chains; a co-spend cluster of 1000000 addresses (listed or labelled \
+         others: 200 of 900 examined, shown: 20 of 999999); counterparties shown: 1 of 40"
+    );
 }
 
 #[test]

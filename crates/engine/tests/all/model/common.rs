@@ -10,7 +10,10 @@ use assay_engine::{
         Ledger, ListedEntity, Listing, ListingEntry, PatternFact, SourceKind, SourceState, Tier,
         Tip, UnresolvedReason,
     },
-    facts::{AccountControl, Environment, Facts, SameKey},
+    facts::{
+        AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
+        SameKey,
+    },
     policy::Policy,
     score::Confidence,
     taxonomy::Category,
@@ -44,6 +47,7 @@ pub fn nothing_known() -> Facts {
         labels: vec![],
         same_key: vec![],
         cluster: None,
+        counterparties: Counterparties::default(),
         chain: ChainState::NotFollowed,
         intel_stale: false,
     }
@@ -201,4 +205,41 @@ pub fn check_invariants(assessment: &Assessment, policy: &Policy) {
         .filter(|component| component.standalone_score.tenths() > 0)
         .all(|component| component.kind == ComponentKind::Behavior);
     assert!(!only_behaviour || tenths(assessment) < 500, "behaviour alone never reaches review");
+}
+
+/// A cluster of the subject and one other address, which two co-spends connect.
+pub fn cluster_with(percent: u8, labels: Vec<Label>, listings: Vec<Listing>) -> Cluster {
+    cluster_of(percent, vec![member(labels, listings, true)])
+}
+
+/// The cluster of the subject and others.
+pub fn cluster_of(percent: u8, members: Vec<ClusterMember>) -> Cluster {
+    let known = |member: &&ClusterMember| !(member.labels.is_empty() && member.listings.is_empty());
+    let attributed = u64::try_from(members.iter().filter(known).count()).unwrap();
+    Cluster {
+        id: subject(),
+        root: subject(),
+        size: u64::try_from(members.len()).unwrap() + 1,
+        confidence: Confidence::from_percent(percent),
+        members,
+        attributed,
+        examined: attributed,
+    }
+}
+
+/// Another member of a cluster, whose one co-spend with the subject may be a `PayJoin` unless it is
+/// conclusive.
+pub fn member(labels: Vec<Label>, listings: Vec<Listing>, is_conclusive: bool) -> ClusterMember {
+    let address = CanonicalAddress::parse(ChainId::BTC, "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h");
+    ClusterMember {
+        address: address.unwrap(),
+        labels,
+        listings,
+        co_spends: Some(vec![CoSpend {
+            transaction: "ab".repeat(32),
+            time: "2020-01-02T03:04:05Z".parse().unwrap(),
+            is_conclusive,
+            confirmed_by: None,
+        }]),
+    }
 }

@@ -2,7 +2,7 @@
 
 use assay_engine::{
     evidence::{FlowPart, Tier},
-    facts::{AccountControl, Cluster, Facts},
+    facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
     taxonomy::Category,
@@ -96,14 +96,9 @@ fn contradicting_facts_do_not_weaken_a_listed_key() {
 
 #[test]
 fn an_inherited_label_is_as_sure_as_its_weaker_link() {
-    let inherited = |cluster, own| {
-        let cluster = Cluster {
-            id: subject(),
-            size: 2,
-            confidence: Confidence::from_percent(cluster),
-            labels: vec![label(Category::Scam, Tier::Investigation, own, "police")],
-            listings: vec![],
-        };
+    let inherited = |percent, own| {
+        let labels = vec![label(Category::Scam, Tier::Investigation, own, "police")];
+        let cluster = cluster_with(percent, labels, vec![]);
         tenths(&assess_facts(&Facts { cluster: Some(cluster), ..nothing_known() }))
     };
     assert_eq!((inherited(100, 50), inherited(50, 100), inherited(50, 50)), (400, 400, 400));

@@ -4,7 +4,7 @@ use super::common::*;
 use assay_engine::{
     assessment::Assessment,
     evidence::{FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
-    facts::{AccountControl, Cluster, Facts},
+    facts::{AccountControl, Facts},
     policy::Policy,
     score::Confidence,
     taxonomy::Category,
@@ -86,13 +86,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
                 labels,
                 listings: lists.into_iter().map(listing).collect(),
                 same_key: if listed_key { vec![key] } else { vec![] },
-                cluster: cluster.map(|labels| Cluster {
-                    id: subject(),
-                    size: 2,
-                    confidence: Confidence::from_percent(90),
-                    labels,
-                    listings: vec![],
-                }),
+                cluster: cluster.map(|labels| cluster_with(90, labels, vec![])),
                 chain,
                 ..nothing_known()
             }
@@ -221,9 +215,7 @@ proptest! {
         benign in prop::collection::vec(any_label(), 1..4), mut facts in any_facts(),
     ) {
         facts.labels = vec![];
-        facts.cluster = Some(Cluster {
-            id: subject(), size: 2, confidence: Confidence::CERTAIN, labels: vec![], listings: vec![listing("uk")],
-        });
+        facts.cluster = Some(cluster_with(100, vec![], vec![listing("uk")]));
         let minimum = if !facts.listings.is_empty() && facts.listings.iter().any(|l| l.entry.list.as_str() == "ofac-sdn") {
             1000
         } else if facts.same_key.is_empty() {

@@ -35,6 +35,17 @@ impl Forest {
         }
     }
 
+    /// Adds all links of another forest.
+    pub(crate) fn add_all(&mut self, other: Self) {
+        self.links.extend(other.links);
+        for (root, cluster) in other.roots {
+            let newest = self.roots.get(&root).is_none_or(|known| known.size < cluster.size);
+            if newest {
+                self.roots.insert(root, cluster);
+            }
+        }
+    }
+
     /// Adds a root with its cluster.
     pub(crate) fn add_root(&mut self, root: i64, cluster: ClusterRoot) {
         self.roots.insert(root, cluster);
@@ -111,7 +122,7 @@ impl Forest {
 
     /// The newest link between two owners of the same cluster, by its child, and the owners on the child's and
     /// on the parent's side.
-    fn newest_between(&self, one: i64, other: i64) -> Option<(i64, i64, i64)> {
+    pub(super) fn newest_between(&self, one: i64, other: i64) -> Option<(i64, i64, i64)> {
         let (mut above_one, mut above_other) = (self.path(one).0, self.path(other).0);
         // What both have in common is above where their paths meet.
         while above_one.last().is_some() && above_one.last() == above_other.last() {

@@ -16,12 +16,14 @@
 //! order of their numbers.
 
 mod cache;
+mod connect;
 mod forest;
 mod read;
 
 pub(crate) use cache::ClusterCache;
+pub use connect::connections;
 pub(crate) use forest::{ClusterRoot, Forest};
-pub use read::{ClusterRows, TransactionPlace, cluster, clusters, each_member};
+pub use read::{ClusterRows, TransactionPlace, changed_above, cluster, clusters, each_member};
 
 /// A link: two clusters that a transaction joined. Key: the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

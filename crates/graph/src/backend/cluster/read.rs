@@ -54,6 +54,10 @@ pub trait ClusterRows: Send {
         most: u32,
     ) -> Result<Vec<RecordedLink>, GraphError>;
 
+    /// The children and parents of the links by transactions above a height, and the children of the links that
+    /// these confirm; at most `most` links and confirmations.
+    async fn changed_above(&mut self, height: u64, most: u32) -> Result<Vec<[i64; 2]>, GraphError>;
+
     /// The places of transactions by their numbers.
     async fn places(
         &mut self,
@@ -61,7 +65,10 @@ pub trait ClusterRows: Send {
     ) -> Result<HashMap<i64, TransactionPlace>, GraphError>;
 }
 
-async fn forest(rows: &mut dyn ClusterRows, owners: &[i64]) -> Result<Forest, GraphError> {
+pub(super) async fn forest(
+    rows: &mut dyn ClusterRows,
+    owners: &[i64],
+) -> Result<Forest, GraphError> {
     let mut forest = Forest::default();
     for found in rows.links(owners).await? {
         forest.add(found);
@@ -69,7 +76,7 @@ async fn forest(rows: &mut dyn ClusterRows, owners: &[i64]) -> Result<Forest, Gr
     Ok(forest)
 }
 
-async fn by_number(
+pub(super) async fn by_number(
     rows: &mut dyn ClusterRows,
     numbers: HashSet<i64>,
 ) -> Result<HashMap<i64, OwnerRow>, GraphError> {
@@ -93,16 +100,47 @@ pub async fn clusters(
     let forest = forest(rows, &asked).await?;
     let found = |owner: &ScriptOwner| {
         let (_, root) = forest.path(*numbers.get(owner)?);
-        Some(forest.cluster(root))
+        Some((root, forest.cluster(root)))
     };
-    let smallest = owners.iter().filter_map(found).map(|cluster| cluster.smallest).collect();
-    let identifiers = by_number(rows, smallest).await?;
+    // An owner that shares its cluster with nobody is its own root and identifier.
+    let shared = owners.iter().filter_map(found).filter(|(_, cluster)| cluster.size > 1);
+    let wanted: HashSet<i64> =
+        shared.flat_map(|(root, cluster)| [root, cluster.smallest]).collect();
+    let named = if wanted.is_empty() { HashMap::new() } else { by_number(rows, wanted).await? };
     let cluster = |owner| {
-        let cluster = found(owner)?;
-        let id = identifiers.get(&cluster.smallest)?.owner.clone();
-        Some(ClusterRef { id, size: cluster.size.unsigned_abs() })
+        let (root, cluster) = found(owner)?;
+        let name = |number: i64| match cluster.size {
+            ..=1 => Some(owner.clone()),
+            _ => Some(named.get(&number)?.owner.clone()),
+        };
+        let (id, root) = (name(cluster.smallest)?, name(root)?);
+        Some(ClusterRef { id, root, size: cluster.size.unsigned_abs() })
     };
     Ok(owners.iter().map(cluster).collect())
+}
+
+/// The roots of changed clusters: see
+/// [`Graph::clusters_changed_above`](crate::Graph::clusters_changed_above).
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn changed_above(
+    rows: &mut dyn ClusterRows,
+    height: u64,
+    most: u32,
+) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
+    let changed = rows.changed_above(height, most.saturating_add(1)).await?;
+    if changed.len() > usize::try_from(most).unwrap_or(usize::MAX) {
+        return Ok(None);
+    }
+    let mut roots: HashSet<i64> = changed.into_iter().flatten().collect();
+    let asked: Vec<i64> = roots.iter().copied().collect();
+    let forest = forest(rows, &asked).await?;
+    roots.extend(asked.iter().map(|owner| forest.path(*owner).1));
+    let mut named: Vec<OwnerRow> = by_number(rows, roots).await?.into_values().collect();
+    named.sort_by_key(|row| row.number);
+    Ok(Some(named.into_iter().map(|row| row.owner).collect()))
 }
 
 /// An owner's cluster with its first members: see [`Graph::cluster`](crate::Graph::cluster).
@@ -127,31 +165,12 @@ pub async fn cluster(
     links.extend(others.into_iter().filter(|found| !path.contains(&found.link.child)));
 
     let members = std::iter::once(root).chain(links.iter().map(|found| found.link.child));
-    let spent = links.iter().flat_map(|found| [found.link.child_member, found.link.parent_member]);
-    let wanted = members.clone().chain(spent).chain([found.smallest]).collect();
+    let wanted = members.clone().chain([found.smallest]).collect();
     let named = by_number(rows, wanted).await?;
-    let transactions: Vec<i64> = links
-        .iter()
-        .flat_map(|found| {
-            let second = found.confirmation.map(|row| row.transaction);
-            std::iter::once(found.link.transaction).chain(second)
-        })
-        .collect();
-    let places = rows.places(&transactions).await?;
-    let evidence = |found: &RecordedLink| {
-        let LinkRow { transaction, is_conclusive, child_member, parent_member, .. } = found.link;
-        let second = found.confirmation.map(|row| row.transaction);
-        Some(ClusterEvidence {
-            member: named.get(&child_member)?.owner.clone(),
-            with: named.get(&parent_member)?.owner.clone(),
-            transaction: *places.get(&transaction)?,
-            is_conclusive,
-            confirmed_by: second.and_then(|number| places.get(&number).copied()),
-        })
-    };
-    let joined = std::iter::once(None).chain(links.iter().map(evidence));
-    let members = members.zip(joined).filter_map(|(number, evidence)| {
+    let evidence = evidence(rows, &links).await?;
+    let members = members.filter_map(|number| {
         let row = named.get(&number)?;
+        let evidence = evidence.get(&number).cloned();
         Some(ClusterMember { owner: row.owner.clone(), statistics: row.statistics, evidence })
     });
     let most = usize::try_from(most).unwrap_or(usize::MAX).max(path.len() + 1);
@@ -163,6 +182,37 @@ pub async fn cluster(
         first_seen: first.statistics.first_seen,
         members,
     }))
+}
+
+/// The co-spends behind links, by the children of these.
+pub(super) async fn evidence(
+    rows: &mut dyn ClusterRows,
+    links: &[RecordedLink],
+) -> Result<HashMap<i64, ClusterEvidence>, GraphError> {
+    let spent = links.iter().flat_map(|found| [found.link.child_member, found.link.parent_member]);
+    let named = by_number(rows, spent.collect()).await?;
+    let transactions: Vec<i64> = links
+        .iter()
+        .flat_map(|found| {
+            let second = found.confirmation.map(|row| row.transaction);
+            std::iter::once(found.link.transaction).chain(second)
+        })
+        .collect();
+    let places = rows.places(&transactions).await?;
+    let evidence = |found: &RecordedLink| {
+        let LinkRow { child, transaction, is_conclusive, child_member, parent_member, .. } =
+            found.link;
+        let second = found.confirmation.map(|row| row.transaction);
+        let evidence = ClusterEvidence {
+            member: named.get(&child_member)?.owner.clone(),
+            with: named.get(&parent_member)?.owner.clone(),
+            transaction: *places.get(&transaction)?,
+            is_conclusive,
+            confirmed_by: second.and_then(|number| places.get(&number).copied()),
+        };
+        Some((child, evidence))
+    };
+    Ok(links.iter().filter_map(evidence).collect())
 }
 
 /// The first links below a root, level by level: at most one less than `most`, which counts the root.

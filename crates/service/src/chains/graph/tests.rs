@@ -15,7 +15,9 @@ use assay_engine::{
         TransactionView, TxInput, TxOut, Txid,
     },
 };
-use assay_graph::{Cluster, ClusterRef, FlowSource, Membership, memory::MemoryGraph};
+use assay_graph::{
+    Cluster, ClusterEvidence, ClusterRef, FlowSource, Membership, memory::MemoryGraph,
+};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
@@ -140,6 +142,23 @@ impl Graph for Changing {
 
     async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
         self.now().cluster(owner, most).await
+    }
+
+    async fn connections(
+        &self,
+        owner: &ScriptOwner,
+        others: &[ScriptOwner],
+        most: u32,
+    ) -> Result<Vec<Option<Vec<ClusterEvidence>>>, GraphError> {
+        self.now().connections(owner, others, most).await
+    }
+
+    async fn clusters_changed_above(
+        &self,
+        height: u64,
+        most: u32,
+    ) -> Result<Option<Vec<ScriptOwner>>, GraphError> {
+        self.now().clusters_changed_above(height, most).await
     }
 
     async fn each_member(

@@ -1,0 +1,135 @@
+//! Labels that the other members of a co-spend cluster pass on, and the conflict between them.
+
+use std::{cmp::Reverse, collections::BTreeSet};
+
+use jiff::civil::Date;
+
+use crate::{
+    address::CanonicalAddress,
+    evidence::{Label, SourceState, Tier},
+    facts::{Cluster, ClusterMember},
+    policy::Policy,
+};
+
+/// Transactions that a component or an associated address names.
+pub(super) const MOST_TRANSACTIONS: usize = 20;
+
+/// The labels that a cluster passes on to one of its members.
+#[derive(Debug, Default)]
+pub(super) struct Inheritance {
+    pub(super) labels: Vec<InheritedLabel>,
+    /// The different owners that labels of the members name, if there are several.
+    pub(super) conflict: Vec<String>,
+}
+
+/// A label as it is passed on, with the member that has it.
+#[derive(Clone, Debug)]
+pub(super) struct InheritedLabel {
+    pub(super) label: Label,
+    pub(super) from: CanonicalAddress,
+    /// Co-spends that connect the subject with the member.
+    pub(super) transactions: Vec<String>,
+}
+
+/// Labels that the other members pass on.
+///
+/// Members labelled as one owner pass all their labels on. Members with labels of different owners pass
+/// on the riskiest label that is of no service, at most to a review: one of the labels is wrong, or the
+/// cluster is.
+pub(super) fn inherit(
+    cluster: &Cluster,
+    own: &[Label],
+    sources: &[SourceState],
+    policy: &Policy,
+    today: Date,
+) -> Inheritance {
+    let counts = |label: &Label| {
+        let follows_list = label
+            .cites_list
+            .as_ref()
+            .is_some_and(|list| sources.iter().any(|source| source.lists.contains(list)));
+        label.in_force(today) && !follows_list
+    };
+    let members = || {
+        cluster
+            .members
+            .iter()
+            .flat_map(|member| member.labels.iter().map(move |label| (member, label)))
+            .filter(|(_, label)| counts(label))
+    };
+    let conflict =
+        owners(own.iter().filter(|label| counts(label)).chain(members().map(|(_, label)| label)));
+    let mut inherited: Vec<InheritedLabel> =
+        members().map(|(member, label)| pass_on(cluster, member, label)).collect();
+    // Of equal labels, that of the member with the surest connection and the smallest address.
+    let strongest = |it: &InheritedLabel| (it.label.tier, Reverse(it.label.confidence.percent()));
+    inherited.sort_by(|a, b| (strongest(a), &a.from).cmp(&(strongest(b), &b.from)));
+    if !conflict.is_empty() {
+        let risk = |it: &InheritedLabel| {
+            policy.risk(policy.severity(it.label.category), it.label.confidence, 1)
+        };
+        inherited.retain(|it| !it.label.category.info().service);
+        let most = inherited.iter().map(risk).max();
+        inherited.retain(|it| Some(risk(it)) == most);
+        inherited.truncate(1);
+        for it in &mut inherited {
+            it.label.tier = it.label.tier.weaker(Tier::Heuristic);
+        }
+    }
+    let mut seen: BTreeSet<(_, _, _, _)> = BTreeSet::new();
+    inherited.retain(|it| {
+        let Label { category, entity, source, upstream, .. } = &it.label;
+        seen.insert((*category, entity.clone(), source.clone(), upstream.clone()))
+    });
+    Inheritance { labels: inherited, conflict }
+}
+
+/// A label as a member passes it on: no surer than the connection, of investigation tier at most, and of
+/// tier heuristic if the connection may be due to a `PayJoin`.
+fn pass_on(cluster: &Cluster, member: &ClusterMember, label: &Label) -> InheritedLabel {
+    let cap = if member.is_certain() { Tier::Investigation } else { Tier::Heuristic };
+    InheritedLabel {
+        label: Label {
+            confidence: label.confidence.min(cluster.confidence_of(member)),
+            tier: label.tier.weaker(cap),
+            ..label.clone()
+        },
+        from: member.address.clone(),
+        transactions: transactions(member),
+    }
+}
+
+/// The transactions that connect a member with the subject.
+pub(super) fn transactions(member: &ClusterMember) -> Vec<String> {
+    let mut transactions = Vec::new();
+    for co_spend in member.co_spends.iter().flatten() {
+        for txid in std::iter::once(&co_spend.transaction).chain(&co_spend.confirmed_by) {
+            if transactions.len() < MOST_TRANSACTIONS && !transactions.contains(txid) {
+                transactions.push(txid.clone());
+            }
+        }
+    }
+    transactions
+}
+
+/// The owners that labels name, each with its category, if there are several. A label without a name
+/// agrees with every label of its category.
+fn owners<'a>(labels: impl Iterator<Item = &'a Label>) -> Vec<String> {
+    let labels: Vec<&Label> = labels.collect();
+    let named: BTreeSet<&str> = labels.iter().filter_map(|label| label.entity.as_deref()).collect();
+    let categories: BTreeSet<_> =
+        labels.iter().filter(|label| label.entity.is_some()).map(|label| label.category).collect();
+    let unnamed: BTreeSet<_> = labels
+        .iter()
+        .filter(|label| label.entity.is_none() && !categories.contains(&label.category))
+        .map(|label| label.category)
+        .collect();
+    if named.len() + unnamed.len() < 2 {
+        return Vec::new();
+    }
+    let of = |name: &str| {
+        let label = labels.iter().find(|label| label.entity.as_deref() == Some(name));
+        label.map_or_else(|| name.to_owned(), |label| format!("{name} ({})", label.category))
+    };
+    named.into_iter().map(of).chain(unnamed.into_iter().map(|it| it.to_string())).collect()
+}

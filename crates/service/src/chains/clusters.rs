@@ -1,0 +1,298 @@
+//! The cluster of a subject, with the listings and labels of its other members.
+//!
+//! The members of a small cluster are read and looked up among the lists and labels. A large one may have
+//! millions of members: of these, [`AttributedMembers`] knows the listed and labelled ones.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use assay_engine::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
+    utxo::ScriptOwner,
+};
+use assay_graph::{ClusterEvidence, Graph, GraphError, GraphTip};
+use assay_intel::IntelSnapshot;
+use tokio::sync::Mutex;
+
+/// Members of a cluster that are read. In a larger one, the listed and labelled members are looked up.
+const READ: u32 = 1_000;
+/// Other members that are read of a cluster, of which an answer may show some.
+const OTHERS: u32 = 40;
+/// Listed or labelled members whose evidence is looked up: the listed ones, then by severity.
+const EXAMINED: usize = 10_000;
+/// Members with the same claims whose evidence counts.
+const ALIKE: usize = 3;
+/// Members with listings or labels of which the co-spends are read.
+const CONNECTED: usize = 200;
+/// Most co-spends between two members. A connection by more is not followed, and counts as a doubtful one.
+const CO_SPENDS: u32 = 256;
+/// Owners whose clusters are looked up at once.
+const PAGE: usize = 10_000;
+/// Owners and changes of clusters above which the index is built again.
+const CHANGES: u32 = 100_000;
+
+/// Reads the cluster of a subject. An address that never appeared is alone in its cluster.
+pub(super) async fn cluster(
+    graph: &dyn Graph,
+    members: &AttributedMembers,
+    (subject, owner): (&CanonicalAddress, &ScriptOwner),
+    intel: &IntelSnapshot,
+    tip: GraphTip,
+) -> Result<Cluster, GraphError> {
+    let chain = subject.chain();
+    let found = graph.clusters(std::slice::from_ref(owner)).await?.pop().flatten();
+    let alone = || Cluster::alone(subject.clone());
+    let Some(found) = found.filter(|found| found.size > 1) else { return Ok(alone()) };
+    let (Some(id), Some(root)) = (found.id.address(chain), found.root.address(chain)) else {
+        // Only owners with an address are connected.
+        return Ok(alone());
+    };
+    let is_small = found.size <= u64::from(READ);
+    let read = graph.cluster(owner, if is_small { READ } else { OTHERS }).await?;
+    let read: Vec<CanonicalAddress> = read
+        .into_iter()
+        .flat_map(|cluster| cluster.members)
+        .filter_map(|member| member.owner.address(chain))
+        .filter(|address| address != subject)
+        .collect();
+    let known = if is_small {
+        let known = read.iter().filter(|address| intel.is_attributed(address)).cloned();
+        Arc::new(sorted(known.collect(), intel))
+    } else {
+        members.at(graph, chain, intel, tip).await?.of(&found.root)
+    };
+    let attributed = || known.iter().filter(|address| *address != subject);
+    let (count, examined) = (attributed().count(), attributed().take(EXAMINED).count());
+    let others = usize::try_from(OTHERS).unwrap_or(usize::MAX);
+    let mut shown = different_claims(attributed().take(EXAMINED).cloned(), intel);
+    let known: HashSet<CanonicalAddress> = shown.iter().map(|it| it.address.clone()).collect();
+    let is_other = |address: &CanonicalAddress| !known.contains(address);
+    let member = |address| member(address, intel);
+    shown.extend(read.into_iter().filter(is_other).take(others).map(member));
+    connect(graph, owner, &mut shown).await?;
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    Ok(Cluster {
+        id,
+        root,
+        size: found.size,
+        confidence: CO_SPEND_CONFIDENCE,
+        members: shown,
+        attributed: number(count),
+        examined: number(examined),
+    })
+}
+
+/// Sorts addresses: the listed ones, then by the largest severity times confidence of a label, then by
+/// address. Policies and days do not matter.
+fn sorted(mut addresses: Vec<CanonicalAddress>, intel: &IntelSnapshot) -> Vec<CanonicalAddress> {
+    addresses.sort_by_cached_key(|address| {
+        let labels = intel.labels().of(address);
+        let risk = labels.iter().map(|label| {
+            u16::from(label.category.info().severity) * u16::from(label.confidence.percent())
+        });
+        let is_listed = !intel.listings_of(address).is_empty();
+        (Reverse(is_listed), Reverse(risk.max()), address.clone())
+    });
+    addresses.dedup();
+    addresses
+}
+
+fn member(address: CanonicalAddress, intel: &IntelSnapshot) -> ClusterMember {
+    let (labels, listings) = (intel.labels().of(&address), intel.listings_of(&address));
+    ClusterMember { address, labels, listings, co_spends: None }
+}
+
+/// The members with their claims, of those that make the same claims the first [`ALIKE`]; at most
+/// [`CONNECTED`].
+fn different_claims(
+    addresses: impl Iterator<Item = CanonicalAddress>,
+    intel: &IntelSnapshot,
+) -> Vec<ClusterMember> {
+    let mut alike: BTreeMap<BTreeSet<String>, usize> = BTreeMap::new();
+    let mut members = Vec::new();
+    for address in addresses {
+        let member = member(address, intel);
+        let listed = member
+            .listings
+            .iter()
+            .map(|listing| format!("{} {}", listing.entry.list, listing.entry.entity.id));
+        let labelled = member.labels.iter().map(|label| {
+            let name = label.entity.as_deref().unwrap_or_default();
+            format!("{} {} {} {name}", label.tier.as_str(), label.category, label.upstream)
+        });
+        let seen = alike.entry(listed.chain(labelled).collect()).or_default();
+        *seen += 1;
+        if *seen <= ALIKE && members.len() < CONNECTED {
+            members.push(member);
+        }
+    }
+    members
+}
+
+/// Reads the co-spends that connect the members with the subject.
+async fn connect(
+    graph: &dyn Graph,
+    owner: &ScriptOwner,
+    members: &mut [ClusterMember],
+) -> Result<(), GraphError> {
+    let owners: Vec<ScriptOwner> =
+        members.iter().filter_map(|member| ScriptOwner::from_address(&member.address)).collect();
+    let connections = graph.connections(owner, &owners, CO_SPENDS).await?;
+    for (member, found) in members.iter_mut().zip(connections) {
+        member.co_spends = found.map(|found| found.iter().map(co_spend).collect());
+    }
+    Ok(())
+}
+
+fn co_spend(evidence: &ClusterEvidence) -> CoSpend {
+    CoSpend {
+        transaction: evidence.transaction.txid.to_string(),
+        time: evidence.transaction.time,
+        is_conclusive: evidence.is_conclusive,
+        confirmed_by: evidence.confirmed_by.map(|place| place.txid.to_string()),
+    }
+}
+
+/// The listed and labelled members of all clusters of a chain. It is built when the first member of a large
+/// cluster is checked, and follows the blocks.
+#[derive(Debug, Default)]
+pub(super) struct AttributedMembers(Mutex<Option<Arc<Index>>>);
+
+/// The index in one state of the lists, labels and blocks.
+#[derive(Clone, Debug)]
+struct Index {
+    /// Generation of lists and labels.
+    generation: u64,
+    tip: GraphTip,
+    /// Members of clusters of several addresses, by the root, sorted.
+    members: HashMap<ScriptOwner, Arc<Vec<CanonicalAddress>>>,
+}
+
+impl Index {
+    fn of(&self, root: &ScriptOwner) -> Arc<Vec<CanonicalAddress>> {
+        self.members.get(root).cloned().unwrap_or_default()
+    }
+
+    fn is_at(&self, generation: u64, tip: GraphTip) -> bool {
+        self.generation == generation && self.is_of(tip) && self.tip.block == tip.block
+    }
+
+    /// True if it is of the same recording of the chain.
+    fn is_of(&self, tip: GraphTip) -> bool {
+        (self.tip.start, self.tip.sample) == (tip.start, tip.sample)
+    }
+
+    /// Adds the addresses to their clusters.
+    async fn add(
+        &mut self,
+        graph: &dyn Graph,
+        addresses: &[CanonicalAddress],
+        intel: &IntelSnapshot,
+    ) -> Result<(), GraphError> {
+        let mut added: HashMap<ScriptOwner, Vec<CanonicalAddress>> = HashMap::new();
+        for page in addresses.chunks(PAGE) {
+            let of_owners = |address: &CanonicalAddress| {
+                Some((ScriptOwner::from_address(address)?, address.clone()))
+            };
+            let (owners, page): (Vec<_>, Vec<_>) = page.iter().filter_map(of_owners).unzip();
+            for (found, address) in graph.clusters(&owners).await?.into_iter().zip(page) {
+                if let Some(found) = found.filter(|found| found.size > 1) {
+                    added.entry(found.root).or_default().push(address);
+                }
+            }
+        }
+        for (root, mut members) in added {
+            members.extend(self.of(&root).iter().cloned());
+            self.members.insert(root, Arc::new(sorted(members, intel)));
+        }
+        Ok(())
+    }
+}
+
+impl AttributedMembers {
+    /// The index for the lists and labels of `intel` and the blocks up to `tip`.
+    async fn at(
+        &self,
+        graph: &dyn Graph,
+        chain: ChainId,
+        intel: &IntelSnapshot,
+        tip: GraphTip,
+    ) -> Result<Arc<Index>, GraphError> {
+        let mut index = self.0.lock().await;
+        let known = index.as_ref().filter(|known| known.generation == intel.generation());
+        let next = match known {
+            Some(known) if known.is_at(intel.generation(), tip) => return Ok(Arc::clone(known)),
+            Some(known) => match follow(known, graph, chain, intel, tip).await? {
+                Some(next) => next,
+                None => build(graph, chain, intel, tip).await?,
+            },
+            None => build(graph, chain, intel, tip).await?,
+        };
+        let next = Arc::new(next);
+        // If a block came meanwhile, the index is of no one state, and so is the answer, which is made again.
+        if graph.tip().await?.is_some_and(|now| now.block == tip.block) {
+            *index = Some(Arc::clone(&next));
+        }
+        Ok(next)
+    }
+}
+
+async fn build(
+    graph: &dyn Graph,
+    chain: ChainId,
+    intel: &IntelSnapshot,
+    tip: GraphTip,
+) -> Result<Index, GraphError> {
+    let started = std::time::Instant::now();
+    let mut index = Index { generation: intel.generation(), tip, members: HashMap::new() };
+    let addresses: Vec<CanonicalAddress> = intel.attributed(chain).collect();
+    index.add(graph, &addresses, intel).await?;
+    tracing::debug!(
+        %chain,
+        addresses = addresses.len(),
+        clusters = index.members.len(),
+        milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        "listed and labelled members of clusters indexed"
+    );
+    Ok(index)
+}
+
+/// The index after the blocks that follow its own. `None` if its block was rolled back, or the blocks change
+/// too much.
+async fn follow(
+    known: &Index,
+    graph: &dyn Graph,
+    chain: ChainId,
+    intel: &IntelSnapshot,
+    tip: GraphTip,
+) -> Result<Option<Index>, GraphError> {
+    let height = known.tip.block.height;
+    if !known.is_of(tip) || graph.blocks(height, height).await?.first() != Some(&known.tip.block) {
+        return Ok(None);
+    }
+    let Some(changed) = graph.clusters_changed_above(height, CHANGES).await? else {
+        return Ok(None);
+    };
+    let touched = graph.touched_above(height, CHANGES).await?;
+    if touched.len() >= usize::try_from(CHANGES).unwrap_or(usize::MAX) {
+        return Ok(None);
+    }
+    let mut next = Index { tip, ..known.clone() };
+    // An address that was alone in its cluster was spent itself if it is no longer.
+    let mut again: BTreeSet<CanonicalAddress> = touched
+        .iter()
+        .filter_map(|owner| owner.address(chain))
+        .filter(|address| intel.is_attributed(address))
+        .collect();
+    for root in &changed {
+        again.extend(next.members.remove(root).iter().flat_map(|members| members.iter()).cloned());
+    }
+    let again: Vec<CanonicalAddress> = again.into_iter().collect();
+    next.add(graph, &again, intel).await?;
+    Ok(Some(next))
+}
