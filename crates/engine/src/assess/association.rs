@@ -175,16 +175,20 @@ fn assess_cluster(
     today: Date,
     assessed: &mut Findings,
 ) {
-    let Inheritance { conflict, .. } =
+    let Inheritance { conflict, is_limited, .. } =
         cluster::inherit(cluster, &facts.labels, &facts.sources, policy, today);
     if !conflict.is_empty() {
         assessed.warnings.push(Warning {
             code: "cluster_conflict",
             message: format!(
-                "addresses of the co-spend cluster {} are labelled as different owners: {}; at most \
-                 one label is passed on, and not of a service",
+                "addresses of the co-spend cluster {} are labelled as different owners: {}; {}",
                 cluster.id,
-                some_of(&conflict)
+                some_of(&conflict),
+                if is_limited {
+                    "at most one label is passed on, and not of a service"
+                } else {
+                    "labels of services are not passed on"
+                }
             ),
         });
     }

@@ -20,6 +20,8 @@ pub(super) struct Inheritance {
     pub(super) labels: Vec<InheritedLabel>,
     /// The different owners that labels of the members name, if there are several.
     pub(super) conflict: Vec<String>,
+    /// True if only the riskiest label is passed on, because labels of the strongest tier conflict.
+    pub(super) is_limited: bool,
 }
 
 /// A label as it is passed on, with the member that has it.
@@ -33,9 +35,9 @@ pub(super) struct InheritedLabel {
 
 /// Labels that the other members pass on.
 ///
-/// Members labelled as one owner pass all their labels on. Members with labels of different owners pass
-/// on the riskiest label that is of no service, at most to a review: one of the labels is wrong, or the
-/// cluster is.
+/// Members labelled as one owner pass all their labels on. If labels of the strongest tier name different
+/// owners, members pass on the riskiest label that is of no service, at most to a review: one of the labels
+/// is wrong, or the cluster is. Members labelled as different services pass none of these labels on.
 pub(super) fn inherit(
     cluster: &Cluster,
     own: &[Label],
@@ -57,18 +59,30 @@ pub(super) fn inherit(
             .flat_map(|member| member.labels.iter().map(move |label| (member, label)))
             .filter(|(_, label)| counts(label))
     };
-    let conflict =
-        owners(own.iter().filter(|label| counts(label)).chain(members().map(|(_, label)| label)));
     let mut inherited: Vec<InheritedLabel> =
         members().map(|(member, label)| pass_on(cluster, member, label)).collect();
     // Of equal labels, that of the member with the surest connection and the smallest address.
     let strongest = |it: &InheritedLabel| (it.label.tier, Reverse(it.label.confidence.percent()));
     inherited.sort_by(|a, b| (strongest(a), &a.from).cmp(&(strongest(b), &b.from)));
-    if !conflict.is_empty() {
+
+    let own: Vec<Label> = own
+        .iter()
+        .filter(|label| counts(label))
+        .map(|label| Label { tier: label.tier.weaker(Tier::Investigation), ..label.clone() })
+        .collect();
+    let all = || own.iter().chain(inherited.iter().map(|it| &it.label));
+    // A report, or a doubtful connection, must not weaken what an investigation says.
+    let tier = all().map(|label| label.tier).min();
+    let conflict = owners(all().filter(|label| Some(label.tier) == tier));
+    let services = owners(all().filter(|label| label.category.info().service));
+    let is_limited = !conflict.is_empty();
+    if is_limited || !services.is_empty() {
+        inherited.retain(|it| !it.label.category.info().service);
+    }
+    if is_limited {
         let risk = |it: &InheritedLabel| {
             policy.risk(policy.severity(it.label.category), it.label.confidence, 1)
         };
-        inherited.retain(|it| !it.label.category.info().service);
         let most = inherited.iter().map(risk).max();
         inherited.retain(|it| Some(risk(it)) == most);
         inherited.truncate(1);
@@ -81,7 +95,8 @@ pub(super) fn inherit(
         let Label { category, entity, source, upstream, .. } = &it.label;
         seen.insert((*category, entity.clone(), source.clone(), upstream.clone()))
     });
-    Inheritance { labels: inherited, conflict }
+    let conflict = if is_limited { conflict } else { services };
+    Inheritance { labels: inherited, conflict, is_limited }
 }
 
 /// A label as a member passes it on: no surer than the connection, of investigation tier at most, and of

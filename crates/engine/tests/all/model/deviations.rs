@@ -1,7 +1,7 @@
 //! The cases that decide between definitions: `docs/scoring.md` §7, in its order.
 
 use assay_engine::{
-    evidence::{FlowPart, Tier},
+    evidence::{FlowPart, Label, Tier},
     facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -102,4 +102,33 @@ fn an_inherited_label_is_as_sure_as_its_weaker_link() {
         tenths(&assess_facts(&Facts { cluster: Some(cluster), ..nothing_known() }))
     };
     assert_eq!((inherited(100, 50), inherited(50, 100), inherited(50, 50)), (400, 400, 400));
+}
+
+#[test]
+fn a_weaker_claim_about_a_cluster_does_not_weaken_a_stronger_one() {
+    let named = |category, tier, name: &str| Label {
+        entity: Some(name.into()),
+        ..label(category, tier, 100, name)
+    };
+    let stolen = || vec![named(Category::StolenFunds, Tier::Investigation, "Thief")];
+    let with = |other| {
+        let cluster = Some(cluster_of(90, vec![member(stolen(), vec![], true), other]));
+        assess_facts(&Facts { cluster, ..nothing_known() })
+    };
+    // An anonymous report about another member, or an investigation of an address that a PayJoin connects.
+    let report = vec![named(Category::Scam, Tier::Community, "Shop")];
+    let answer = with(member(report, vec![], true));
+    assert_eq!((verdict(&answer), answer.warnings.len()), ("block", 0));
+    let investigated = || vec![named(Category::Scam, Tier::Investigation, "Shop")];
+    let answer = with(member(investigated(), vec![], false));
+    assert_eq!((verdict(&answer), answer.warnings.len()), ("block", 0));
+    // An investigation of an address that is surely connected contradicts.
+    let answer = with(member(investigated(), vec![], true));
+    assert_eq!((verdict(&answer), answer.warnings[0].code), ("review", "cluster_conflict"));
+    // Different services pass nothing on, however weak the labels are.
+    let service = |name| named(Category::Exchange, Tier::Community, name);
+    let answer = with(member(vec![service("North"), service("South")], vec![], true));
+    assert_eq!((verdict(&answer), answer.warnings[0].code), ("block", "cluster_conflict"));
+    let mut categories = answer.scoring_components.iter().map(|component| component.category);
+    assert!(categories.all(|category| category != Some(Category::Exchange)));
 }
