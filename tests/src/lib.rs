@@ -21,6 +21,7 @@ pub mod esplora;
 mod figures;
 mod full;
 mod helm;
+pub mod laundering;
 mod linters;
 mod manifest;
 mod metrics;
@@ -36,6 +37,7 @@ mod small_disk;
 mod tools;
 mod wait;
 mod wall_clock;
+pub mod world;
 
 pub use assay_test_servers::{
     Authority, Certified, Listener, Postgres, Starting, free_port, redis,
