@@ -17,6 +17,7 @@ mod connection;
 pub mod cut;
 mod data;
 mod database;
+pub mod economy;
 pub mod esplora;
 mod figures;
 mod full;
@@ -37,6 +38,7 @@ mod small_disk;
 mod tools;
 mod wait;
 mod wall_clock;
+pub mod wallets;
 pub mod world;
 
 pub use assay_test_servers::{
