@@ -2,9 +2,15 @@
 //!
 //! - [`wallet`]: a wallet and its fingerprint
 //! - [`payments`]: payments, consolidations and joint transactions
+//! - [`known`]: random chains of wallets
+//! - [`agreement`]: comparison of clusters with the wallets
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
+pub mod agreement;
+pub mod known;
 pub mod payments;
+#[cfg(test)]
+mod tests;
 pub mod wallet;
 
 use std::collections::{HashMap, HashSet};
@@ -13,6 +19,8 @@ use assay_engine::utxo::ScriptOwner;
 
 use crate::world::{ChainBuilder, Coin, Form, chain::total};
 
+pub use agreement::Agreement;
+pub use known::{Extent, KnownChain};
 pub(crate) use wallet::shuffle;
 pub use wallet::{ChangePosition, CoinSelection, Fingerprint, Wallet};
 
@@ -83,6 +91,16 @@ impl Wallets {
         address
     }
 
+    /// The address at which a wallet holds a coin for a joint transaction: in the form that these have, and
+    /// new, unless its holder uses addresses again.
+    fn joint_address(&mut self, wallet: WalletId) -> ScriptOwner {
+        if self.all[wallet].fingerprint.form == Form::WitnessKey {
+            self.address(wallet)
+        } else {
+            self.witness_address(wallet)
+        }
+    }
+
     /// A new address of a wallet in the form that joint transactions have.
     fn witness_address(&mut self, wallet: WalletId) -> ScriptOwner {
         let address = self.chain.fresh(Form::WitnessKey);
@@ -94,10 +112,12 @@ impl Wallets {
     pub fn address(&mut self, wallet: WalletId) -> ScriptOwner {
         let percent = self.all[wallet].fingerprint.reuse_percent;
         let reuses = self.chain.dice().below(100) < percent;
-        match self.all[wallet].addresses.last() {
-            Some(last) if reuses => last.clone(),
-            _ => self.fresh_address(wallet),
+        let used = self.all[wallet].addresses.len() as u64;
+        if used == 0 || !reuses {
+            return self.fresh_address(wallet);
         }
+        let place = usize::try_from(self.chain.dice().below(used)).expect("small");
+        self.all[wallet].addresses[place].clone()
     }
 
     /// The address of a wallet's change, where `spent` is spent.

@@ -1,6 +1,8 @@
 //! Payments, consolidations and joint transactions of wallets.
 
-use assay_engine::utxo::ScriptOwner;
+use std::collections::HashSet;
+
+use assay_engine::utxo::{OutPoint, ScriptOwner};
 
 use super::{ChangePosition, WalletId, Wallets, wallet::shuffle};
 use crate::world::{Coin, Form, JointKind, Party, chain::total, joint::POOLS};
@@ -144,8 +146,7 @@ impl Wallets {
     /// Whirlpool pool, else by a payment to itself.
     fn prepare(&mut self, kind: JointKind, wallet: WalletId, values: &[u64]) -> Option<Vec<Coin>> {
         let mut payments: Vec<_> =
-            values.iter().map(|value| (self.witness_address(wallet), *value)).collect();
-        let own = payments.len();
+            values.iter().map(|value| (self.joint_address(wallet), *value)).collect();
         let pool =
             POOLS.iter().find(|pool| kind == JointKind::Whirlpool && values == [*pool + PREMIUM]);
         if let Some(pool) = pool {
@@ -153,11 +154,15 @@ impl Wallets {
             payments.push((self.chain.fresh(Form::WitnessKey), pool / 20));
             payments.push((ScriptOwner::Script(self.chain.dice().bytes()), 0));
         }
+        let before: HashSet<OutPoint> =
+            self.all[wallet].coins.iter().map(|coin| coin.outpoint).collect();
         if !self.pay(wallet, &payments) {
             return None;
         }
-        let wanted: Vec<_> = payments[..own].iter().map(|(owner, _)| owner).collect();
-        let coins = &mut self.all[wallet].coins;
-        Some(coins.extract_if(.., |coin| wanted.contains(&&coin.owner)).collect())
+        let is_prepared = |coin: &Coin| {
+            let made = (coin.owner.clone(), coin.value);
+            !before.contains(&coin.outpoint) && payments.contains(&made)
+        };
+        Some(self.all[wallet].coins.extract_if(.., |coin| is_prepared(coin)).collect())
     }
 }

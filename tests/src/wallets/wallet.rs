@@ -65,7 +65,7 @@ impl Fingerprint {
             selection: selections[one_of(3)],
             change: changes[one_of(4)],
             change_to_input: one_of(8) == 0,
-            reuse_percent: [0, 0, 10, 40, 100][one_of(5)],
+            reuse_percent: [0, 5, 20, 50, 100][one_of(5)],
             round_amounts: one_of(2) == 0,
         }
     }

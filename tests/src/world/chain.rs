@@ -88,6 +88,17 @@ impl ChainBuilder {
         &mut self.dice
     }
 
+    /// Lets other random choices follow from now on.
+    pub const fn reseed(&mut self, seed: u64) {
+        self.dice = Dice::new(seed);
+    }
+
+    /// The blocks that ended.
+    #[must_use]
+    pub fn blocks(&self) -> &[ResolvedBlock] {
+        &self.blocks
+    }
+
     /// Time of the next block.
     #[must_use]
     pub const fn now(&self) -> Timestamp {
