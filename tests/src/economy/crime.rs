@@ -12,6 +12,9 @@ use crate::{
 /// Dust that is sent to strangers: above what nodes refuse, at most 1,000 satoshi.
 const DUST: (u64, u64) = (546, 1_000);
 
+/// Dealings of each listed party with people before it is listed, in either direction.
+const DEALINGS: u64 = 8;
+
 /// Transactions of one move.
 const MOST_TRANSACTIONS: u32 = 40;
 
@@ -61,12 +64,12 @@ impl Simulation {
         }
         let balance = self.wallets.balance(thief);
         match self.dice().below(10) {
-            0..5 => self.deposit(thief, balance / 2),
-            5 | 6 => {
+            0..4 => self.deposit(thief, balance / 2),
+            4 | 5 => {
                 let shop = self.any(Role::Merchant);
                 self.spend(thief, shop, COIN / 100, COIN / 20);
             }
-            7 => {
+            6 | 7 => {
                 // Sold to somebody for cash.
                 let buyer = self.any(Role::Person);
                 self.spend(thief, buyer, COIN / 50, COIN / 5);
@@ -174,10 +177,10 @@ impl Simulation {
         for (number, listed) in (0..).zip(self.all(Role::Listed)) {
             let since = self.size.days * (3 + number) / 8;
             let person = self.any(Role::Person);
-            if day < since && self.happens(10_000 * 3 / since) {
+            if day < since && self.happens(10_000 * DEALINGS / since) {
                 self.spend(listed, person, COIN / 200, COIN / 20);
             }
-            if day < since && self.happens(10_000 * 3 / since) {
+            if day < since && self.happens(10_000 * DEALINGS / since) {
                 let home = self.wallets.wallet(listed).home.clone().expect("a home");
                 let amount = self.within(COIN / 1_000, COIN / 50);
                 let _paid = self.pay(person, home, amount);
@@ -199,7 +202,7 @@ impl Simulation {
         let listed = self.all(Role::Listed).first().copied();
         for sender in self.all(Role::Duster).into_iter().chain(listed) {
             let mut payments = Vec::new();
-            for _ in 0..self.size.people / 20 {
+            for _ in 0..self.size.people / 8 {
                 let person = self.any(Role::Person);
                 let value = self.within(DUST.0, DUST.1);
                 let address = self.wallets.wallet(person).addresses.last().cloned();
