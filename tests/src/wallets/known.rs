@@ -191,7 +191,12 @@ impl KnownChain {
         shuffle(self.wallets.chain.dice(), &mut candidates);
         let kind = usize::try_from(self.below(JointKind::ALL.len() as u64)).expect("small");
         let budget = COIN / 4 + self.below(4 * COIN);
-        let joined = self.wallets.join(JointKind::ALL[kind], &candidates, budget);
+        let kind = JointKind::ALL[kind];
+        if kind == JointKind::Payjoin {
+            // The extent says how many of them there are.
+            return;
+        }
+        let joined = self.wallets.join(kind, &candidates, budget);
         self.joint += usize::from(joined.iter().any(|wallet| Some(wallet) != joined.first()));
     }
 }

@@ -56,7 +56,8 @@ fn agreements(seed: u64, extent: Extent) -> [Agreement; 3] {
 
 /// Excluding transactions takes links away and adds none, so that the recall of clusters cannot exceed that of
 /// co-spend without exclusions, which joins nearly everybody. The exclusions give precision for it: the F-measure
-/// is higher.
+/// is higher. Of the pairs that co-spends of single wallets show, at least half are found; suspected `PayJoin`s
+/// cost most of the others.
 #[test]
 fn clusters_are_the_wallets_that_made_the_chain() {
     let (seeds, wallets, blocks) = if is_full() { (10, 400, 3_000) } else { (2, 100, 600) };
@@ -66,7 +67,7 @@ fn clusters_are_the_wallets_that_made_the_chain() {
         assert!(found.precision() >= PRECISION, "{found}");
         assert!(found.f_measure() > plain.f_measure(), "{found}; without exclusions {plain}");
         assert!(found.recall() <= plain.recall() && single.recall() <= plain.recall());
-        assert!(found.recall() * 10 >= single.recall() * 7, "{found}; single wallets {single}");
+        assert!(found.recall() * 2 >= single.recall(), "{found}; single wallets {single}");
     }
     // Many PayJoins cost precision: nothing on the chain shows some of them.
     let extent = Extent { wallets, blocks, payments_for_a_payjoin: 100 };
