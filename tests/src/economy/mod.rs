@@ -142,7 +142,7 @@ struct Simulation {
     by_role: BTreeMap<Role, Vec<WalletId>>,
     /// The exchange of each member that has one, and its account there.
     accounts: BTreeMap<WalletId, (WalletId, ScriptOwner)>,
-    /// Members who make joint transactions, who use the mixer, and who buy at the market.
+    /// People who make joint transactions and use the mixer.
     private: Vec<WalletId>,
     /// Withdrawals that the exchanges pay on the same day.
     withdrawals: BTreeMap<WalletId, Vec<(ScriptOwner, u64)>>,

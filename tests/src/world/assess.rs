@@ -9,7 +9,7 @@ use assay_engine::{
     evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
     policy::Policy,
     trace::{Trace, TraceRules},
-    utxo::{ResolvedBlock, ScriptOwner},
+    utxo::ScriptOwner,
 };
 use assay_graph::{BATCH, FlowSource, Graph, follow, memory::MemoryGraph};
 use assay_intel::IntelSnapshot;
@@ -35,18 +35,7 @@ impl World {
     #[must_use]
     pub fn new(builder: ChainBuilder, claims: Claims) -> Self {
         let (chain, now) = (builder.id(), builder.now());
-        Self::of_blocks(chain, builder.finish(), claims, now)
-    }
-
-    /// A world of these blocks at `now`.
-    #[must_use]
-    pub fn of_blocks(
-        chain: ChainId,
-        blocks: Vec<ResolvedBlock>,
-        claims: Claims,
-        now: Timestamp,
-    ) -> Self {
-        let graph = MemoryGraph::new(chain, 0, false, blocks, now);
+        let graph = MemoryGraph::new(chain, 0, false, builder.finish(), now);
         Self { chain, now, graph, intel: claims.snapshot(chain, now) }
     }
 
