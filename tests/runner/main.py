@@ -80,6 +80,7 @@ BENCHMARKS = {
     "chain_check": "checks beside a hub of a million outputs",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
+    "evasion": "laundering schemes and innocents",
     "limits": "limits with and without leases",
     "reconcile": "10,000 tenants and keys",
 }

@@ -17,10 +17,12 @@ mod connection;
 pub mod cut;
 mod data;
 mod database;
+pub mod economy;
 pub mod esplora;
 mod figures;
 mod full;
 mod helm;
+pub mod laundering;
 mod linters;
 mod manifest;
 mod metrics;
@@ -36,6 +38,8 @@ mod small_disk;
 mod tools;
 mod wait;
 mod wall_clock;
+pub mod wallets;
+pub mod world;
 
 pub use assay_test_servers::{
     Authority, Certified, Listener, Postgres, Starting, free_port, redis,

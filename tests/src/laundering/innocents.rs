@@ -1,0 +1,120 @@
+//! One person for each known way to be taken for a launderer.
+
+use std::sync::Arc;
+
+use assay_engine::{chain::ChainId, taxonomy::Category, utxo::ScriptOwner};
+use jiff::{SignedDuration, Timestamp, civil::date};
+
+use super::{
+    Example,
+    launderer::{Launderer, Origin},
+    tricks::COIN,
+};
+use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, World};
+
+const DAY: i64 = 24;
+
+/// A chain that begins on a day, at noon.
+fn begun(id: ChainId, day: &str) -> ChainBuilder {
+    let time: Timestamp = format!("{day}T12:00:00Z").parse().expect("a day");
+    ChainBuilder::new(id, 1, time)
+}
+
+fn days(builder: &mut ChainBuilder, days: i64) {
+    builder.wait(SignedDuration::from_hours(days * DAY));
+}
+
+/// A payment of an exchange that an investigation labels.
+fn paid_by_exchange(
+    builder: &mut ChainBuilder,
+    claims: &mut Claims,
+    to: &ScriptOwner,
+    amount: u64,
+) -> Coin {
+    let exchange = builder.fresh(Form::ScriptHash);
+    claims.label(&exchange, Claim::investigated(Category::Exchange, "North Exchange"));
+    let coins = builder.mine(&[(exchange.clone(), 10 * amount + 10_000)]);
+    days(builder, 1);
+    let change = 9 * amount;
+    builder.pay(&coins, &[(to.clone(), amount), (exchange, change)]).swap_remove(0)
+}
+
+/// Money of an exchange, then dust of a listed party, swept together by a wallet.
+#[must_use]
+pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
+    let title = format!("{dust} base units of a listed party's dust, swept by a wallet");
+    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
+    let (subject, other) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
+    days(&mut builder, 160);
+    let listed = Launderer::new(&mut builder, &mut claims, Origin::Listed, COIN / 10);
+    let sender = listed.coins;
+    let change = (sender[0].owner.clone(), COIN / 10 - dust - 1_000);
+    let dust = builder.pay(&sender, &[(subject.clone(), dust), change]).swap_remove(0);
+    days(&mut builder, 20);
+    let value = money.value + dust.value - 1_000;
+    let _swept = builder.pay(&[money, dust], &[(other, value)]);
+    days(&mut builder, 20);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Somebody who paid a party years before it was listed.
+#[must_use]
+pub fn paid_before_listing(id: ChainId, amount: u64) -> Example {
+    let title = "paid somebody in 2019 who was listed in 2022".to_owned();
+    let (mut builder, mut claims) = (begun(id, "2019-05-01"), Claims::default());
+    let (subject, payee) = (builder.fresh(Form::KeyHash), builder.fresh(Form::KeyHash));
+    claims.list(&payee, "DOE, John", date(2022, 8, 8));
+    let money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
+    days(&mut builder, 10);
+    let _paid = builder.pay(&[money], &[(payee, amount - 1_000)]);
+    days(&mut builder, 1_400);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// The victim of a thief, whose label came after the theft.
+#[must_use]
+pub fn victim(id: ChainId, amount: u64) -> Example {
+    let title = "the victim whose coins a thief took".to_owned();
+    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
+    let (subject, thief) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&thief, Claim::investigated(Category::StolenFunds, "Bridge theft"));
+    let money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
+    days(&mut builder, 10);
+    let _taken = builder.pay(&[money], &[(thief, amount - 1_000)]);
+    days(&mut builder, 100);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// An address of which `sources` sources say that it is an exchange's.
+#[must_use]
+pub fn agreeing_labels(id: ChainId) -> Example {
+    let title = "an address that three agreeing labels call an exchange's".to_owned();
+    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
+    let subject = builder.fresh(Form::ScriptHash);
+    for source in ["explorers", "tags", "researchers"] {
+        let claim = Claim {
+            percent: 90,
+            source,
+            ..Claim::investigated(Category::Exchange, "North Exchange")
+        };
+        claims.label(&subject, claim);
+    }
+    let _mined = builder.mine(&[(subject.clone(), 50 * COIN)]);
+    days(&mut builder, 100);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Every known innocent, with the parameters with which it was found, and further ones.
+#[must_use]
+pub fn innocents() -> Vec<Example> {
+    let (btc, ltc) = (ChainId::BTC, "ltc".parse().expect("a chain"));
+    vec![
+        swept_dust(btc, 10 * COIN, 294),
+        swept_dust(btc, 10 * COIN, 1_000),
+        swept_dust(ltc, 1_000 * COIN, 1_000),
+        paid_before_listing(btc, 10 * COIN),
+        victim(btc, 10 * COIN),
+        agreeing_labels(btc),
+    ]
+}

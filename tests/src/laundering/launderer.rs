@@ -1,0 +1,234 @@
+//! A holder of dirty money and his moves. All his coins are dirty: he mixes them with nobody's.
+
+use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
+use jiff::{SignedDuration, civil::date};
+
+use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, chain::total};
+
+/// Origin of the dirty money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// An address that an investigation labels as holding stolen funds.
+    Stolen,
+    /// An address on a sanctions list.
+    Listed,
+}
+
+/// A move. Each keeps the money with its holder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Sends every coin through so many fresh addresses.
+    Forward(u32),
+    /// Sends the largest coin to its own address so many times.
+    PaySelf(u32),
+    /// Splits the largest coin over so many fresh addresses.
+    Split(u32),
+    /// Merges all coins at a fresh address.
+    Merge,
+    /// Pays so many instalments from the largest coin to fresh addresses, with change to its own address.
+    Instalments(u32),
+    /// Sends so many small parts of the largest coin to fresh addresses, each time with the rest to another.
+    Peel(u32),
+    /// Splits the largest coin over so many fresh addresses and merges them again.
+    FanOut(u32),
+    /// Makes a joint transaction of the holder's coins alone.
+    Joint(JointKind),
+    /// Waits so many days.
+    Wait(u32),
+}
+
+/// The smallest coin that the holder makes, in base units: far above dust.
+const SMALLEST: u64 = 100_000;
+
+/// The smallest coin that he sends alone.
+const WORTH_SENDING: u64 = 30_000;
+
+/// A holder of dirty money.
+#[derive(Debug)]
+pub struct Launderer<'a> {
+    /// The chain.
+    pub chain: &'a mut ChainBuilder,
+    /// His coins.
+    pub coins: Vec<Coin>,
+    /// Form of his addresses.
+    pub form: Form,
+    /// Transactions that he may still make.
+    pub transactions_left: u32,
+}
+
+impl<'a> Launderer<'a> {
+    /// A holder of `amount` at an address that is labelled or listed, and where it came from somebody else.
+    pub fn new(
+        chain: &'a mut ChainBuilder,
+        claims: &mut Claims,
+        origin: Origin,
+        amount: u64,
+    ) -> Self {
+        let (victim, holder) = (chain.fresh(Form::WitnessKey), chain.fresh(Form::WitnessKey));
+        match origin {
+            Origin::Stolen => {
+                claims.label(&holder, Claim::investigated(Category::StolenFunds, "Bridge theft"));
+            }
+            Origin::Listed => claims.list(&holder, "DOE, Jane", date(2018, 11, 28)),
+        }
+        let mut launderer =
+            Self { chain, coins: Vec::new(), form: Form::WitnessKey, transactions_left: u32::MAX };
+        let fee = launderer.fee(1, 1);
+        let coins = launderer.chain.mine(&[(victim, amount + fee)]);
+        launderer.chain.wait(SignedDuration::from_hours(24));
+        launderer.coins = launderer.chain.pay(&coins, &[(holder, amount)]);
+        launderer.next_block();
+        launderer
+    }
+
+    /// The fee of a transaction with so many inputs and outputs.
+    #[must_use]
+    pub const fn fee(&self, inputs: u64, outputs: u64) -> u64 {
+        1_000 + 100 * (inputs + outputs)
+    }
+
+    /// A fresh address.
+    pub fn fresh(&mut self) -> ScriptOwner {
+        self.chain.fresh(self.form)
+    }
+
+    /// Pays coins to owners, and ends the block.
+    pub fn pay(&mut self, inputs: &[Coin], outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+        let coins = self.chain.pay(inputs, outputs);
+        self.transactions_left = self.transactions_left.saturating_sub(1);
+        self.next_block();
+        coins
+    }
+
+    /// Sends coins to one owner.
+    pub fn send(&mut self, coins: &[Coin], to: &ScriptOwner) -> Coin {
+        let value = total(coins) - self.fee(coins.len() as u64, 1);
+        self.pay(coins, &[(to.clone(), value)]).pop().expect("one output")
+    }
+
+    /// True if he may make a further transaction, and the coin is worth one.
+    #[must_use]
+    pub const fn can_send(&self, coin: &Coin) -> bool {
+        self.transactions_left > 0 && coin.value > WORTH_SENDING
+    }
+
+    /// Takes the largest coin.
+    pub fn take_largest(&mut self) -> Coin {
+        let values = self.coins.iter().enumerate();
+        let (index, _) = values.max_by_key(|(_, coin)| coin.value).expect("a coin");
+        self.coins.swap_remove(index)
+    }
+
+    /// Makes a move. One for which he has too little money does nothing.
+    pub fn make(&mut self, step: Move) {
+        match step {
+            Move::Forward(hops) => {
+                for coin in std::mem::take(&mut self.coins) {
+                    let sent = self.forward(coin, hops);
+                    self.coins.push(sent);
+                }
+            }
+            Move::PaySelf(times) => {
+                let mut coin = self.take_largest();
+                for _ in 0..times {
+                    if !self.can_send(&coin) {
+                        break;
+                    }
+                    let own = coin.owner.clone();
+                    coin = self.send(&[coin], &own);
+                }
+                self.coins.push(coin);
+            }
+            Move::Split(parts) => {
+                let coin = self.take_largest();
+                let parts = self.split(coin, parts);
+                self.coins.extend(parts);
+            }
+            Move::Merge => {
+                let (coins, to) = (std::mem::take(&mut self.coins), self.fresh());
+                let merged = self.send(&coins, &to);
+                self.coins.push(merged);
+            }
+            Move::Instalments(count) => self.pay_off(count, |_, coin| coin.owner.clone()),
+            Move::Peel(count) => self.pay_off(count, |launderer, _| launderer.fresh()),
+            Move::FanOut(addresses) => {
+                let coin = self.take_largest();
+                let parts = self.split(coin, addresses);
+                let to = self.fresh();
+                let merged = self.send(&parts, &to);
+                self.coins.push(merged);
+            }
+            Move::Joint(kind) => self.join(kind),
+            Move::Wait(days) => self.chain.wait(SignedDuration::from_hours(24 * i64::from(days))),
+        }
+    }
+
+    /// Sends a coin through fresh addresses.
+    fn forward(&mut self, mut coin: Coin, hops: u32) -> Coin {
+        for _ in 0..hops {
+            if !self.can_send(&coin) {
+                break;
+            }
+            let to = self.fresh();
+            coin = self.send(&[coin], &to);
+        }
+        coin
+    }
+
+    /// Splits a coin into equal parts at fresh addresses, as far as they are worth anything.
+    pub fn split(&mut self, coin: Coin, parts: u32) -> Vec<Coin> {
+        let most = coin.value / (2 * SMALLEST);
+        let parts = u64::from(parts).min(most);
+        if parts < 2 {
+            return vec![coin];
+        }
+        let value = (coin.value - self.fee(1, parts)) / parts;
+        let outputs: Vec<_> = (0..parts).map(|_| (self.fresh(), value)).collect();
+        self.pay(&[coin], &outputs)
+    }
+
+    /// Pays parts of the largest coin to fresh addresses, the rest each time to an address that `change` names.
+    fn pay_off(&mut self, count: u32, change: impl Fn(&mut Self, &Coin) -> ScriptOwner) {
+        let mut coin = self.take_largest();
+        let part = coin.value / (u64::from(count) + 2);
+        if part >= SMALLEST {
+            for _ in 0..count.min(self.transactions_left) {
+                let (to, back) = (self.fresh(), change(self, &coin));
+                let rest = coin.value - part - self.fee(1, 2);
+                let mut paid = self.pay(&[coin], &[(to, part), (back, rest)]);
+                coin = paid.pop().expect("two outputs");
+                self.coins.extend(paid);
+            }
+        }
+        self.coins.push(coin);
+    }
+
+    /// Prepares coins of the values that a joint transaction needs, and makes it alone.
+    fn join(&mut self, kind: JointKind) {
+        let coins = &self.coins;
+        // The preparing transaction has more outputs than any round has inputs.
+        let fee = self.fee(coins.len() as u64, 64);
+        let budget = total(coins).saturating_sub(fee + SMALLEST);
+        let Some(parties) = kind.parties(self.chain.dice(), budget) else { return };
+        let mut prepared: Vec<_> = Vec::new();
+        for value in parties.iter().flat_map(|party| &party.inputs) {
+            prepared.push((self.chain.fresh(Form::WitnessKey), *value));
+        }
+        let inputs = prepared.len();
+        let rest = total(coins) - fee - prepared.iter().map(|(_, value)| value).sum::<u64>();
+        prepared.push((self.fresh(), rest));
+        let coins = std::mem::take(&mut self.coins);
+        let mut prepared = self.pay(&coins, &prepared);
+        self.coins = prepared.split_off(inputs);
+        let mut outputs: Vec<_> = Vec::new();
+        for value in parties.iter().flat_map(|party| &party.outputs) {
+            outputs.push((self.chain.fresh(Form::WitnessKey), *value));
+        }
+        let mixed = self.pay(&prepared, &outputs);
+        self.coins.extend(mixed);
+    }
+
+    fn next_block(&mut self) {
+        self.chain.wait(SignedDuration::from_mins(20));
+    }
+}

@@ -1,0 +1,43 @@
+//! Laundering schemes: stolen or listed money that its holder moves about by himself, and people whom the
+//! rules must not take for such.
+//!
+//! - [`launderer`]: the moves
+//! - [`scheme`]: random compositions of moves, and those that the engine lets pass
+//! - [`tricks`]: one scheme for each known way around the rules
+//! - [`innocents`]: one person for each known way to be taken for a launderer
+#![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
+
+pub mod innocents;
+pub mod launderer;
+pub mod scheme;
+pub mod tricks;
+
+use std::sync::Arc;
+
+use assay_engine::{assessment::Assessment, utxo::ScriptOwner};
+
+use crate::world::World;
+
+pub use innocents::innocents;
+pub use launderer::{Launderer, Move};
+pub use scheme::{Ending, Scheme, Violation, violations};
+pub use tricks::tricks;
+
+/// A world, and an address in it to check.
+#[derive(Clone, Debug)]
+pub struct Example {
+    /// The story in one line.
+    pub title: String,
+    /// The world.
+    pub world: Arc<World>,
+    /// Owner of the address.
+    pub subject: ScriptOwner,
+}
+
+impl Example {
+    /// The engine's answer about the address.
+    #[must_use]
+    pub fn assess(&self) -> Assessment {
+        self.world.assess(&self.subject)
+    }
+}

@@ -1,0 +1,198 @@
+//! Random compositions of moves, and those that the engine lets pass.
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use assay_engine::{
+    chain::ChainId,
+    score::{Score, Verdict},
+};
+use jiff::SignedDuration;
+
+use super::{
+    Example,
+    launderer::{Launderer, Move, Origin},
+    tricks,
+};
+use crate::{
+    big_chain::Dice,
+    world::{Claims, Form, JointKind, World},
+};
+
+/// The most moves of a scheme.
+const MOST_MOVES: u64 = 40;
+
+/// The most transactions of all moves.
+const MOST_TRANSACTIONS: u32 = 600;
+
+/// The most coins that the holder keeps; beyond, the next move merges them.
+const MOST_COINS: usize = 200;
+
+/// Days of all waiting together: the last kinds of joint transaction ended in May 2023.
+const MOST_DAYS: u32 = 130;
+
+/// How the money reaches the payee, who is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All coins in one payment.
+    Together,
+    /// Each coin in a payment of its own.
+    OneByOne,
+    /// The largest coin alone.
+    Largest,
+    /// All coins in one payment; the payee passes the money on.
+    PassedOn,
+}
+
+const ENDINGS: [Ending; 4] =
+    [Ending::Together, Ending::OneByOne, Ending::Largest, Ending::PassedOn];
+
+/// A laundering scheme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheme {
+    /// Its seed.
+    pub seed: u64,
+    /// Origin of the money.
+    pub origin: Origin,
+    /// Amount in base units.
+    pub amount: u64,
+    /// Moves, in order.
+    pub moves: Vec<Move>,
+    /// The last payment.
+    pub ending: Ending,
+}
+
+impl Scheme {
+    /// The scheme of a seed.
+    #[must_use]
+    pub fn generate(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let origin = if dice.below(2) == 0 { Origin::Stolen } else { Origin::Listed };
+        // As many small amounts as large ones: 0.2 to 400 coins.
+        let amount = (20_000_000 << dice.below(11)) + dice.below(20_000_000);
+        let count = 1 + dice.rather_small(MOST_MOVES);
+        let mut waited = 0;
+        let moves = (0..count).map(|_| random_move(&mut dice, &mut waited)).collect();
+        let ending = ENDINGS[choice(&mut dice, ENDINGS.len())];
+        Self { seed, origin, amount, moves, ending }
+    }
+
+    /// The world after the scheme, on Bitcoin, and the payee.
+    #[must_use]
+    pub fn example(&self) -> Example {
+        let (mut builder, mut claims) = (tricks::chain(ChainId::BTC, self.seed), Claims::default());
+        let form = Form::ALL[choice(builder.dice(), Form::ALL.len())];
+        let subject = builder.fresh(form);
+        let mut holder = Launderer::new(&mut builder, &mut claims, self.origin, self.amount);
+        (holder.form, holder.transactions_left) = (form, MOST_TRANSACTIONS);
+        for step in &self.moves {
+            if holder.transactions_left == 0 {
+                break;
+            }
+            holder.make(*step);
+            if holder.coins.len() > MOST_COINS {
+                holder.make(Move::Merge);
+            }
+        }
+        match self.ending {
+            Ending::Together => {
+                let coins = std::mem::take(&mut holder.coins);
+                let _paid = holder.send(&coins, &subject);
+            }
+            Ending::OneByOne => {
+                // The last payments are no moves.
+                holder.transactions_left = u32::MAX;
+                for coin in std::mem::take(&mut holder.coins) {
+                    if holder.can_send(&coin) {
+                        let _paid = holder.send(&[coin], &subject);
+                    }
+                }
+            }
+            Ending::Largest => {
+                let coin = holder.take_largest();
+                let _paid = holder.send(&[coin], &subject);
+            }
+            Ending::PassedOn => {
+                let coins = std::mem::take(&mut holder.coins);
+                let paid = holder.send(&coins, &subject);
+                let next = holder.fresh();
+                let _passed = holder.send(&[paid], &next);
+            }
+        }
+        builder.wait(SignedDuration::from_hours(24));
+        let world = Arc::new(World::new(builder, claims));
+        Example { title: self.to_string(), world, subject }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, origin, amount, moves, ending } = self;
+        write!(formatter, "seed {seed}: {amount} {origin:?}, {moves:?}, {ending:?}")
+    }
+}
+
+fn choice(dice: &mut Dice, of: usize) -> usize {
+    usize::try_from(dice.below(of as u64)).expect("small")
+}
+
+fn random_move(dice: &mut Dice, waited: &mut u32) -> Move {
+    match dice.below(20) {
+        0..3 => Move::Forward(small(dice, 1, 30)),
+        3..5 => Move::PaySelf(small(dice, 1, 20)),
+        5..7 => Move::Split(small(dice, 2, 60)),
+        7..10 => Move::Merge,
+        10 | 11 => Move::Instalments(small(dice, 1, 60)),
+        12 | 13 => Move::Peel(small(dice, 1, 60)),
+        14 if dice.below(5) == 0 => Move::FanOut(small(dice, 100, 3_000)),
+        14 => Move::FanOut(small(dice, 10, 300)),
+        15 => {
+            let days = small(dice, 1, 90).min(MOST_DAYS - *waited);
+            *waited += days;
+            Move::Wait(days)
+        }
+        _ => Move::Joint(JointKind::ALL[choice(dice, JointKind::ALL.len())]),
+    }
+}
+
+/// A number between two; small ones are likelier.
+fn small(dice: &mut Dice, least: u64, most: u64) -> u32 {
+    u32::try_from(least + dice.rather_small(most - least + 1)).expect("small")
+}
+
+/// A scheme whose money reaches the payee without a review.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The payee's score.
+    pub score: Score,
+}
+
+/// The schemes of these seeds that the engine lets pass. All money of a scheme is stolen or listed, so
+/// that none may pass.
+#[must_use]
+pub fn violations(seeds: Range<u64>) -> Vec<Violation> {
+    let schemes = seeds.map(Scheme::generate);
+    schemes
+        .filter_map(|scheme| {
+            let assessment = scheme.example().assess();
+            let passes = matches!(assessment.verdict, Verdict::Allow | Verdict::Indeterminate);
+            passes.then_some(Violation { scheme, score: assessment.risk_score })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_one_scheme_and_one_answer() {
+        for seed in 0..20 {
+            let scheme = Scheme::generate(seed);
+            assert_eq!(scheme, Scheme::generate(seed));
+            let digest = || scheme.example().assess().digest();
+            assert_eq!(digest(), digest(), "{scheme}");
+        }
+    }
+}

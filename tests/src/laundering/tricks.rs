@@ -1,0 +1,230 @@
+//! One scheme for each known way around the rules, with parameters.
+
+use std::sync::Arc;
+
+use assay_engine::{chain::ChainId, taxonomy::Category, utxo::ScriptOwner};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Example,
+    launderer::{Launderer, Move, Origin},
+};
+use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, World, chain::total};
+
+/// One coin in base units, on chains with eight decimals.
+pub const COIN: u64 = 100_000_000;
+
+/// A chain on which schemes begin: at a time when every kind of joint transaction existed.
+#[must_use]
+pub fn chain(id: ChainId, seed: u64) -> ChainBuilder {
+    let begun = Timestamp::from_second(1_672_574_400).expect("2023-01-01, noon");
+    ChainBuilder::new(id, seed, begun)
+}
+
+/// A payee who gets money from `origin` by way of `launder`, which is told the payee.
+fn scheme(
+    title: String,
+    id: ChainId,
+    origin: Origin,
+    amount: u64,
+    launder: impl FnOnce(&mut Launderer<'_>, &ScriptOwner),
+) -> Example {
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let subject = builder.fresh(Form::WitnessKey);
+    launder(&mut Launderer::new(&mut builder, &mut claims, origin, amount), &subject);
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Makes moves, then pays everything to the payee at once.
+fn after(launderer: &mut Launderer<'_>, moves: &[Move], payee: &ScriptOwner) {
+    for step in moves {
+        launderer.make(*step);
+    }
+    let coins = std::mem::take(&mut launderer.coins);
+    let _paid = launderer.send(&coins, payee);
+}
+
+/// Stolen money straight to the payee, to compare the others with.
+#[must_use]
+pub fn direct(id: ChainId, amount: u64) -> Example {
+    let title = format!("nothing: {} straight from the thief", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| after(thief, &[], payee))
+}
+
+/// Stolen money through `hops` fresh addresses.
+#[must_use]
+pub fn forwarded(id: ChainId, amount: u64, hops: u32) -> Example {
+    let title = format!("{} forward through {hops} fresh addresses", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        after(thief, &[Move::Forward(hops)], payee);
+    })
+}
+
+/// Stolen money at the end of a peel chain of `depth`.
+#[must_use]
+pub fn peeled(id: ChainId, amount: u64, depth: u32) -> Example {
+    let title = format!("{} along a peel chain of {depth}", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        thief.make(Move::Peel(depth));
+        // The last coin is the rest.
+        let rest = thief.coins.pop().expect("a coin");
+        let _paid = thief.send(&[rest], payee);
+    })
+}
+
+/// Stolen money from an address that paid itself `times` before.
+#[must_use]
+pub fn paid_to_oneself(id: ChainId, amount: u64, times: u32) -> Example {
+    let title = format!("{} paid to oneself on one address {times} times", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        after(thief, &[Move::Forward(1), Move::PaySelf(times)], payee);
+    })
+}
+
+/// Stolen money in `count` instalments from one address, with change to itself.
+#[must_use]
+pub fn instalments(id: ChainId, amount: u64, count: u32) -> Example {
+    let title = format!("{} in {count} instalments from one address", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        thief.make(Move::Forward(1));
+        let mut coin = thief.take_largest();
+        let part = (coin.value - u64::from(count) * thief.fee(1, 2)) / u64::from(count);
+        for _ in 1..count {
+            let rest = coin.value - part - thief.fee(1, 2);
+            let back = coin.owner.clone();
+            coin = thief.pay(&[coin], &[(payee.clone(), part), (back, rest)]).remove(1);
+        }
+        let _paid = thief.send(&[coin], payee);
+    })
+}
+
+/// Stolen money over `addresses` fresh addresses, merged at the payee.
+#[must_use]
+pub fn fanned_out(id: ChainId, amount: u64, addresses: u32) -> Example {
+    let title = format!("{} over {addresses} addresses, merged", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        after(thief, &[Move::Forward(1), Move::Split(addresses)], payee);
+    })
+}
+
+/// Stolen money out of a joint transaction that the thief made alone: at the address of one of its outputs,
+/// or all of them merged at a payee.
+#[must_use]
+pub fn joint_alone(amount: u64, kind: JointKind, merged: bool) -> Example {
+    let id = ChainId::BTC;
+    let all = if merged { ", merged" } else { "" };
+    let title = format!("{} by a joint transaction alone ({kind:?}{all})", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let payee = builder.fresh(Form::WitnessKey);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    thief.make(Move::Joint(kind));
+    // The first coin is what the preparation left.
+    let mixed = thief.coins.split_off(1);
+    let subject = if merged { thief.send(&mixed, &payee).owner } else { mixed[0].owner.clone() };
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// A small amount straight from a listed party to a fresh address, unspent.
+#[must_use]
+pub fn small_and_unspent(id: ChainId, amount: u64) -> Example {
+    let title = format!("{} straight from a listed party, unspent", coins(id, amount));
+    scheme(title, id, Origin::Listed, amount + 1_200, |listed, payee| after(listed, &[], payee))
+}
+
+/// Stolen money at an address that `reports` anonymous reports at `percent` call an exchange.
+#[must_use]
+pub fn called_an_exchange(id: ChainId, amount: u64, percent: u8) -> Example {
+    let title = format!("{} stolen; two reports at {percent} % say exchange", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let subject = builder.fresh(Form::WitnessKey);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    after(&mut thief, &[], &subject);
+    for source in ["reports", "more-reports"] {
+        claims.label(&subject, Claim::reported(Category::Exchange, percent, source));
+    }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Money of a listed party over `hops` hops, mixed with `times` as much clean money.
+#[must_use]
+pub fn mixed(id: ChainId, amount: u64, hops: u32, times: u64) -> Example {
+    let title =
+        format!("{} from a listed party over {hops} hops, mixed 1:{times}", coins(id, amount));
+    scheme(title, id, Origin::Listed, amount, |listed, payee| {
+        listed.make(Move::Forward(hops - 1));
+        let clean = clean(listed.chain, amount * times);
+        listed.coins.extend(clean);
+        after(listed, &[], payee);
+    })
+}
+
+/// Coins of a person whom an exchange paid.
+fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Coin> {
+    let (exchange, person) = (chain.fresh(Form::ScriptHash), chain.fresh(Form::WitnessKey));
+    let coins = chain.mine(&[(exchange, amount + 10_000)]);
+    chain.wait(SignedDuration::from_hours(1));
+    let coins = chain.pay(&coins, &[(person, amount)]);
+    chain.wait(SignedDuration::from_hours(1));
+    coins
+}
+
+/// Stolen money as the fee of a transaction, to the miner who is checked.
+#[must_use]
+pub fn paid_as_fee(id: ChainId, amount: u64) -> Example {
+    let title = format!("{} as a miner's fee", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let miner = builder.fresh(Form::WitnessKey);
+    let subject = builder.fresh(Form::WitnessKey);
+    let thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    let (stolen, rest) = (thief.coins, 10_000);
+    let _rest = builder.pay(&stolen, &[(miner.clone(), rest)]);
+    let coin = builder.mine_to(&miner);
+    builder.wait(SignedDuration::from_hours(24));
+    let value = total(std::slice::from_ref(&coin)) - 1_200;
+    let _paid = builder.pay(&[coin], &[(subject, value)]);
+    builder.wait(SignedDuration::from_hours(24));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject: miner }
+}
+
+/// An amount in words.
+fn coins(id: ChainId, amount: u64) -> String {
+    let (whole, rest) = (amount / COIN, amount % COIN);
+    let decimals = format!("{rest:08}");
+    let decimals = decimals.trim_end_matches('0');
+    let point = if decimals.is_empty() { "" } else { "." };
+    format!("{whole}{point}{decimals} {}", id.info().asset)
+}
+
+/// Every known trick, with the parameters with which it was found, and further ones.
+#[must_use]
+pub fn tricks() -> Vec<Example> {
+    let (btc, ltc) = (ChainId::BTC, "ltc".parse().expect("a chain"));
+    let mut tricks = vec![
+        direct(btc, 10 * COIN),
+        forwarded(btc, 10 * COIN, 7),
+        forwarded(btc, 10 * COIN, 40),
+        forwarded(ltc, 1_000 * COIN, 7),
+        peeled(btc, 10 * COIN, 7),
+        peeled(btc, 100 * COIN, 60),
+        paid_to_oneself(btc, 10 * COIN, 5),
+        instalments(btc, 10 * COIN, 51),
+        instalments(ltc, 1_000 * COIN, 51),
+        fanned_out(btc, 9 * COIN, 1_001),
+        fanned_out(btc, 300 * COIN, 3_000),
+        fanned_out(ltc, 9_000 * COIN, 1_001),
+    ];
+    for kind in JointKind::ALL {
+        tricks.push(joint_alone(10 * COIN, kind, false));
+        tricks.push(joint_alone(10 * COIN, kind, true));
+    }
+    tricks.extend([
+        small_and_unspent(btc, 990_000),
+        small_and_unspent(ltc, 9 * COIN),
+        called_an_exchange(btc, 10 * COIN, 10),
+        mixed(btc, 5 * COIN, 2, 9),
+        paid_as_fee(btc, 10 * COIN),
+    ]);
+    tricks
+}

@@ -1,0 +1,161 @@
+//! Wallets that pay one another on a chain, so that the owner of each address is known.
+//!
+//! - [`wallet`]: a wallet and its fingerprint
+//! - [`payments`]: payments, consolidations and joint transactions
+//! - [`known`]: random chains of wallets
+//! - [`agreement`]: comparison of clusters with the wallets
+#![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
+
+pub mod agreement;
+pub mod known;
+pub mod payments;
+#[cfg(test)]
+mod tests;
+pub mod wallet;
+
+use std::collections::{HashMap, HashSet};
+
+use assay_engine::utxo::ScriptOwner;
+
+use crate::world::{ChainBuilder, Coin, Form, chain::total};
+
+pub use agreement::Agreement;
+pub use known::{Extent, KnownChain};
+pub(crate) use wallet::shuffle;
+pub use wallet::{ChangePosition, CoinSelection, Fingerprint, Wallet};
+
+/// Index of a wallet.
+pub type WalletId = usize;
+
+/// A chain with its wallets.
+#[derive(Clone, Debug)]
+pub struct Wallets {
+    /// The chain.
+    pub chain: ChainBuilder,
+    all: Vec<Wallet>,
+    /// The wallet of each address.
+    holders: HashMap<ScriptOwner, WalletId>,
+    /// The addresses that were paid.
+    paid: HashSet<ScriptOwner>,
+}
+
+impl Wallets {
+    /// A chain without wallets.
+    #[must_use]
+    pub fn new(chain: ChainBuilder) -> Self {
+        Self { chain, all: Vec::new(), holders: HashMap::new(), paid: HashSet::new() }
+    }
+
+    /// Opens a wallet.
+    pub fn open(&mut self, fingerprint: Fingerprint) -> WalletId {
+        self.all.push(Wallet::new(fingerprint));
+        self.all.len() - 1
+    }
+
+    /// Opens a wallet whose change and consolidations go to one address.
+    pub fn open_with_home(&mut self, fingerprint: Fingerprint) -> (WalletId, ScriptOwner) {
+        let wallet = self.open(fingerprint);
+        let home = self.fresh_address(wallet);
+        self.all[wallet].home = Some(home.clone());
+        (wallet, home)
+    }
+
+    /// A wallet.
+    #[must_use]
+    pub fn wallet(&self, wallet: WalletId) -> &Wallet {
+        &self.all[wallet]
+    }
+
+    /// Every wallet, in the order of their identifiers.
+    #[must_use]
+    pub fn all(&self) -> &[Wallet] {
+        &self.all
+    }
+
+    /// The wallet of an address.
+    #[must_use]
+    pub fn holder(&self, owner: &ScriptOwner) -> Option<WalletId> {
+        self.holders.get(owner).copied()
+    }
+
+    /// The sum of a wallet's coins in base units.
+    #[must_use]
+    pub fn balance(&self, wallet: WalletId) -> u64 {
+        total(&self.all[wallet].coins)
+    }
+
+    /// A new address of a wallet.
+    pub fn fresh_address(&mut self, wallet: WalletId) -> ScriptOwner {
+        let address = self.chain.fresh(self.all[wallet].fingerprint.form);
+        self.adopt(wallet, &address);
+        address
+    }
+
+    /// The address at which a wallet holds a coin for a joint transaction: in the form that these have, and
+    /// new, unless its holder uses addresses again.
+    fn joint_address(&mut self, wallet: WalletId) -> ScriptOwner {
+        if self.all[wallet].fingerprint.form == Form::WitnessKey {
+            self.address(wallet)
+        } else {
+            self.witness_address(wallet)
+        }
+    }
+
+    /// A new address of a wallet in the form that joint transactions have.
+    fn witness_address(&mut self, wallet: WalletId) -> ScriptOwner {
+        let address = self.chain.fresh(Form::WitnessKey);
+        self.adopt(wallet, &address);
+        address
+    }
+
+    /// The address at which a wallet wants to be paid: a new one, or one that it uses again.
+    pub fn address(&mut self, wallet: WalletId) -> ScriptOwner {
+        let percent = self.all[wallet].fingerprint.reuse_percent;
+        let reuses = self.chain.dice().below(100) < percent;
+        let used = self.all[wallet].addresses.len() as u64;
+        if used == 0 || !reuses {
+            return self.fresh_address(wallet);
+        }
+        let place = usize::try_from(self.chain.dice().below(used)).expect("small");
+        self.all[wallet].addresses[place].clone()
+    }
+
+    /// The address of a wallet's change, where `spent` is spent.
+    fn change_address(&mut self, wallet: WalletId, spent: &[Coin]) -> ScriptOwner {
+        let Wallet { home, fingerprint, .. } = &self.all[wallet];
+        match (home, spent.first()) {
+            (Some(home), _) => home.clone(),
+            (None, Some(first)) if fingerprint.change_to_input => first.owner.clone(),
+            _ => self.fresh_address(wallet),
+        }
+    }
+
+    /// Makes an address a wallet's.
+    pub fn adopt(&mut self, wallet: WalletId, address: &ScriptOwner) {
+        self.holders.insert(address.clone(), wallet);
+    }
+
+    /// Gives coins to the wallets of their addresses. Coins of others are theirs to keep.
+    pub fn credit(&mut self, coins: Vec<Coin>) {
+        for coin in coins {
+            let Some(holder) = self.holder(&coin.owner) else { continue };
+            let wallet = &mut self.all[holder];
+            if self.paid.insert(coin.owner.clone()) {
+                wallet.addresses.push(coin.owner.clone());
+            }
+            wallet.coins.push(coin);
+        }
+    }
+
+    /// Mines coins for a wallet.
+    pub fn mint(&mut self, wallet: WalletId, value: u64) {
+        let address = self.address(wallet);
+        let coins = self.chain.mine(&[(address, value)]);
+        self.credit(coins);
+    }
+
+    /// Takes all coins from a wallet.
+    pub fn take(&mut self, wallet: WalletId) -> Vec<Coin> {
+        std::mem::take(&mut self.all[wallet].coins)
+    }
+}

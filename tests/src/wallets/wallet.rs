@@ -1,0 +1,147 @@
+//! A wallet and its fingerprint: the habits by which its transactions differ from those of others.
+
+use assay_engine::utxo::ScriptOwner;
+
+use crate::{
+    big_chain::Dice,
+    world::{Coin, Form},
+};
+
+/// The choice of coins for a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoinSelection {
+    /// The largest coins first.
+    Largest,
+    /// The oldest coins first.
+    Oldest,
+    /// Any coins.
+    Any,
+}
+
+/// The position of the change among the outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangePosition {
+    /// First.
+    First,
+    /// Last.
+    Last,
+    /// Anywhere.
+    Any,
+    /// Outputs are sorted by value (BIP 69).
+    Sorted,
+}
+
+/// Habits of a wallet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Form of its addresses.
+    pub form: Form,
+    /// Its choice of coins.
+    pub selection: CoinSelection,
+    /// Position of its change.
+    pub change: ChangePosition,
+    /// True if its change goes to the address of the first input.
+    pub change_to_input: bool,
+    /// Percentage of its receipts at an address that it used before.
+    pub reuse_percent: u64,
+    /// True if it pays round amounts.
+    pub round_amounts: bool,
+}
+
+impl Fingerprint {
+    /// A random one.
+    #[must_use]
+    pub fn random(dice: &mut Dice) -> Self {
+        let mut one_of = |of: u64| usize::try_from(dice.below(of)).expect("small");
+        let selections = [CoinSelection::Largest, CoinSelection::Oldest, CoinSelection::Any];
+        let changes = [
+            ChangePosition::First,
+            ChangePosition::Last,
+            ChangePosition::Any,
+            ChangePosition::Sorted,
+        ];
+        Self {
+            form: Form::ALL[one_of(4)],
+            selection: selections[one_of(3)],
+            change: changes[one_of(4)],
+            change_to_input: one_of(8) == 0,
+            reuse_percent: [0, 5, 20, 50, 100][one_of(5)],
+            round_amounts: one_of(2) == 0,
+        }
+    }
+
+    /// That of a service: it spends its largest coins.
+    #[must_use]
+    pub const fn service(form: Form) -> Self {
+        Self {
+            form,
+            selection: CoinSelection::Largest,
+            change: ChangePosition::Last,
+            change_to_input: false,
+            reuse_percent: 0,
+            round_amounts: false,
+        }
+    }
+
+    /// An amount as the wallet's holder pays it.
+    #[must_use]
+    pub const fn rounded(&self, amount: u64) -> u64 {
+        const ROUND: u64 = 100_000;
+        if self.round_amounts && amount > ROUND { amount / ROUND * ROUND } else { amount }
+    }
+}
+
+/// A wallet.
+#[derive(Clone, Debug)]
+pub struct Wallet {
+    /// Its habits.
+    pub fingerprint: Fingerprint,
+    /// Its unspent coins, oldest first.
+    pub coins: Vec<Coin>,
+    /// Every address at which it was paid, in order.
+    pub addresses: Vec<ScriptOwner>,
+    /// The one address of its change and consolidations, if it has one.
+    pub home: Option<ScriptOwner>,
+}
+
+impl Wallet {
+    pub(super) const fn new(fingerprint: Fingerprint) -> Self {
+        Self { fingerprint, coins: Vec::new(), addresses: Vec::new(), home: None }
+    }
+
+    /// Takes coins for a payment whose cost, with its fee, `cost` tells for a number of inputs. `None` if the
+    /// wallet has too little.
+    pub(super) fn select(
+        &mut self,
+        dice: &mut Dice,
+        cost: impl Fn(u64) -> u64,
+    ) -> Option<Vec<Coin>> {
+        let coins = &self.coins;
+        let mut order: Vec<usize> = (0..coins.len()).collect();
+        match self.fingerprint.selection {
+            CoinSelection::Largest => order.sort_by_key(|place| u64::MAX - coins[*place].value),
+            CoinSelection::Oldest => {}
+            CoinSelection::Any => shuffle(dice, &mut order),
+        }
+        let (mut sum, mut taken) = (0, Vec::new());
+        for place in order {
+            sum += coins[place].value;
+            taken.push(place);
+            if sum >= cost(taken.len() as u64) {
+                taken.sort_unstable();
+                return Some(
+                    taken.into_iter().rev().map(|place| self.coins.remove(place)).collect(),
+                );
+            }
+        }
+        None
+    }
+}
+
+/// Puts items in a random order.
+pub(crate) fn shuffle<T>(dice: &mut Dice, items: &mut [T]) {
+    for last in (1..items.len()).rev() {
+        let other = usize::try_from(dice.below(last as u64 + 1)).expect("small");
+        items.swap(last, other);
+    }
+}

@@ -1,0 +1,87 @@
+//! The engine's answer about an address of a world.
+
+use std::sync::LazyLock;
+
+use assay_engine::{
+    assess,
+    assessment::Assessment,
+    chain::ChainId,
+    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
+    policy::Policy,
+    trace::{Trace, TraceRules},
+    utxo::ScriptOwner,
+};
+use assay_graph::{BATCH, FlowSource, Graph, follow, memory::MemoryGraph};
+use assay_intel::IntelSnapshot;
+use futures_util::FutureExt;
+use jiff::{Timestamp, tz::TimeZone};
+
+use super::{ChainBuilder, Claims};
+
+/// The default policy, compiled once.
+static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+
+/// A chain in memory with lists and labels, at a moment.
+#[derive(Debug)]
+pub struct World {
+    chain: ChainId,
+    now: Timestamp,
+    graph: MemoryGraph,
+    intel: IntelSnapshot,
+}
+
+impl World {
+    /// The world as it is when `builder` ends.
+    #[must_use]
+    pub fn new(builder: ChainBuilder, claims: Claims) -> Self {
+        let (chain, now) = (builder.id(), builder.now());
+        let graph = MemoryGraph::new(chain, 0, false, builder.finish(), now);
+        Self { chain, now, graph, intel: claims.snapshot(chain, now) }
+    }
+
+    /// The assessment of an owner's address under the default policy, made as the server makes it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the owner has no address or never appeared on the chain.
+    #[must_use]
+    pub fn assess(&self, owner: &ScriptOwner) -> Assessment {
+        let subject = owner.address(self.chain).expect("an owner with an address");
+        let mut facts = self.intel.facts(&subject);
+        let flows = self.flows(owner).now_or_never().expect("a graph in memory never waits");
+        facts.chain = ChainState::Followed(Box::new(ChainFacts {
+            tip: self.tip(),
+            flows,
+            patterns: None,
+            activity: None,
+        }));
+        assess(&subject, &facts, &POLICY, self.now)
+    }
+
+    async fn flows(&self, owner: &ScriptOwner) -> FlowFacts {
+        let rules = TraceRules::new(&POLICY, self.chain.info());
+        let history = self.graph.history(owner, rules.read_limits()).await.expect("a history");
+        let history = history.expect("the owner appears on the chain");
+        let today = TimeZone::UTC.to_datetime(self.now).date();
+        let attribute =
+            |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
+        let mut trace = Trace::new(self.chain, owner, &history, rules, today, &attribute);
+        follow(&self.graph, &mut trace, BATCH).await.expect("a graph in memory never fails");
+        trace.finish()
+    }
+
+    fn tip(&self) -> Tip {
+        let tip = self.graph.tip().now_or_never().expect("a graph in memory never waits");
+        let tip = tip.ok().flatten().expect("a chain with blocks");
+        Tip {
+            height: tip.block.height,
+            hash: hex::encode(tip.block.hash),
+            // The newest block is as new as the world: nothing happened since the last payment.
+            time: self.now,
+            reported_at: self.now,
+            start: tip.start,
+            ingest_mode: IngestMode::Ingested,
+            sample: false,
+        }
+    }
+}

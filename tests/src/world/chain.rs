@@ -1,0 +1,226 @@
+//! A chain that grows payment by payment.
+
+use std::collections::HashMap;
+
+use assay_engine::{
+    chain::ChainId,
+    utxo::{
+        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
+        TxInput, TxOut, Txid,
+    },
+};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::big_chain::Dice;
+
+/// New coins of each block, in base units, besides those that a caller mints.
+const SUBSIDY: u64 = 625_000_000;
+
+/// An unspent output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coin {
+    /// The output's outpoint.
+    pub outpoint: OutPoint,
+    /// Owner of its script.
+    pub owner: ScriptOwner,
+    /// Amount in base units.
+    pub value: u64,
+}
+
+/// The form of an owner's script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// P2PKH.
+    KeyHash,
+    /// P2SH.
+    ScriptHash,
+    /// P2WPKH.
+    WitnessKey,
+    /// P2TR.
+    Taproot,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 4] = [Self::KeyHash, Self::ScriptHash, Self::WitnessKey, Self::Taproot];
+}
+
+/// A chain under construction. Everything follows from its seed and the calls.
+#[derive(Clone, Debug)]
+pub struct ChainBuilder {
+    chain: ChainId,
+    dice: Dice,
+    now: Timestamp,
+    miner: ScriptOwner,
+    blocks: Vec<ResolvedBlock>,
+    /// Payments of the next block, and their fees.
+    pending: Vec<Transaction>,
+    fees: u64,
+    unspent: HashMap<OutPoint, u64>,
+}
+
+impl ChainBuilder {
+    /// A chain whose first block has the time `now`.
+    #[must_use]
+    pub fn new(chain: ChainId, seed: u64, now: Timestamp) -> Self {
+        let mut dice = Dice::new(seed);
+        let miner = ScriptOwner::KeyHash(dice.bytes());
+        Self {
+            chain,
+            dice,
+            now,
+            miner,
+            blocks: Vec::new(),
+            pending: Vec::new(),
+            fees: 0,
+            unspent: HashMap::new(),
+        }
+    }
+
+    /// The chain that it stands for.
+    #[must_use]
+    pub const fn id(&self) -> ChainId {
+        self.chain
+    }
+
+    /// Random choices.
+    pub const fn dice(&mut self) -> &mut Dice {
+        &mut self.dice
+    }
+
+    /// Lets other random choices follow from now on.
+    pub const fn reseed(&mut self, seed: u64) {
+        self.dice = Dice::new(seed);
+    }
+
+    /// The blocks that ended.
+    #[must_use]
+    pub fn blocks(&self) -> &[ResolvedBlock] {
+        &self.blocks
+    }
+
+    /// Time of the next block.
+    #[must_use]
+    pub const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// A new address. On chains without witness programs it is a key hash.
+    pub fn fresh(&mut self, form: Form) -> ScriptOwner {
+        let has_witness = matches!(self.chain.as_str(), "btc" | "ltc");
+        match form {
+            Form::ScriptHash => ScriptOwner::ScriptHash(self.dice.bytes()),
+            Form::WitnessKey if has_witness => {
+                ScriptOwner::Witness(0, self.dice.bytes::<20>().to_vec())
+            }
+            Form::Taproot if has_witness => {
+                ScriptOwner::Witness(1, self.dice.bytes::<32>().to_vec())
+            }
+            _ => ScriptOwner::KeyHash(self.dice.bytes()),
+        }
+    }
+
+    /// Adds a payment to the next block and returns its outputs. The excess of the inputs over the
+    /// outputs is the fee.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a coin is spent already, or if the outputs exceed the inputs.
+    pub fn pay(&mut self, inputs: &[Coin], outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+        for coin in inputs {
+            let unspent = self.unspent.remove(&coin.outpoint);
+            assert_eq!(unspent, Some(coin.value), "a coin is spent once");
+        }
+        let (paid_in, paid_out) = (total(inputs), outputs.iter().map(|(_, value)| value).sum());
+        let fee = paid_in.checked_sub(paid_out).expect("nobody pays more than they have");
+        self.fees += fee;
+        let txid = Txid::from_bytes(self.dice.bytes());
+        let inputs = inputs.iter().map(|coin| TxInput {
+            outpoint: coin.outpoint,
+            spent: Some(TxOut { owner: coin.owner.clone(), value: coin.value }),
+        });
+        let mut transaction = Transaction {
+            txid,
+            kind: TransactionKind::Payment,
+            inputs: inputs.collect(),
+            outputs: tx_outs(outputs),
+        };
+        transaction.classify(self.chain, self.now);
+        self.pending.push(transaction);
+        self.created(txid, outputs)
+    }
+
+    /// Ends the block with a coinbase that pays `outputs`, and a miner the fees.
+    pub fn mine(&mut self, outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+        let txid = Txid::from_bytes(self.dice.bytes());
+        let mut paid = tx_outs(outputs);
+        if self.fees > 0 || paid.is_empty() {
+            let subsidy = if outputs.is_empty() { SUBSIDY } else { 0 };
+            paid.push(TxOut { owner: self.miner.clone(), value: subsidy + self.fees });
+        }
+        self.end_block(txid, paid);
+        self.created(txid, outputs)
+    }
+
+    /// Ends the block with a coinbase that pays its subsidy and all fees to `miner`.
+    pub fn mine_to(&mut self, miner: &ScriptOwner) -> Coin {
+        let txid = Txid::from_bytes(self.dice.bytes());
+        let value = SUBSIDY + self.fees;
+        self.end_block(txid, vec![TxOut { owner: miner.clone(), value }]);
+        let mut made = self.created(txid, &[(miner.clone(), value)]);
+        made.pop().expect("one output")
+    }
+
+    /// Lets time pass. Payments before it are in earlier blocks than those after it.
+    pub fn wait(&mut self, time: SignedDuration) {
+        if !self.pending.is_empty() {
+            let _fees = self.mine(&[]);
+        }
+        self.now += time;
+    }
+
+    /// Lets time pass until `then`, unless that is past.
+    pub fn wait_until(&mut self, then: Timestamp) {
+        self.wait(then.duration_since(self.now).max(SignedDuration::ZERO));
+    }
+
+    /// The blocks.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<ResolvedBlock> {
+        self.wait(SignedDuration::ZERO);
+        self.blocks
+    }
+
+    fn end_block(&mut self, txid: Txid, outputs: Vec<TxOut>) {
+        let kind = TransactionKind::Coinbase;
+        let coinbase = Transaction { txid, kind, inputs: Vec::new(), outputs };
+        let mut transactions = vec![coinbase];
+        transactions.append(&mut self.pending);
+        self.fees = 0;
+        let parent = self.blocks.last().map_or([0; 32], |last| last.reference.hash);
+        let height = self.blocks.len() as u64;
+        let reference = BlockRef { height, hash: self.dice.bytes(), parent, time: self.now };
+        self.blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
+    }
+
+    fn created(&mut self, txid: Txid, outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+        let coin = |((owner, value), index): (&(ScriptOwner, u64), u32)| Coin {
+            outpoint: OutPoint { txid, index },
+            owner: owner.clone(),
+            value: *value,
+        };
+        let coins: Vec<Coin> = outputs.iter().zip(0..).map(coin).collect();
+        self.unspent.extend(coins.iter().map(|coin| (coin.outpoint, coin.value)));
+        coins
+    }
+}
+
+/// The sum of coins in base units.
+#[must_use]
+pub fn total(coins: &[Coin]) -> u64 {
+    coins.iter().map(|coin| coin.value).sum()
+}
+
+fn tx_outs(outputs: &[(ScriptOwner, u64)]) -> Vec<TxOut> {
+    outputs.iter().map(|(owner, value)| TxOut { owner: owner.clone(), value: *value }).collect()
+}

@@ -1,0 +1,156 @@
+//! Listings and labels of a world.
+
+use std::sync::Arc;
+
+use assay_engine::{
+    chain::ChainId,
+    evidence::{
+        AddressLabel, Label, ListedEntity, Listing, ListingEntry, SourceKind, SourceState, Tier,
+    },
+    facts::Environment,
+    score::Confidence,
+    taxonomy::Category,
+    utxo::ScriptOwner,
+};
+use assay_intel::{IntelSnapshot, LabelIndexBuilder};
+use assay_store::intel::Intel;
+use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
+
+/// The sanctions list of every world.
+const LIST: &str = "ofac-sdn";
+
+/// A label's content.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Category.
+    pub category: Category,
+    /// Name of the entity.
+    pub entity: &'static str,
+    /// Strength.
+    pub tier: Tier,
+    /// Confidence in percent.
+    pub percent: u8,
+    /// Source, which is also the first party that made the claim.
+    pub source: &'static str,
+}
+
+impl Claim {
+    /// A claim of an investigation that is 95 % sure.
+    #[must_use]
+    pub const fn investigated(category: Category, entity: &'static str) -> Self {
+        Self { category, entity, tier: Tier::Investigation, percent: 95, source: "investigators" }
+    }
+
+    /// A community's claim.
+    #[must_use]
+    pub const fn reported(category: Category, percent: u8, source: &'static str) -> Self {
+        Self { category, entity: "", tier: Tier::Community, percent, source }
+    }
+}
+
+/// Listings and labels.
+#[derive(Clone, Debug, Default)]
+pub struct Claims {
+    labels: Vec<(ScriptOwner, Claim)>,
+    listings: Vec<(ScriptOwner, String, Date)>,
+}
+
+impl Claims {
+    /// Labels an owner.
+    pub fn label(&mut self, owner: &ScriptOwner, claim: Claim) {
+        self.labels.push((owner.clone(), claim));
+    }
+
+    /// Lists an owner under a name since a day.
+    pub fn list(&mut self, owner: &ScriptOwner, name: &str, since: Date) {
+        self.listings.push((owner.clone(), name.to_owned(), since));
+    }
+
+    /// The index of these claims on a chain, all of whose sources are fresh at `now`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if an owner has no address.
+    #[must_use]
+    pub fn snapshot(self, chain: ChainId, now: Timestamp) -> IntelSnapshot {
+        let mut labels = LabelIndexBuilder::default();
+        let mut sorted = self.labels;
+        sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (owner, claim) in sorted {
+            let address = owner.address(chain).expect("a labelled owner has an address");
+            labels.add(AddressLabel { address, label: label(claim) });
+        }
+        let code = chain.info().list_codes.first().expect("lists name this chain");
+        let listings = self.listings.into_iter().map(|(owner, name, since)| {
+            let address = owner.address(chain).expect("a listed owner has an address");
+            listing(address.as_str(), name, since, code)
+        });
+        let listings: Vec<Listing> = listings.collect();
+        let intel = Intel {
+            environment: Environment::Production,
+            generation: 1,
+            data_revision: "1-world".to_owned(),
+            sources: vec![source(listings.len() as u64, now)],
+            listings,
+            label_generation: 1,
+        };
+        IntelSnapshot::new(intel, Arc::new(labels.finish(1)))
+    }
+}
+
+fn label(claim: Claim) -> Label {
+    let Claim { category, entity, tier, percent, source } = claim;
+    Label {
+        category,
+        entity: (!entity.is_empty()).then(|| entity.into()),
+        tier,
+        confidence: Confidence::from_percent(percent),
+        source: source.parse().expect("a name"),
+        upstream: source.into(),
+        author: None,
+        term: None,
+        cites_list: None,
+        reason: None,
+        reference: None,
+        valid_from: None,
+        valid_until: None,
+    }
+}
+
+fn listing(address: &str, name: String, since: Date, code: &str) -> Listing {
+    let entity = ListedEntity {
+        id: name.clone(),
+        name,
+        aliases: Vec::new(),
+        programs: vec!["CYBER2".to_owned()],
+        remarks: None,
+        listed_on: Some(since),
+    };
+    Listing {
+        source: LIST.parse().expect("a name"),
+        entry: ListingEntry {
+            list: LIST.parse().expect("a name"),
+            list_name: "OFAC SDN List".to_owned(),
+            entity: Arc::new(entity),
+            asset_code: code.to_owned(),
+            address_as_published: address.to_owned(),
+            address_remarks: None,
+            expires_on: None,
+        },
+        listed_on: Some(since),
+        delisted_on: None,
+    }
+}
+
+fn source(entries: u64, now: Timestamp) -> SourceState {
+    SourceState {
+        id: LIST.parse().expect("a name"),
+        kind: SourceKind::Sanctions,
+        lists: vec![LIST.parse().expect("a name")],
+        publications: vec![TimeZone::UTC.to_datetime(now).date()],
+        fetched_at: now - SignedDuration::from_hours(1),
+        digest: "00".repeat(32),
+        entries,
+        sample: false,
+    }
+}

@@ -1,0 +1,269 @@
+//! Joint transactions of every kind that the detector knows, and transactions that look like them.
+
+use crate::big_chain::Dice;
+
+/// A kind of joint transaction, or of what looks like one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum JointKind {
+    /// Wasabi 1: ten or more outputs of about 0.11 BTC, and change.
+    Wasabi1,
+    /// Wasabi 2: outputs of the protocol's denominations.
+    Wasabi2,
+    /// `JoinMarket`: equal outputs, change, and makers who earn.
+    JoinMarket,
+    /// Whirlpool: five outputs of a pool's denomination.
+    Whirlpool,
+    /// Five or more coins of about one value in, as many equal ones out.
+    EqualPool,
+    /// Three or four equal outputs, and change for everybody. By chance the detector takes it for
+    /// `JoinMarket`.
+    EqualWithChange,
+    /// Four equal coins: too few to be recognised.
+    FourEqual,
+    /// Two equal outputs and two changes, which one wallet makes as a decoy.
+    Stonewall,
+    /// A payment to which the payee adds an input.
+    Payjoin,
+    /// Equal wages from a few coins, with one change.
+    Batch,
+}
+
+/// Amounts that a party of a joint transaction puts in and takes out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Party {
+    /// Values of its inputs.
+    pub inputs: Vec<u64>,
+    /// Values of its outputs.
+    pub outputs: Vec<u64>,
+}
+
+impl Party {
+    /// A party with one input.
+    fn of(input: u64, outputs: Vec<u64>) -> Self {
+        Self { inputs: vec![input], outputs }
+    }
+}
+
+/// Denominations of Whirlpool's pools in 2023.
+pub const POOLS: [u64; 4] = [50_000_000, 5_000_000, 1_000_000, 100_000];
+
+/// The base denomination of a Wasabi 1 round.
+const WASABI_1_BASE: u64 = 10_985_000;
+
+impl JointKind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Wasabi1,
+        Self::Wasabi2,
+        Self::JoinMarket,
+        Self::Whirlpool,
+        Self::EqualPool,
+        Self::EqualWithChange,
+        Self::FourEqual,
+        Self::Stonewall,
+        Self::Payjoin,
+        Self::Batch,
+    ];
+
+    /// The parties of a transaction of this kind whose inputs are worth at most `budget` together;
+    /// `None` if the kind needs more.
+    #[must_use]
+    pub fn parties(self, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+        let parties = match self {
+            Self::Wasabi1 => wasabi_1(dice, budget)?,
+            Self::Wasabi2 => wasabi_2(dice, budget)?,
+            Self::JoinMarket => joinmarket(dice, budget)?,
+            Self::Whirlpool => whirlpool(budget)?,
+            Self::EqualPool => equal_pool(5 + dice.below(4), dice, budget)?,
+            Self::EqualWithChange => equal_with_change(3 + dice.below(2), dice, budget)?,
+            Self::FourEqual => equal_pool(4, dice, budget)?,
+            Self::Stonewall => equal_with_change(2, dice, budget)?,
+            Self::Payjoin => payjoin(dice, budget)?,
+            Self::Batch => batch(dice, budget)?,
+        };
+        let paid_in: u64 = parties.iter().flat_map(|party| &party.inputs).sum();
+        let paid_out: u64 = parties.iter().flat_map(|party| &party.outputs).sum();
+        assert!(paid_in <= budget && paid_out <= paid_in, "{self:?}: {parties:?} of {budget}");
+        Some(parties)
+    }
+}
+
+/// A number between two, both included.
+fn within(dice: &mut Dice, least: u64, most: u64) -> u64 {
+    least + dice.below(most - least + 1)
+}
+
+fn wasabi_1(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    const FEE: u64 = 15_000;
+    let mut parties = Vec::new();
+    let mut left = budget;
+    while parties.len() < 30 {
+        let change = within(dice, 200_000, 9_000_000);
+        let input = WASABI_1_BASE + change + FEE;
+        let Some(rest) = left.checked_sub(input) else { break };
+        left = rest;
+        parties.push(Party::of(input, vec![WASABI_1_BASE, change]));
+    }
+    (parties.len() >= 10).then_some(parties)
+}
+
+/// The protocol's denominations that people do not pay, up to a value: the four largest.
+fn odd_denominations(most: u64) -> Vec<u64> {
+    let powers = |base: u64, first: u64| {
+        std::iter::successors(Some(first), move |value| value.checked_mul(base))
+            .take_while(move |value| *value <= most)
+    };
+    let mut values: Vec<u64> =
+        powers(2, 8_192).chain(powers(3, 6_561)).chain(powers(3, 13_122)).collect();
+    values.sort_unstable();
+    values.split_off(values.len().saturating_sub(4))
+}
+
+fn wasabi_2(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    const FEE: u64 = 4_000;
+    let count = within(dice, 7, 12);
+    let share = budget / count;
+    let odd = odd_denominations(share / 5);
+    let decimal = [10_000_000, 5_000_000, 1_000_000, 500_000, 100_000, 50_000, 20_000, 10_000];
+    let decimal = decimal.into_iter().find(|value| *value <= share / 5)?;
+    if odd.len() < 4 {
+        return None;
+    }
+    let parties = (0..count).map(|number| {
+        // Every denomination is taken, whatever the dice say.
+        let mut outputs = vec![odd[usize::try_from(number % 4).expect("small")]];
+        for _ in 0..=dice.below(2) {
+            outputs.push(odd[usize::try_from(dice.below(4)).expect("small")]);
+        }
+        if dice.below(2) == 0 {
+            outputs.push(decimal);
+        }
+        if dice.below(2) == 0 {
+            outputs.push(within(dice, 6_001, share / 6));
+        }
+        let paid_in = outputs.iter().sum::<u64>() + FEE;
+        let first = paid_in * within(dice, 30, 70) / 100;
+        Party { inputs: vec![first, paid_in - first], outputs }
+    });
+    Some(parties.collect())
+}
+
+fn joinmarket(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    const FEE: u64 = 5_000;
+    let count = within(dice, 3, 8);
+    // Equal outputs, and changes that are at most as large.
+    let equal = budget / (2 * count + 1) / 1_000 * 1_000 + 903;
+    if equal < 2_000_000 {
+        return None;
+    }
+    let reward = equal / 5_000 + 7;
+    let parties = (0..count).map(|number| {
+        let change = within(dice, equal / 50, equal - equal / 10);
+        let got = equal + change;
+        let is_taker = number + 1 == count;
+        let input = if is_taker { got + FEE + reward * (count - 1) } else { got - reward };
+        Party::of(input, vec![equal, change])
+    });
+    Some(parties.collect())
+}
+
+fn whirlpool(budget: u64) -> Option<Vec<Party>> {
+    const PREMIUM: u64 = 10_302;
+    let pool = POOLS.into_iter().find(|pool| 5 * (pool + PREMIUM) <= budget)?;
+    let party = |number| Party::of(pool + if number < 2 { PREMIUM } else { 0 }, vec![pool]);
+    Some((0..5).map(party).collect())
+}
+
+fn equal_pool(count: u64, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    let most = budget / count;
+    let equal = most - most / 90 - 1_000.min(most / 2);
+    if equal < 50_000 {
+        return None;
+    }
+    let party = |_| Party::of(equal + 500 + dice.below(equal / 200), vec![equal]);
+    Some((0..count).map(party).collect())
+}
+
+fn equal_with_change(count: u64, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    const FEE: u64 = 270;
+    let equal = budget / (2 * count + 1);
+    if equal < 50_000 {
+        return None;
+    }
+    let parties = (0..count).map(|_| {
+        let change = within(dice, equal / 50, equal - equal / 10);
+        Party::of(equal + change + FEE, vec![equal, change])
+    });
+    Some(parties.collect())
+}
+
+fn payjoin(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    const FEE: u64 = 1_000;
+    if budget < 200_000 {
+        return None;
+    }
+    let paid = within(dice, budget / 10, budget / 3);
+    let change = within(dice, budget / 20, budget / 4);
+    let own = within(dice, budget / 50, budget / 5);
+    let payer = Party::of(paid + change + FEE, vec![change]);
+    Some(vec![payer, Party::of(own, vec![own + paid])])
+}
+
+fn batch(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    let count = within(dice, 5, 25);
+    let wage = budget / (count + 2) / 100_000 * 100_000;
+    if wage == 0 {
+        return None;
+    }
+    let change = within(dice, 20_000, wage);
+    let paid_in = wage * count + change + 5_000;
+    let mut outputs = vec![wage; usize::try_from(count).expect("small")];
+    outputs.push(change);
+    let inputs = vec![paid_in / 2, paid_in - paid_in / 2];
+    Some(vec![Party { inputs, outputs }])
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::{chain::ChainId, coinjoin::CoinjoinKind, utxo::TransactionKind};
+
+    use super::*;
+    use crate::world::{ChainBuilder, Form};
+
+    /// The kind that the detector sees in March 2023 in a transaction with these parties.
+    fn recognised(parties: &[Party], seed: u64) -> TransactionKind {
+        let now = "2023-03-01T12:00:00Z".parse().unwrap();
+        let mut chain = ChainBuilder::new(ChainId::BTC, seed, now);
+        let mut fresh = |values: &[u64]| -> Vec<_> {
+            values.iter().map(|value| (chain.fresh(Form::WitnessKey), *value)).collect()
+        };
+        let inputs: Vec<_> = parties.iter().flat_map(|party| fresh(&party.inputs)).collect();
+        let outputs: Vec<_> = parties.iter().flat_map(|party| fresh(&party.outputs)).collect();
+        let coins = chain.mine(&inputs);
+        let _coins = chain.pay(&coins, &outputs);
+        chain.finish()[1].transactions[1].kind
+    }
+
+    #[test]
+    fn joint_transactions_are_of_the_kind_that_they_are_made_as() {
+        for (kind, expected) in [
+            (JointKind::Wasabi1, TransactionKind::Coinjoin(CoinjoinKind::Wasabi1)),
+            (JointKind::Wasabi2, TransactionKind::Coinjoin(CoinjoinKind::Wasabi2)),
+            (JointKind::JoinMarket, TransactionKind::Coinjoin(CoinjoinKind::JoinMarket)),
+            (JointKind::Whirlpool, TransactionKind::Coinjoin(CoinjoinKind::Whirlpool)),
+            (JointKind::EqualPool, TransactionKind::Coinjoin(CoinjoinKind::Generic)),
+            (JointKind::FourEqual, TransactionKind::Payment),
+            (JointKind::Stonewall, TransactionKind::Payment),
+            (JointKind::Payjoin, TransactionKind::Payment),
+            (JointKind::Batch, TransactionKind::Payment),
+        ] {
+            for seed in 0..50 {
+                let mut dice = Dice::new(seed);
+                for budget in [400_000_000, 1_234_567_890, 30_000_000_000] {
+                    let parties = kind.parties(&mut dice, budget).unwrap();
+                    assert_eq!(recognised(&parties, seed), expected, "{kind:?} {parties:?}");
+                }
+            }
+        }
+    }
+}
