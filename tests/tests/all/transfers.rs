@@ -10,7 +10,7 @@ use assay_engine::{
 };
 use assay_sample::SampleChain;
 use assay_tests::{
-    Answer, Caller, Finished, Server, assay,
+    Answer, Caller, Finished, assay,
     block_builder::{Block, Network},
     esplora::Esplora,
     production, sample,

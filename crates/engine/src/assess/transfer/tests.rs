@@ -8,7 +8,7 @@ use crate::{
         ChainFacts, FlowEnd, FlowFacts, FlowPart, IngestMode, Ledger, SourceKind, SourceState,
         Tier, Tip,
     },
-    facts::Environment,
+    facts::{Counterparties, Environment},
     score::{Confidence, Verdict},
     taxonomy::Category,
     trace::ReadLimits,
@@ -84,6 +84,7 @@ fn facts(
         sample: false,
     };
     let receiver = Facts {
+        counterparties: Counterparties::default(),
         environment: Environment::Production,
         data_revision: "1-0".into(),
         sources: vec![list],
