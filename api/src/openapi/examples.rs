@@ -208,6 +208,7 @@ pub(crate) fn signals_response() -> Value {
     catalogue.categories.truncate(1);
     catalogue.heuristics.truncate(1);
     catalogue.patterns.truncate(1);
+    catalogue.rules.truncate(1);
     serde_json::to_value(catalogue).unwrap_or_default()
 }
 

@@ -20,6 +20,7 @@ mod logging;
 mod migrate;
 mod openapi;
 mod policy;
+mod policy_test;
 mod probe;
 mod progress;
 mod rows;
@@ -114,7 +115,7 @@ enum Command {
     /// Create, list, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
-    /// Compare risk policies
+    /// Compare and test risk policies
     #[command(subcommand)]
     Policy(policy::PolicyCommand),
     Usage(usage::UsageArgs),

@@ -1,4 +1,4 @@
-//! `assay policy`: a comparison of risk policies.
+//! `assay policy`: a comparison of risk policies, and a test of their rules.
 
 use std::{
     collections::BTreeMap,
@@ -14,6 +14,7 @@ use super::{
     Context, Done, Failure,
     check::policy,
     output,
+    policy_test::{self, TestArgs},
     progress::Progress,
     rows::{RowFormat, RowReader},
     screen::screen_all,
@@ -26,6 +27,7 @@ const BATCH: usize = 8192;
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
     Diff(DiffArgs),
+    Test(TestArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -57,7 +59,13 @@ pub(super) struct DiffArgs {
 }
 
 pub(super) async fn run(command: PolicyCommand, context: &Context) -> Result<Done, Failure> {
-    let PolicyCommand::Diff(args) = command;
+    match command {
+        PolicyCommand::Diff(args) => diff(args, context).await,
+        PolicyCommand::Test(args) => policy_test::run(&args, context).await,
+    }
+}
+
+async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
     let store = context.open().await?;
     let intel = IntelSnapshot::load(&*store, None).await?;
     let (before, after) =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
     facts::Environment,
     names::{ListId, SourceId},
     policy::ListEffect,
+    rules::RuleClaim,
     score::{Confidence, RiskLevel, Score, Verdict},
     taxonomy::Category,
     transfer::AssessedTransfer,
@@ -243,6 +244,8 @@ pub struct AssessedListing {
 pub struct ScoringComponent {
     /// Kind of evidence.
     pub kind: ComponentKind,
+    /// Identifier of the minimum score rule that fired; `/signals` lists the rules. Null for other kinds.
+    pub rule: Option<String>,
     /// Points that it contributes to the score. All contributions sum exactly to `risk_score`.
     pub contribution: Score,
     /// Score that this evidence would give alone.
@@ -288,7 +291,7 @@ pub enum ComponentKind {
     Exposure,
     /// A behavior pattern.
     Behavior,
-    /// A rule of the policy that raises the score to the review threshold.
+    /// A minimum score rule: it raises the score to the threshold of its verdict.
     MinimumScoreRule,
     /// Mandatory data is missing or stale.
     Incomplete,
@@ -369,10 +372,29 @@ pub struct Exposure {
     pub solicited: bool,
     /// True if the funds count for the score; small sums of unsolicited funds do not.
     pub scored: bool,
+    /// Parts of the amount by their attributions, as minimum score rules see them; funds without a category are in
+    /// none of them.
+    pub parts: Vec<ExposurePart>,
     /// Transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
     /// Largest paths, from the address outwards.
     pub paths: Vec<ExposurePath>,
+}
+
+/// Part of an exposure whose funds share their attributions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExposurePart {
+    /// Amount in base units, as a decimal string.
+    pub amount: String,
+    /// Part of the amount that moved in the last 90 days.
+    pub recent_amount: String,
+    /// Part of the amount that moved since the party was listed; null where it is not listed or the day is not
+    /// known.
+    pub since_listing: Option<String>,
+    /// True if the funds count for the score.
+    pub scored: bool,
+    /// Attributions: that of the endpoint, and those of labels on the path.
+    pub claims: Vec<RuleClaim>,
 }
 
 /// Path that funds took.

@@ -12,6 +12,7 @@
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`trace`]: following money from hop to hop
 //! - [`policy`]: decisions of a tenant
+//! - [`rules`]: evaluation of a policy's minimum score rules
 //! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
 //! - [`transfer`]: one transfer as the subject of an assessment
 //! - [`fixed`]: the arithmetic
@@ -33,4 +34,6 @@ pub mod trace;
 pub mod transfer;
 pub mod utxo;
 
-pub use assess::{MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute};
+pub use assess::{
+    MODEL_VERSION, assess, assess_sources, assess_tip, assess_transfer, attribute, rules,
+};

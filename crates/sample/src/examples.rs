@@ -82,7 +82,7 @@ pub fn examples() -> Vec<Example> {
         (Review, "paid directly by a listed party", on_bitcoin("Wim")),
         (Block, "half its money went to a listed party", on_bitcoin("Bram")),
         (Allow, "dust from a listed party, unasked for", on_bitcoin("Nell")),
-        (Allow, "a third of its money out of a mixer", on_bitcoin("Milo")),
+        (Review, "a third of its money out of a mixer", on_bitcoin("Milo")),
         (Allow, "at the end of a long peel chain", on_bitcoin("Tess")),
         (Allow, "nothing known", on_bitcoin("a stranger")),
     ];

@@ -3,7 +3,7 @@
 use assay_engine::{
     MODEL_VERSION,
     evidence::{Pattern, Tier},
-    policy::{Policy, Thresholds},
+    policy::{FIXED_RULES, Policy, RuleVerdict, Thresholds},
     score::Score,
     taxonomy::Category,
 };
@@ -27,6 +27,8 @@ pub struct Catalogue {
     pub heuristics: Vec<CatalogueHeuristic>,
     /// Behavior patterns.
     pub patterns: Vec<CataloguePattern>,
+    /// Minimum score rules in force under the caller's policy.
+    pub rules: Vec<CatalogueRule>,
 }
 
 /// Lowest scores of risk levels and verdicts.
@@ -102,6 +104,19 @@ pub struct CataloguePattern {
     pub supported: bool,
 }
 
+/// A minimum score rule: it raises the score to the threshold of its verdict.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogueRule {
+    /// Identifier in answers: `rule` of a scoring component.
+    pub id: String,
+    /// Situation in which the rule fires.
+    pub description: String,
+    /// Verdict that it leads to at least. `block` needs evidence of the tier `investigation` or stronger.
+    pub verdict: RuleVerdict,
+    /// True if every policy has the rule, and none changes it.
+    pub fixed: bool,
+}
+
 const HEURISTICS: [CatalogueHeuristic; 4] = [
     CatalogueHeuristic {
         id: "same_key",
@@ -169,5 +184,56 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
                 supported: false,
             })
             .collect(),
+        rules: rules(policy),
+    }
+}
+
+/// The policy's rules, then those that every policy has.
+fn rules(policy: &Policy) -> Vec<CatalogueRule> {
+    let of_policy = policy.rules().iter().map(|rule| CatalogueRule {
+        id: rule.id.clone(),
+        description: rule.description.clone(),
+        verdict: rule.verdict,
+        fixed: false,
+    });
+    let fixed = FIXED_RULES.iter().map(|rule| CatalogueRule {
+        id: rule.id.to_owned(),
+        description: rule.description.to_owned(),
+        verdict: RuleVerdict::Review,
+        fixed: true,
+    });
+    of_policy.chain(fixed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::policy::PolicySpec;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_those_of_the_callers_policy_and_the_fixed_ones() {
+        let spec: PolicySpec = serde_json::from_value(json!({"rules": [
+            {"id": "direct_mixing", "enabled": false},
+            {"id": "atm", "description": "Funds of ATMs", "categories": ["atm"], "verdict": "block"},
+        ]}))
+        .unwrap();
+        let rules = catalogue(&Policy::compile(spec).unwrap()).rules;
+        let ids: Vec<_> = rules.iter().map(|rule| (rule.id.as_str(), rule.fixed)).collect();
+        assert_eq!(
+            ids,
+            [
+                ("direct_listed_counterparty", false),
+                ("severe_category_exposure", false),
+                ("direct_illicit_income", false),
+                ("atm", false),
+                ("listed_advisory", true),
+                ("listing_recently_expired", true),
+                ("cluster_listed", true),
+            ]
+        );
+        let atm = rules.iter().find(|rule| rule.id == "atm").unwrap();
+        assert_eq!((atm.description.as_str(), atm.verdict), ("Funds of ATMs", RuleVerdict::Block));
     }
 }

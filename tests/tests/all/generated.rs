@@ -6,8 +6,8 @@ use assay_api::openapi;
 use assay_cli::settings::DEFINITIONS;
 use assay_engine::{
     chain::ChainId,
-    evidence::{Pattern, Tier},
-    policy::Policy,
+    evidence::{Direction, Pattern, Tier},
+    policy::{Alternative, FIXED_RULES, Policy, Rule},
     taxonomy::Category,
 };
 use assay_intel::{
@@ -142,14 +142,6 @@ fn the_constants_of_the_model() {
             "minimum score of the same key as a listed address",
             assay_engine::policy::SAME_KEY_SCORE.to_string(),
         ),
-        row(
-            "severe categories from severity",
-            spec.minimum_score_rules.severe_category_from.to_string(),
-        ),
-        row(
-            "share of severe categories that leads to a review",
-            format!("{} %", spec.minimum_score_rules.severe_category_share_percent),
-        ),
     ];
     rows.extend(Tier::ALL.map(|tier| {
         row(&format!("cap of tier `{}`", tier.as_str()), policy.cap(tier).to_string())
@@ -163,6 +155,57 @@ fn the_constants_of_the_model() {
         dollars.unsolicited_up_to.to_string(),
     ));
     section("docs/scoring.md", "constants", &table(["constant", "value"], rows));
+}
+
+#[test]
+fn the_table_of_rules() {
+    let policy = Policy::default();
+    let alternatives = |rule: &Rule| {
+        let texts: Vec<_> = rule.alternatives.iter().map(conditions).collect();
+        texts.join("; or<br>")
+    };
+    let rows = policy
+        .rules()
+        .iter()
+        .map(|rule| {
+            let verdict = code(rule.verdict.as_str());
+            [code(&rule.id), rule.description.clone(), alternatives(rule), verdict]
+        })
+        .chain(FIXED_RULES.iter().map(|rule| {
+            let description = rule.description.trim_end_matches('.').to_owned();
+            [code(rule.id), description, "fixed".to_owned(), code("review")]
+        }));
+    let titles = ["rule", "situation", "conditions", "verdict"];
+    section("docs/scoring.md", "rules", &table(titles, rows));
+}
+
+/// The conditions of a rule, as its author writes them.
+fn conditions(alternative: &Alternative) -> String {
+    let (selection, thresholds) = (&alternative.selection, &alternative.thresholds);
+    let mut texts = Vec::new();
+    if let Some(categories) = &selection.categories {
+        let names: Vec<_> = categories.iter().map(ToString::to_string).collect();
+        texts.push(format!("categories {}", names.join(", ")));
+    }
+    texts.extend(selection.severity_from.map(|from| format!("severity from {from}")));
+    texts.extend(alternative.direction.map(|direction| match direction {
+        Direction::Source => "received".to_owned(),
+        Direction::Destination => "sent".to_owned(),
+    }));
+    texts.extend(selection.direct.then(|| "direct".to_owned()));
+    texts.extend(selection.hops_up_to.map(|most| format!("up to {most} hops")));
+    texts.extend(selection.tier_from.map(|tier| format!("tier from {}", tier.as_str())));
+    texts.extend(selection.since_listing.then(|| "since the listing".to_owned()));
+    texts.extend(thresholds.share.map(|from| format!("share from {from}")));
+    texts.extend(thresholds.recent_share.map(|from| format!("recent share from {from}")));
+    texts.extend(thresholds.recent_part.map(|from| format!("recent part from {from}")));
+    if !thresholds.amounts.is_empty() {
+        let mut amounts: Vec<_> = thresholds.amounts.iter().collect();
+        amounts.sort_by_key(|(unit, _)| *unit != "USD");
+        let amounts = amounts.into_iter().map(|(unit, amount)| format!("{amount} {unit}"));
+        texts.push(format!("amount from {}", amounts.collect::<Vec<_>>().join(" or ")));
+    }
+    texts.join(", ")
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::{
     facts::{AccountControl, Cluster, ClusterMember, Counterparty, Facts, SameKey},
     fixed::Fraction,
     names::ListId,
-    policy::{ListEffect, Policy, SAME_KEY_SCORE},
+    policy::{CLUSTER_LISTED, ListEffect, Policy, SAME_KEY_SCORE},
     score::{Confidence, Score},
     taxonomy::{Category, RISKY_FROM},
 };
@@ -220,19 +220,15 @@ fn assess_cluster(
         evidence.push(address_reference(&member.address));
         let transactions = cluster::transactions(member);
         evidence.extend(transactions.iter().map(|txid| transaction_reference(txid)));
-        assessed.minimum_scores.push(MinimumScore {
-            reason: Reason {
-                code: "cluster_listed",
-                message: format!(
-                    "its co-spend cluster {} contains a listed address: {}, {} ({}){doubt}",
-                    cluster.id,
-                    member.address,
-                    first.entry.entity.name,
-                    listings::list_and_programs(first)
-                ),
-            },
-            evidence,
-        });
+        let message = format!(
+            "its co-spend cluster {} contains a listed address: {}, {} ({}){doubt}",
+            cluster.id,
+            member.address,
+            first.entry.entity.name,
+            listings::list_and_programs(first)
+        );
+        let minimum_score = MinimumScore::fixed(CLUSTER_LISTED, message, evidence, policy);
+        assessed.minimum_scores.push(minimum_score);
     }
     assessed.wallets.extend(cluster.members.iter().take(MOST_MEMBERS).map(|member| {
         let evidence = (&*member.labels, &*member.listings);

@@ -15,7 +15,7 @@ use crate::{
     evidence::{Listing, ListingStatus, Tier},
     facts::Facts,
     fixed::Fraction,
-    policy::{ListEffect, Policy},
+    policy::{LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, ListEffect, Policy},
     score::{Confidence, Score},
     taxonomy::Category,
 };
@@ -74,7 +74,7 @@ pub(super) fn assess(
     let terms = binding.values().filter_map(|listings| term(listings)).collect();
     let minimum_scores = reviewed
         .iter()
-        .filter_map(|((_, status), listings)| minimum_score(*status, listings))
+        .filter_map(|((_, status), listings)| minimum_score(*status, listings, policy))
         .collect();
     let mut first: Vec<Reason> = binding
         .values()
@@ -139,23 +139,20 @@ fn term(listings: &[&Listing]) -> Option<Term> {
     })
 }
 
-fn minimum_score(status: ListingStatus, listings: &[&Listing]) -> Option<MinimumScore> {
+fn minimum_score(
+    status: ListingStatus,
+    listings: &[&Listing],
+    policy: &Policy,
+) -> Option<MinimumScore> {
     let first = listings.first()?;
-    let reason = if status == ListingStatus::Active {
-        Reason {
-            code: "listed_advisory",
-            message: format!("listed on {}: {}", first.entry.list_name, who(first)),
-        }
+    let (list, who) = (&first.entry.list_name, who(first));
+    let (rule, message) = if status == ListingStatus::Active {
+        (LISTED_ADVISORY, format!("listed on {list}: {who}"))
     } else {
-        Reason {
-            code: "listing_recently_expired",
-            message: format!("listing on {} expired: {}", first.entry.list_name, who(first)),
-        }
+        (LISTING_RECENTLY_EXPIRED, format!("listing on {list} expired: {who}"))
     };
-    Some(MinimumScore {
-        reason,
-        evidence: listings.iter().map(|listing| reference(listing)).collect(),
-    })
+    let evidence = listings.iter().map(|listing| reference(listing)).collect();
+    Some(MinimumScore::fixed(rule, message, evidence, policy))
 }
 
 fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {

@@ -16,6 +16,7 @@ mod verdict;
 
 pub use attribution::attribute;
 pub use coverage::{assess_sources, assess_tip};
+pub use flows::rules;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use rank::Rank;
 pub use transfer::assess_transfer;
@@ -26,10 +27,11 @@ use crate::{
         Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Coverage, CoverageStatus,
         EvidenceReference, Reason, ScoringComponent, Warning,
     },
-    evidence::{ActivityFacts, AssetActivity, ChainState},
+    evidence::{ActivityFacts, AssetActivity, ChainState, Direction},
     facts::Facts,
     fixed::Fraction,
-    policy::Policy,
+    policy::{FixedRule, Policy, RuleVerdict},
+    score::Score,
     taxonomy::Category,
 };
 
@@ -102,7 +104,7 @@ pub fn assess(
         conflicts: labels.conflicts,
         sanctions: listings.views,
         scoring_components: outcome.components,
-        exposure: flows.exposure(),
+        exposure: flows.exposure(is_service),
         associated_wallets: association.wallets,
         transaction_patterns: behavior.views,
         activity: activity(&facts.chain),
@@ -157,11 +159,43 @@ struct Term {
 /// A claim about the address: the category, and the first party that made the claim.
 type Claim = (Category, std::sync::Arc<str>);
 
-/// A rule that lifts the score to review.
+/// A minimum score rule that fires.
 #[derive(Clone, Debug)]
 struct MinimumScore {
+    /// Identifier of the rule.
+    rule: String,
+    /// The score to which it raises.
+    score: Score,
     reason: Reason,
+    /// The funds, if the rule measures funds.
+    measured: Option<Measured>,
     evidence: Vec<EvidenceReference>,
+}
+
+impl MinimumScore {
+    /// A rule that every policy has: it raises the score to the review threshold.
+    fn fixed(
+        rule: FixedRule,
+        message: String,
+        evidence: Vec<EvidenceReference>,
+        policy: &Policy,
+    ) -> Self {
+        Self {
+            rule: rule.id.to_owned(),
+            score: policy.minimum_score(RuleVerdict::Review, false),
+            reason: Reason { code: rule.id, message },
+            measured: None,
+            evidence,
+        }
+    }
+}
+
+/// The funds that a rule measured.
+#[derive(Clone, Debug)]
+struct Measured {
+    direction: Direction,
+    share: String,
+    amount: Amount,
 }
 
 /// Warnings for a careful reader.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::{assess, flows::Flows};
+use super::assess;
 use crate::{
     assessment::{Amount, Assessment, Exposure},
     evidence::{ChainState, Direction, DirectionFlows},
@@ -38,7 +38,7 @@ pub fn assess_transfer(facts: &TransferFacts, policy: &Policy, now: Timestamp) -
         Some(destinations) => {
             let own = with_destinations(&facts.receiver, destinations);
             let as_money = assess(receiver, &own, policy, now);
-            let shown = destinations_of(&own, policy);
+            let shown = destinations_of(&as_money);
             if as_money.risk_score > as_receiver.risk_score {
                 (as_money, TransferBasis::Destinations, shown)
             } else {
@@ -61,9 +61,9 @@ fn with_destinations(receiver: &Facts, destinations: &DirectionFlows) -> Facts {
     facts
 }
 
-fn destinations_of(facts: &Facts, policy: &Policy) -> Vec<Exposure> {
-    let all = Flows::new(&facts.chain, policy).exposure().into_iter();
-    all.filter(|line| line.direction == Direction::Destination).collect()
+fn destinations_of(assessment: &Assessment) -> Vec<Exposure> {
+    let lines = assessment.exposure.iter();
+    lines.filter(|line| line.direction == Direction::Destination).cloned().collect()
 }
 
 fn view(

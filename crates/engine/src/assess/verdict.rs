@@ -1,6 +1,8 @@
 //! From the score of the evidence to the answer: minimum score rules, missing data, band and
 //! verdict.
 
+use std::cmp::Reverse;
+
 use super::{MinimumScore, combine::Combined};
 use crate::{
     assessment::{ComponentKind, EvidenceKind, EvidenceReference, Reason, ScoringComponent},
@@ -27,7 +29,7 @@ pub(super) struct Missing {
 pub(super) fn decide(
     combined: Combined,
     shown: Vec<ScoringComponent>,
-    minimum_scores: Vec<MinimumScore>,
+    mut minimum_scores: Vec<MinimumScore>,
     missing: &[Missing],
     policy: &Policy,
 ) -> Outcome {
@@ -36,16 +38,24 @@ pub(super) fn decide(
     let mut reasons = Vec::new();
 
     let review = policy.spec().thresholds.review;
+    minimum_scores.sort_by_key(|rule| Reverse(rule.score));
     for rule in minimum_scores {
+        let (direction, share, amount) = rule.measured.map_or((None, None, None), |funds| {
+            (Some(funds.direction), Some(funds.share), Some(funds.amount))
+        });
         components.push(ScoringComponent {
             kind: ComponentKind::MinimumScoreRule,
-            contribution: review.minus(score),
-            standalone_score: review,
+            rule: Some(rule.rule),
+            contribution: rule.score.minus(score),
+            standalone_score: rule.score,
             detail: rule.reason.message.clone(),
+            direction,
+            share,
+            amount,
             evidence: rule.evidence,
             ..ScoringComponent::default()
         });
-        score = score.max(review);
+        score = score.max(rule.score);
         reasons.push(rule.reason);
     }
 

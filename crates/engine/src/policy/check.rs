@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ALWAYS_BLOCKING, AmountRules, ListEffect, PolicySpec, Quantity, SAME_KEY_SCORE, TraceSpec,
-    curve,
+    ALWAYS_BLOCKING, AmountRules, FIXED_RULES, ListEffect, PolicySpec, Quantity, Role, RuleSpec,
+    RuleVerdict, SAME_KEY_SCORE, TraceSpec, curve,
+    rules::{
+        BLOCK_TIER, Conditions, LONGEST_DESCRIPTION, MOST_GROUPS, MOST_HOPS, MOST_RULES, is_id,
+    },
 };
 use crate::{
-    evidence::Pattern,
+    evidence::{Direction, Pattern},
     score::Score,
-    taxonomy::{Category, RISKY_FROM},
+    taxonomy::Category,
 };
 
 /// A rule that a policy breaks.
@@ -32,16 +35,7 @@ pub(super) fn problems(spec: &PolicySpec) -> Vec<PolicyProblem> {
     tier_caps(spec, &mut problems);
     lists(spec, &mut problems);
     mandatory_sources(spec, &mut problems);
-    problems.require(
-        (1..=100).contains(&spec.minimum_score_rules.severe_category_share_percent),
-        "minimumScoreRules.severeCategorySharePercent",
-        || "must be from 1 to 100".into(),
-    );
-    problems.require(
-        (RISKY_FROM..=100).contains(&spec.minimum_score_rules.severe_category_from),
-        "minimumScoreRules.severeCategoryFrom",
-        || format!("must be from {RISKY_FROM} to 100"),
-    );
+    rules(&spec.rules, &mut problems);
     problems.require(spec.half_life_hops.tenths() > 0, "halfLifeHops", || "must be above 0".into());
     for (unit, rules) in &spec.amounts {
         amounts(unit, rules, &mut problems);
@@ -182,6 +176,153 @@ fn trace(trace: &TraceSpec, problems: &mut Problems) {
     }
 }
 
+fn rules(rules: &[RuleSpec], problems: &mut Problems) {
+    problems.require(rules.len() <= MOST_RULES, "rules", || {
+        format!("{} rules: at most {MOST_RULES} are allowed", rules.len())
+    });
+    let mut seen = BTreeSet::new();
+    for (index, rule) in rules.iter().enumerate() {
+        let path = format!("rules[{index}]");
+        let id = &rule.id;
+        problems.require(is_id(id), &format!("{path}.id"), || {
+            "must be 1 to 63 lowercase letters, digits and underscores, a letter first".into()
+        });
+        problems.require(seen.insert(id), &format!("{path}.id"), || {
+            format!("`{id}` is used twice: each rule has an id of its own")
+        });
+        let is_fixed = FIXED_RULES.iter().any(|fixed| fixed.id == id);
+        problems.require(!is_fixed, &format!("{path}.id"), || {
+            format!("`{id}` is the id of a rule that every policy has: choose another")
+        });
+        if rule.enabled {
+            content(&path, rule, problems);
+        }
+    }
+}
+
+/// The conditions and the reason of a rule in force.
+fn content(path: &str, rule: &RuleSpec, problems: &mut Problems) {
+    problems.require(!rule.description.trim().is_empty(), &format!("{path}.description"), || {
+        "needs a sentence: answers give it as the reason".into()
+    });
+    let length = rule.description.chars().count();
+    problems.require(length <= LONGEST_DESCRIPTION, &format!("{path}.description"), || {
+        format!("has {length} characters: at most {LONGEST_DESCRIPTION} are allowed")
+    });
+    problems.require(rule.any_of.len() <= MOST_GROUPS, &format!("{path}.anyOf"), || {
+        format!("{} groups: at most {MOST_GROUPS} are allowed", rule.any_of.len())
+    });
+    let own = rule.conditions();
+    conditions(path, &own, problems);
+    tier_of_verdict(path, rule.verdict, &own, problems);
+    let missing = || {
+        "selects no funds: name `categories`, `severityFrom`, `role` or `sinceListing`".to_owned()
+    };
+    problems.require(own.selects() || !rule.any_of.is_empty(), path, missing);
+    for (index, group) in rule.any_of.iter().enumerate() {
+        let path = format!("{path}.anyOf[{index}]");
+        let group = group.conditions();
+        if group.present().is_empty() {
+            problems.require(false, &path, || "needs a condition".into());
+            continue;
+        }
+        conditions(&path, &group, problems);
+        tier_of_verdict(&path, rule.verdict, &group, problems);
+        problems.require(own.selects() || group.selects(), &path, missing);
+        apart(&path, &own, &group, problems);
+    }
+}
+
+/// The conditions of a rule or of a group by themselves.
+fn conditions(path: &str, conditions: &Conditions<'_>, problems: &mut Problems) {
+    for (index, id) in conditions.categories.iter().enumerate() {
+        let path = format!("{path}.categories[{index}]");
+        problems.require(id.parse::<Category>().is_ok(), &path, || {
+            format!("no such category: `{id}`; `GET /api/v1/signals` lists them")
+        });
+        let before = conditions.categories.iter().take(index);
+        problems.require(!before.into_iter().any(|other| other == id), &path, || {
+            format!("`{id}` is named twice")
+        });
+    }
+    let severity = conditions.severity_from.unwrap_or(1);
+    problems.require((1..=100).contains(&severity), &format!("{path}.severityFrom"), || {
+        format!("{severity} is not from 1 to 100")
+    });
+    let hops = conditions.hops_up_to.unwrap_or(1);
+    problems.require((1..=MOST_HOPS).contains(&hops), &format!("{path}.hopsUpTo"), || {
+        format!("{hops} is not from 1 to {MOST_HOPS}")
+    });
+    for (unit, amount) in conditions.amount_from {
+        problems.require(
+            *amount > Quantity::default(),
+            &format!("{path}.amountFrom.{unit}"),
+            || "must be above 0".into(),
+        );
+    }
+    let both = |one: bool, other: bool| one && other;
+    problems.require(
+        !both(!conditions.categories.is_empty(), conditions.severity_from.is_some()),
+        &format!("{path}.categories"),
+        || "names categories beside `severityFrom`: use one of both".into(),
+    );
+    problems.require(
+        !both(conditions.direct, conditions.hops_up_to.is_some()),
+        &format!("{path}.direct"),
+        || "contradicts `hopsUpTo`: use one of both".into(),
+    );
+    problems.require(
+        !both(
+            conditions.role == Some(Role::PossibleVictim),
+            conditions.direction == Some(Direction::Source),
+        ),
+        &format!("{path}.role"),
+        || "a possible victim sent the funds: use `direction: destination`, or no direction".into(),
+    );
+}
+
+/// A block needs evidence of a tier that can block.
+fn tier_of_verdict(
+    path: &str,
+    verdict: RuleVerdict,
+    conditions: &Conditions<'_>,
+    problems: &mut Problems,
+) {
+    let weakest = conditions.tier_from.unwrap_or(BLOCK_TIER);
+    problems.require(
+        verdict != RuleVerdict::Block || weakest.at_least(BLOCK_TIER),
+        &format!("{path}.tierFrom"),
+        || {
+            format!(
+                "`{}` is too weak for `verdict: block`, which needs evidence of the tier `{}` or \
+                 stronger: raise the tier, or use `review`",
+                weakest.as_str(),
+                BLOCK_TIER.as_str()
+            )
+        },
+    );
+}
+
+/// A condition of a group neither repeats nor contradicts one of the rule.
+fn apart(path: &str, own: &Conditions<'_>, group: &Conditions<'_>, problems: &mut Problems) {
+    let own = own.present();
+    for name in group.present() {
+        problems.require(!own.contains(&name), &format!("{path}.{name}"), || {
+            "is a condition of the rule already: use it in the rule or in the groups".into()
+        });
+        let opposite = match name {
+            "categories" => "severityFrom",
+            "severityFrom" => "categories",
+            "direct" => "hopsUpTo",
+            "hopsUpTo" => "direct",
+            _ => continue,
+        };
+        problems.require(!own.contains(&opposite), &format!("{path}.{name}"), || {
+            format!("contradicts `{opposite}` of the rule: use one of both")
+        });
+    }
+}
+
 fn amounts(unit: &str, rules: &AmountRules, problems: &mut Problems) {
     let path = format!("amounts.{unit}.curve");
     problems.require(!rules.curve.is_empty(), &path, || "needs at least one point".into());
@@ -253,14 +394,6 @@ mod tests {
                 json!({"mandatorySources": [{"name": "a", "maximumAgeHours": 0}]}),
                 "mandatorySources[0].maximumAgeHours: must be from 1",
             ),
-            (
-                json!({"minimumScoreRules": {"severeCategorySharePercent": 0}}),
-                "minimumScoreRules.severeCategorySharePercent: must be from 1 to 100",
-            ),
-            (
-                json!({"minimumScoreRules": {"severeCategoryFrom": 10}}),
-                "minimumScoreRules.severeCategoryFrom: must be from 25 to 100",
-            ),
             (json!({"halfLifeHops": 0}), "halfLifeHops: must be above 0"),
             (
                 json!({"amounts": {"USD": {"curve": [{"amount": 5, "score": 5}, {"amount": 5, "score": 6}], "unsolicitedUpTo": 0}}}),
@@ -277,6 +410,121 @@ mod tests {
                 complaints.iter().any(|complaint| complaint.starts_with(start)),
                 "{start}: {complaints:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_meant_is_refused_with_its_field() {
+        let rule = |change: Value| {
+            let mut rule = json!({"id": "own", "description": "x", "categories": ["mixer"]});
+            let fields = rule.as_object_mut().unwrap();
+            for (name, value) in change.as_object().unwrap() {
+                fields.insert(name.clone(), value.clone());
+                if value.is_null() {
+                    fields.remove(name);
+                }
+            }
+            rule
+        };
+        let one = |change: Value| json!({"rules": [rule(change)]});
+        let cases = [
+            (
+                json!({"rules": [rule(json!({})), rule(json!({}))]}),
+                "rules[1].id: `own` is used twice",
+            ),
+            (one(json!({"id": "Own-1"})), "rules[0].id: must be 1 to 63 lowercase letters"),
+            (
+                one(json!({"id": "cluster_listed"})),
+                "rules[0].id: `cluster_listed` is the id of a rule",
+            ),
+            (one(json!({"description": " "})), "rules[0].description: needs a sentence"),
+            (
+                one(json!({"description": "x".repeat(301)})),
+                "rules[0].description: has 301 characters",
+            ),
+            (
+                one(json!({"categories": ["mixers"]})),
+                "rules[0].categories[0]: no such category: `mixers`",
+            ),
+            (
+                one(json!({"categories": ["mixer", "mixer"]})),
+                "rules[0].categories[1]: `mixer` is named twice",
+            ),
+            (
+                one(json!({"severityFrom": 90})),
+                "rules[0].categories: names categories beside `severityFrom`",
+            ),
+            (
+                one(json!({"categories": null, "severityFrom": 0})),
+                "rules[0].severityFrom: 0 is not from 1 to 100",
+            ),
+            (one(json!({"categories": null})), "rules[0]: selects no funds"),
+            (one(json!({"categories": null, "shareFrom": "10%"})), "rules[0]: selects no funds"),
+            (
+                one(
+                    json!({"categories": null, "anyOf": [{"role": "counterparty"}, {"direct": true}]}),
+                ),
+                "rules[0].anyOf[1]: selects no funds",
+            ),
+            (
+                one(json!({"direct": true, "hopsUpTo": 2})),
+                "rules[0].direct: contradicts `hopsUpTo`",
+            ),
+            (one(json!({"hopsUpTo": 0})), "rules[0].hopsUpTo: 0 is not from 1 to 100"),
+            (one(json!({"amountFrom": {"BTC": 0}})), "rules[0].amountFrom.BTC: must be above 0"),
+            (one(json!({"anyOf": [{}]})), "rules[0].anyOf[0]: needs a condition"),
+            (
+                one(json!({"shareFrom": "1%", "anyOf": [{"shareFrom": "2%"}]})),
+                "rules[0].anyOf[0].shareFrom: is a condition of the rule already",
+            ),
+            (
+                one(json!({"direct": true, "anyOf": [{"hopsUpTo": 2}]})),
+                "rules[0].anyOf[0].hopsUpTo: contradicts `direct` of the rule",
+            ),
+            (
+                one(json!({"role": "possible_victim", "direction": "source"})),
+                "rules[0].role: a possible victim sent the funds",
+            ),
+            (
+                one(json!({"verdict": "block", "tierFrom": "community"})),
+                "rules[0].tierFrom: `community` is too weak for `verdict: block`",
+            ),
+            (
+                one(json!({"verdict": "block", "anyOf": [{"tierFrom": "heuristic"}]})),
+                "rules[0].anyOf[0].tierFrom: `heuristic` is too weak",
+            ),
+        ];
+        for (spec, start) in cases {
+            let complaints = complaints(spec);
+            assert!(complaints.len() == 1, "{start}: {complaints:?}");
+            assert!(complaints[0].starts_with(start), "{start}: {complaints:?}");
+        }
+        for right in [
+            json!({}),
+            json!({"verdict": "block", "tierFrom": "investigation"}),
+            json!({"hopsUpTo": 3, "recentShareFrom": "0.5%", "recentPartFrom": "100%"}),
+            json!({"enabled": false, "description": null, "categories": null}),
+            json!({"amountFrom": {"BTC": "0.5", "USD": 9}, "anyOf": [{"direct": true}, {"role": "counterparty"}]}),
+        ] {
+            assert_eq!(complaints(one(right)), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_share_outside_its_range_is_refused_where_it_is_read() {
+        for (share, error) in [
+            (json!("0%"), "`0%` is no share"),
+            (json!("100.1%"), "`100.1%` is no share"),
+            (
+                json!("10"),
+                "`10` is no share: write a percentage above 0% and up to 100%, such as 10% or 2.5%",
+            ),
+            (json!(10), "`10` is no share"),
+            (json!("-1%"), "`-1%` is no share"),
+        ] {
+            let rule = json!({"rules": [{"id": "own", "shareFrom": share}]});
+            let refused = serde_json::from_value::<PolicySpec>(rule).unwrap_err().to_string();
+            assert!(refused.starts_with(error), "{refused}");
         }
     }
 

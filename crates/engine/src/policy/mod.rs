@@ -3,6 +3,7 @@
 mod check;
 mod curve;
 mod quantity;
+mod rules;
 mod spec;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,9 +13,14 @@ use sha2::{Digest, Sha256};
 pub use check::PolicyProblem;
 pub use curve::AmountCurve;
 pub use quantity::{InvalidQuantity, Quantity};
+pub use rules::{
+    Alternative, CLUSTER_LISTED, ConditionGroup, FIXED_RULES, FixedRule, InvalidShare,
+    LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, Role, Rule, RuleSpec, RuleThresholds, RuleVerdict,
+    Selection, Share,
+};
 pub use spec::{
-    AmountRules, CurvePoint, ListEffect, MandatorySource, MinimumScoreRules, PolicySpec,
-    Thresholds, TierCaps, TraceSpec,
+    AmountRules, CurvePoint, ListEffect, MandatorySource, PolicySpec, Thresholds, TierCaps,
+    TraceSpec,
 };
 
 use crate::{
@@ -48,6 +54,7 @@ pub struct Policy {
     pattern_severities: BTreeMap<Pattern, u8>,
     decay: Vec<Fraction>,
     amounts: BTreeMap<String, AmountCurve>,
+    rules: Vec<Rule>,
     revision: Arc<str>,
 }
 
@@ -101,8 +108,10 @@ impl Policy {
             .iter()
             .map(|(unit, rules)| (unit.clone(), AmountCurve::new(rules)))
             .collect();
+        spec.rules = rules::complete(&spec.rules);
+        let rules = spec.rules.iter().filter(|rule| rule.enabled).map(Rule::compile).collect();
         let revision = revision(&spec);
-        Self { spec, severities, pattern_severities, decay, amounts, revision }
+        Self { spec, severities, pattern_severities, decay, amounts, rules, revision }
     }
 
     /// Names what the policy decides: the same for every policy that decides alike.
@@ -115,6 +124,23 @@ impl Policy {
     #[must_use]
     pub const fn spec(&self) -> &PolicySpec {
         &self.spec
+    }
+
+    /// The minimum score rules in force, apart from those that every policy has ([`FIXED_RULES`]).
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Minimum score of a rule that fires: the threshold of its verdict, or the score just below the block
+    /// threshold if its evidence is too weak for a block.
+    #[must_use]
+    pub const fn minimum_score(&self, verdict: RuleVerdict, can_block: bool) -> Score {
+        match (verdict, can_block) {
+            (RuleVerdict::Review, _) => self.spec.thresholds.review,
+            (RuleVerdict::Block, true) => self.spec.thresholds.block,
+            (RuleVerdict::Block, false) => self.spec.thresholds.block.just_below(),
+        }
     }
 
     /// A category's severity, 0 to 100.

@@ -6,19 +6,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ALWAYS_BLOCKING, Quantity, SAME_KEY_SCORE};
+use super::{
+    ALWAYS_BLOCKING, Quantity, SAME_KEY_SCORE,
+    rules::{MOST_RULES, RuleSpec},
+};
 use crate::{
     evidence::Pattern,
     names::{ListId, SourceId},
     score::{HalfLife, Score},
-    taxonomy::{Category, RISKY_FROM},
+    taxonomy::Category,
 };
 
 /// The keyword of schemas for rules that a cluster checks by itself.
 const RULES: &str = "x-kubernetes-validations";
 
 /// A rule about a field: what must hold, and otherwise what would be right.
-fn rule(path: &str, holds: &str, sentence: &str) -> Value {
+pub(super) fn rule(path: &str, holds: &str, sentence: &str) -> Value {
     json!({"rule": holds, "message": sentence, "fieldPath": path})
 }
 
@@ -129,8 +132,15 @@ pub struct PolicySpec {
     /// Requires flows of funds: an address on a chain that is not read is `indeterminate` instead of `allow`.
     /// Default `false`.
     pub flows_required: bool,
-    /// Rules that raise the score to the review threshold if severe categories are involved.
-    pub minimum_score_rules: MinimumScoreRules,
+    /// Minimum score rules, beside the default ones: each raises the score to the threshold of its verdict if all
+    /// its conditions hold. A rule with the id of a default rule replaces it; `enabled: false` switches it off.
+    /// The defaults are `direct_listed_counterparty`, `severe_category_exposure`, `direct_mixing` and
+    /// `direct_illicit_income`; `GET /api/v1/signals` lists the rules in force.
+    #[schemars(
+        length(max = MOST_RULES),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["id"])
+    )]
+    pub rules: Vec<RuleSpec>,
     /// Scores of absolute amounts, by unit: `USD`, or an asset's ticker such as `BTC`, which applies where no
     /// price is known.
     #[schemars(schema_with = "amounts")]
@@ -282,25 +292,6 @@ const fn default_maximum_age_hours() -> u32 {
     48
 }
 
-/// Rules that raise the score to the review threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct MinimumScoreRules {
-    /// Lowest severity of a severe category. Default 90: sanctions, terrorism, child abuse, ransomware, human
-    /// trafficking, sanctioned jurisdictions, special measures and stolen funds.
-    #[schemars(range(min = RISKY_FROM, max = 100))]
-    pub severe_category_from: u8,
-    /// Percentage of all funds of one direction from severe categories that raises the score. Default 10.
-    #[schemars(range(min = 1, max = 100))]
-    pub severe_category_share_percent: u8,
-}
-
-impl Default for MinimumScoreRules {
-    fn default() -> Self {
-        Self { severe_category_from: 90, severe_category_share_percent: 10 }
-    }
-}
-
 /// Scores of absolute amounts of one unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -352,7 +343,7 @@ impl Default for PolicySpec {
                 maximum_age_hours: default_maximum_age_hours(),
             }],
             flows_required: false,
-            minimum_score_rules: MinimumScoreRules::default(),
+            rules: Vec::new(),
             amounts: default_amounts(),
             trace: TraceSpec::default(),
         }

@@ -25,6 +25,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
         simple(5, "public names", include_str!("../../migrations/sqlite/0005_public_names.sql")),
         simple(6, "jobs", include_str!("../../migrations/sqlite/0006_jobs.sql")),
         simple(7, "revisions", include_str!("../../migrations/sqlite/0007_revisions.sql")),
+        simple(8, "policy rules", include_str!("../../migrations/sqlite/0008_policy_rules.sql")),
     ]);
     migrator.run(pool).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),

@@ -1,4 +1,4 @@
-//! Fields and values that were renamed: a manifest in the old words is refused with the new ones.
+//! Fields and values that were renamed or replaced: a manifest in the old words is refused with the new ones.
 
 use serde_json::Value;
 
@@ -7,22 +7,27 @@ use crate::FieldProblem;
 
 /// Fields of a kind's spec by their old path, each with its new name. `*` stands for every key of an
 /// object, `[]` for every element of an array.
-const FIELDS: [(Kind, &str, &str); 14] = [
+const FIELDS: [(Kind, &str, &str); 11] = [
     (Kind::Plan, "floorShare", "fallbackShare"),
     (Kind::Plan, "onStoreLoss", "onTokenStoreLoss"),
     (Kind::Plan, "screenRows", "maxScreenRows"),
     (Kind::Plan, "trace.addressesPerLevel", "addressesPerHop"),
     (Kind::ChainSource, "timeBound", "fetchTimeout"),
     (Kind::ChainSource, "testNetwork", "allowTestNetwork"),
-    (Kind::RiskPolicy, "floors", "minimumScoreRules"),
-    (Kind::RiskPolicy, "*.graveFrom", "severeCategoryFrom"),
-    (Kind::RiskPolicy, "*.graveSharePercent", "severeCategorySharePercent"),
     (Kind::RiskPolicy, "tierCaps.behaviour", "behavior"),
     (Kind::RiskPolicy, "amounts.*.curve.[].worth", "score"),
     (Kind::RiskPolicy, "amounts.*.cutBelow", "stopTraceBelow"),
     (Kind::RiskPolicy, "trace.cutShare", "stopBelowShareMillionths"),
     (Kind::RiskPolicy, "trace.addressesPerLevel", "addressesPerHop"),
 ];
+
+/// Fields whose content has another form now, each with the field and the form that took its place.
+const REPLACED: [(Kind, &str, &str); 2] =
+    [(Kind::RiskPolicy, "floors", RULES), (Kind::RiskPolicy, "minimumScoreRules", RULES)];
+
+const RULES: &str = "was replaced by `rules`: write another share or severity of severe categories as \
+                     `rules: [{id: severe_category_exposure, description: \"...\", severityFrom: 90, \
+                     shareFrom: 10%}]`; with 90 and 10 % leave it out, those are the default";
 
 /// Values of a field: its path, the old value and the new one.
 const VALUES: [(Kind, &str, &str, &str); 6] = [
@@ -40,11 +45,16 @@ pub(super) fn old_words(kind: Kind, spec: &Value) -> Vec<FieldProblem> {
         let found = matches(spec, path);
         found.into_iter().map(move |(path, _)| (path, format!("was renamed to `{new}`")))
     });
+    let replaced =
+        REPLACED.iter().filter(|(of, ..)| *of == kind).flat_map(|&(_, path, message)| {
+            matches(spec, path).into_iter().map(move |(path, _)| (path, message.to_owned()))
+        });
     let values = VALUES.iter().filter(|(of, ..)| *of == kind).flat_map(|&(_, path, old, new)| {
         let found = matches(spec, path).into_iter().filter(move |(_, value)| *value == old);
         found.map(move |(path, _)| (path, format!("`{old}` was renamed to `{new}`")))
     });
     fields
+        .chain(replaced)
         .chain(values)
         .map(|(path, message)| FieldProblem::invalid(format!("spec{path}"), message))
         .collect()
@@ -112,7 +122,7 @@ mod tests {
     fn every_old_field_of_a_policy_is_named_at_any_depth() {
         let spec = json!({
             "floors": {"graveFrom": 90}, "tierCaps": {"behaviour": 40},
-            "minimumScoreRules": {"graveSharePercent": 10},
+            "minimumScoreRules": {"severeCategorySharePercent": 10},
             "amounts": {"USD": {"curve": [{"amount": 5, "score": 1}, {"amount": 6, "worth": 2}], "cutBelow": 1}},
             "lists": {"a": "binding", "b": "informative", "c": "advisory"},
             "trace": {"cutShare": 1000, "addressesPerLevel": 256},
@@ -120,14 +130,13 @@ mod tests {
         assert_eq!(
             problems(Kind::RiskPolicy, &spec),
             [
-                "spec.floors: was renamed to `minimumScoreRules`",
-                "spec.floors.graveFrom: was renamed to `severeCategoryFrom`",
-                "spec.minimumScoreRules.graveSharePercent: was renamed to `severeCategorySharePercent`",
                 "spec.tierCaps.behaviour: was renamed to `behavior`",
                 "spec.amounts.USD.curve[1].worth: was renamed to `score`",
                 "spec.amounts.USD.cutBelow: was renamed to `stopTraceBelow`",
                 "spec.trace.cutShare: was renamed to `stopBelowShareMillionths`",
                 "spec.trace.addressesPerLevel: was renamed to `addressesPerHop`",
+                &format!("spec.floors: {RULES}"),
+                &format!("spec.minimumScoreRules: {RULES}"),
                 "spec.lists.a: `binding` was renamed to `blocking`",
                 "spec.lists.b: `informative` was renamed to `advisory`",
             ]

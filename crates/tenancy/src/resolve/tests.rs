@@ -217,7 +217,14 @@ fn every_rule_names_the_correct_value() {
         ),
         (
             vec![plan_with(json!([])), document("RiskPolicy", "old", json!({"floors": {}}))],
-            "RiskPolicy old: spec.floors: was renamed to `minimumScoreRules`",
+            "RiskPolicy old: spec.floors: was replaced by `rules`",
+        ),
+        (
+            vec![
+                plan_with(json!([])),
+                document("RiskPolicy", "old", json!({"minimumScoreRules": {}})),
+            ],
+            "RiskPolicy old: spec.minimumScoreRules: was replaced by `rules`",
         ),
         (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (

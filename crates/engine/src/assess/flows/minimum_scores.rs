@@ -1,88 +1,144 @@
-//! Rules that raise a score to review regardless of shares.
-
-use ruint::aliases::U256;
+//! Minimum scores by the policy's rules: the view of the flows that rules are evaluated on, and the reasons
+//! of those that fire.
 
 use super::{
     Flows,
     parts::{DirectionalFlows, Part},
-    view::transactions,
+    rules::{Fired, RuleClaim, RuleFunds, RuleView, evaluate},
+    view::{decimal, transactions},
 };
-use crate::{assess::MinimumScore, assessment::Reason, evidence::Direction, policy::Policy};
+use crate::{
+    assess::{Measured, MinimumScore},
+    assessment::Reason,
+    evidence::Direction,
+    policy::{Policy, Rule},
+};
+
+/// Code of the reason for a rule of the policy's own; the component names the rule.
+const OWN_RULE: &str = "minimum_score_rule";
+
+/// Names of parties that a reason states.
+const MOST_NAMES: usize = 3;
 
 impl Flows {
-    /// The rules that apply.
+    /// The rules that fire, in the order of the policy.
     pub(in crate::assess) fn minimum_scores(&self, policy: &Policy) -> Vec<MinimumScore> {
-        let direct = self.directions.iter().filter_map(DirectionalFlows::direct_listed);
-        direct
-            .chain(self.directions.iter().filter_map(|flows| flows.severe_share(policy)))
-            .collect()
+        let views: Vec<_> =
+            self.directions.iter().map(|flows| (flows, flows.rule_view())).collect();
+        let fired = policy.rules().iter().flat_map(|rule| {
+            views.iter().filter_map(move |(flows, view)| {
+                evaluate(rule, view, policy).map(|fired| flows.minimum_score(rule, &fired, policy))
+            })
+        });
+        fired.collect()
     }
 }
 
+/// True if a party at this distance is a direct counterparty.
+const fn is_direct(hops: u8) -> bool {
+    hops <= 1
+}
+
 impl DirectionalFlows {
-    /// Any direct, solicited transfer with a party on a list in force.
-    fn direct_listed(&self) -> Option<MinimumScore> {
-        let listed = || {
-            self.parts.iter().filter(|part| {
-                part.flow.listed
-                    && part.flow.solicited
-                    && part.flow.hops <= 1
-                    && part.flow.amount > 0
-            })
-        };
-        let first = listed().next()?;
-        let name = first.flow.entity.as_deref().unwrap_or("name not known");
-        let verb = match self.direction {
-            Direction::Source => "received directly from",
-            Direction::Destination => "sent directly to",
-        };
-        let list = first.flow.listed_by.as_deref().map(|list| format!(" ({list})"));
-        Some(MinimumScore {
-            reason: Reason {
-                code: "direct_listed_counterparty",
-                message: format!("{verb} a sanctioned party: {name}{}", list.unwrap_or_default()),
-            },
-            evidence: transactions(listed().flat_map(|part| &part.flow.transactions)),
-        })
+    fn rule_view(&self) -> RuleView<'_> {
+        RuleView {
+            direction: self.direction,
+            unit: &self.unit,
+            decimals: self.decimals,
+            funds: self.parts.iter().map(Part::rule_funds).collect(),
+        }
     }
 
-    /// A share of severe categories, by any label, that reaches the policy's limit.
-    ///
-    /// Severity defines severe categories, not a fixed set: with a set, a riskier classification of
-    /// money could take it out of the set and lower the score.
-    fn severe_share(&self, policy: &Policy) -> Option<MinimumScore> {
-        let rules = &policy.spec().minimum_score_rules;
-        let is_severe = |part: &&Part| {
-            part.counted
-                && part.claims.iter().any(|claim| {
-                    claim.category.is_some() && claim.severity >= rules.severe_category_from
-                })
-        };
-        let severe = self
-            .parts
-            .iter()
-            .filter(is_severe)
-            .fold(U256::ZERO, |sum, part| sum + U256::from(part.flow.amount));
-        let all = self.whole(|part| part.flow.amount);
-        let limit = U256::from(rules.severe_category_share_percent);
-        if severe.is_zero() || severe * U256::from(100_u32) < all * limit {
-            return None;
-        }
+    fn minimum_score(&self, rule: &Rule, fired: &Fired, policy: &Policy) -> MinimumScore {
+        let parts: Vec<&Part> =
+            fired.funds.iter().filter_map(|index| self.parts.get(*index)).collect();
         let verb = match self.direction {
             Direction::Source => "received",
             Direction::Destination => "sent",
         };
-        Some(MinimumScore {
-            reason: Reason {
-                code: "severe_category_exposure",
-                message: format!(
-                    "at least {} % of all funds {verb} is exposed to sanctions or severe-crime categories",
-                    rules.severe_category_share_percent
-                ),
-            },
-            evidence: transactions(
-                self.parts.iter().filter(is_severe).flat_map(|part| &part.flow.transactions),
-            ),
-        })
+        let mut message = format!(
+            "{}: {} {} {verb} ({} of all funds {verb})",
+            rule.description.trim_end_matches('.'),
+            whole_units(fired.amount, self.decimals),
+            self.unit,
+            percent(fired.share),
+        );
+        let names = names(&parts);
+        if !names.is_empty() {
+            message.push_str("; ");
+            message.push_str(&names.join(", "));
+        }
+        MinimumScore {
+            rule: rule.id.clone(),
+            score: policy.minimum_score(rule.verdict, fired.can_block),
+            reason: Reason { code: rule.default_id().unwrap_or(OWN_RULE), message },
+            measured: Some(Measured {
+                direction: self.direction,
+                share: decimal(fired.share.into()),
+                amount: self.amount(fired.amount),
+            }),
+            evidence: transactions(parts.into_iter().flat_map(|part| &part.flow.transactions)),
+        }
+    }
+}
+
+impl Part {
+    /// The part as rules see it.
+    pub(super) fn rule_funds(&self) -> RuleFunds {
+        let claims = self.claims.iter().enumerate().filter_map(|(index, claim)| {
+            Some(RuleClaim {
+                category: claim.category?,
+                tier: claim.tier,
+                hops: claim.hops,
+                direct: is_direct(claim.hops),
+                // The first claim is that of the endpoint, at which alone a list ends a trace.
+                listed: index == 0 && self.flow.listed,
+            })
+        });
+        RuleFunds {
+            amount: self.flow.amount,
+            recent: self.flow.recent,
+            since_listing: self.flow.listing.map(|split| split.since),
+            scored: self.counted,
+            claims: claims.collect(),
+        }
+    }
+}
+
+/// The parties with the largest amounts, each with the list that names it.
+fn names(parts: &[&Part]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in parts {
+        let Some(entity) = &part.flow.entity else { continue };
+        let name = match &part.flow.listed_by {
+            Some(list) => format!("{entity} ({list})"),
+            None => entity.clone(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(MOST_NAMES);
+    names.truncate(MOST_NAMES);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names
+}
+
+/// An amount in whole units.
+fn whole_units(amount: u128, decimals: u8) -> String {
+    let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
+    let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));
+    let part = part.trim_end_matches('0');
+    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
+}
+
+/// Millionths in percent: down to a tenth of a percent, smaller shares in full.
+fn percent(millionths: u32) -> String {
+    match millionths {
+        0 => "less than 0.0001 %".to_owned(),
+        1..1_000 => format!("0.{millionths:04} %"),
+        _ => format!("{}.{} %", millionths / 10_000, millionths / 1_000 % 10),
     }
 }

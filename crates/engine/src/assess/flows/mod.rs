@@ -6,12 +6,14 @@
 //!
 //! - `parts`: the score of each part, and the parts that count
 //! - `reading`: the sum of parts
-//! - `minimum_scores`: rules that raise a score to review regardless of shares
+//! - `rules`: evaluation of the policy's minimum score rules
+//! - `minimum_scores`: the rules that fire, with their reasons
 //! - `view`: the form in which flows are shown
 
 mod minimum_scores;
 mod parts;
 mod reading;
+pub mod rules;
 mod view;
 
 pub(super) use reading::{Choice, Reading};

@@ -3,11 +3,12 @@
 use super::{
     Flows,
     parts::{DirectionalFlows, Part, PartClaim, SHARE_WHOLE},
+    rules::RuleFunds,
 };
 use crate::{
     assessment::{
-        Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePath,
-        ScoringComponent,
+        Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePart,
+        ExposurePath, ScoringComponent,
     },
     evidence::{Direction, FlowEnd, FlowPart, FlowPath, ListingSplit},
     score::Score,
@@ -28,9 +29,10 @@ impl Flows {
     }
 
     /// All flows, regardless of their score: one line for each party, direct and indirect ones
-    /// apart.
-    pub(in crate::assess) fn exposure(&self) -> Vec<Exposure> {
-        self.directions.iter().flat_map(DirectionalFlows::exposure).collect()
+    /// apart. The flows of a service do not count for its score.
+    pub(in crate::assess) fn exposure(&self, is_service: bool) -> Vec<Exposure> {
+        let lines = self.directions.iter().flat_map(DirectionalFlows::exposure);
+        lines.map(|line| if is_service { without_score(line) } else { line }).collect()
     }
 }
 
@@ -111,6 +113,7 @@ impl DirectionalFlows {
             listed: key.listed,
             solicited: key.solicited,
             scored: line.scored,
+            parts: line.parts.into_iter().map(exposure_part).collect(),
             transactions,
             paths: line
                 .paths
@@ -120,10 +123,19 @@ impl DirectionalFlows {
         }
     }
 
-    fn amount(&self, value: u128) -> Amount {
+    pub(super) fn amount(&self, value: u128) -> Amount {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
         Amount { value: value.to_string(), asset: self.unit.clone(), usd }
     }
+}
+
+/// A line that does not count for the score.
+fn without_score(mut line: Exposure) -> Exposure {
+    line.scored = false;
+    for part in &mut line.parts {
+        part.scored = false;
+    }
+    line
 }
 
 /// A part in words: the party, its attribution and its distance.
@@ -235,6 +247,7 @@ struct Line {
     hops: u8,
     listing: Option<ListingSplit>,
     scored: bool,
+    parts: Vec<RuleFunds>,
     transactions: Vec<String>,
     paths: Vec<FlowPath>,
 }
@@ -247,6 +260,7 @@ impl Line {
         self.share += part.share;
         self.hops = self.hops.min(flow.hops);
         self.scored |= part.counted;
+        self.add_funds(part.rule_funds());
         if let Some(split) = flow.listing {
             let sum = self.listing.get_or_insert(ListingSplit { before: 0, since: 0 });
             sum.before = sum.before.saturating_add(split.before);
@@ -257,8 +271,40 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Adds funds to those of equal attributions. Funds with a known day of listing stay apart: how much of them
+    /// is recent and since the listing is not known of a sum.
+    fn add_funds(&mut self, funds: RuleFunds) {
+        if funds.claims.is_empty() || funds.amount == 0 {
+            return;
+        }
+        let alike = |known: &&mut RuleFunds| {
+            known.since_listing.is_none()
+                && funds.since_listing.is_none()
+                && known.scored == funds.scored
+                && known.claims == funds.claims
+        };
+        if let Some(known) = self.parts.iter_mut().find(alike) {
+            known.amount = known.amount.saturating_add(funds.amount);
+            known.recent = known.recent.saturating_add(funds.recent);
+        } else {
+            self.parts.push(funds);
+        }
+    }
+}
+
+fn exposure_part(funds: RuleFunds) -> ExposurePart {
+    ExposurePart {
+        amount: funds.amount.to_string(),
+        recent_amount: funds.recent.to_string(),
+        since_listing: funds.since_listing.map(|since| since.to_string()),
+        scored: funds.scored,
+        claims: funds.claims,
+    }
+}
+
 /// Millionths as a decimal.
-fn decimal(millionths: u64) -> String {
+pub(super) fn decimal(millionths: u64) -> String {
     format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
 }
 

@@ -132,3 +132,27 @@ fn a_weaker_claim_about_a_cluster_does_not_weaken_a_stronger_one() {
     let mut categories = answer.scoring_components.iter().map(|component| component.category);
     assert!(categories.all(|category| category != Some(Category::Exchange)));
 }
+
+#[test]
+fn money_that_gets_another_category_leaves_the_rules_that_name_its_own() {
+    let of = |category| {
+        let source = vec![part(category, 100), part(Category::Exchange, 900)];
+        let answer = assess_flows(flows(source, vec![]));
+        (tenths(&answer), verdict(&answer))
+    };
+    assert_eq!(of(Category::Mixer), (500, "review"));
+    assert_eq!(of(Category::Malware), (318, "allow"));
+}
+
+#[test]
+fn more_stolen_money_never_takes_a_review_away() {
+    let stolen = |amount| part(Category::StolenFunds, amount);
+    let mut source = vec![
+        FlowPart { recent: 1, ..stolen(1) },
+        FlowPart { recent: 9, ..part(Category::Merchant, 9) },
+        part(Category::Exchange, 90),
+    ];
+    assert_eq!(verdict(&assess_flows(flows(source.clone(), vec![]))), "review");
+    source.push(FlowPart { hops: 4, ..stolen(5) });
+    assert_eq!(verdict(&assess_flows(flows(source, vec![]))), "review");
+}

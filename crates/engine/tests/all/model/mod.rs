@@ -3,3 +3,4 @@ mod calibration;
 mod common;
 mod deviations;
 mod properties;
+mod rules;

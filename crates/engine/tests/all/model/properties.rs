@@ -5,11 +5,12 @@ use assay_engine::{
     assessment::Assessment,
     evidence::{FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
     facts::{AccountControl, Facts},
-    policy::Policy,
+    policy::{Policy, PolicySpec},
     score::Confidence,
     taxonomy::Category,
 };
 use proptest::prelude::*;
+use serde_json::json;
 
 fn any_category() -> impl Strategy<Value = Category> {
     prop::sample::select(Category::ALL)
@@ -94,11 +95,56 @@ fn any_facts() -> impl Strategy<Value = Facts> {
 }
 
 fn money(source: Vec<FlowPart>, destination: Vec<FlowPart>, labels: Vec<Label>) -> Assessment {
-    assess_facts(&Facts {
-        chain: flows_in("USD", 2, source, destination),
-        labels,
-        ..nothing_known()
-    })
+    money_by(&Policy::default(), source, destination, labels)
+}
+
+fn money_by(
+    policy: &Policy,
+    source: Vec<FlowPart>,
+    destination: Vec<FlowPart>,
+    labels: Vec<Label>,
+) -> Assessment {
+    let chain = flows_in("USD", 2, source, destination);
+    assess_by(&Facts { chain, labels, ..nothing_known() }, policy)
+}
+
+fn policy_of(spec: serde_json::Value) -> Policy {
+    let spec: PolicySpec = serde_json::from_value(spec).unwrap();
+    Policy::compile(spec).unwrap()
+}
+
+/// The default policy without its rules on named categories: money that gets another category leaves them.
+fn rules_by_severity() -> Policy {
+    policy_of(json!({"rules": [
+        {"id": "direct_mixing", "enabled": false},
+        {"id": "direct_illicit_income", "enabled": false},
+    ]}))
+}
+
+fn any_rule() -> impl Strategy<Value = serde_json::Value> {
+    let selects = prop_oneof![
+        (1..=100_u8).prop_map(|severity| json!({"severityFrom": severity})),
+        any_category().prop_map(|category| json!({"categories": [category.as_str()]})),
+        Just(json!({"sinceListing": true})),
+        Just(json!({"role": "possible_victim"})),
+    ];
+    let verdict = prop::sample::select(vec!["review", "block"]);
+    let thresholds = prop_oneof![
+        Just(json!({})),
+        (1..=100_u8).prop_map(|percent| json!({"shareFrom": format!("{percent}%")})),
+        (1..=100_u8).prop_map(|percent| json!({"recentShareFrom": format!("{percent}%")})),
+        (1..=1_000_000_u32).prop_map(|dollars| json!({"amountFrom": {"USD": dollars}})),
+    ];
+    (selects, verdict, thresholds, any::<bool>()).prop_map(
+        |(selects, verdict, thresholds, direct)| {
+            let mut rule =
+                json!({"id": "own", "description": "x", "verdict": verdict, "direct": direct});
+            for fields in [selects, thresholds] {
+                rule.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            }
+            rule
+        },
+    )
 }
 
 proptest! {
@@ -126,8 +172,8 @@ proptest! {
         worse in any::<prop::sample::Index>(), labels in prop::collection::vec(risky_label(), 0..3),
     ) {
         let which = which.index(source.len());
-        let before = money(source.clone(), destination.clone(), labels.clone());
-        let policy = Policy::default();
+        let policy = rules_by_severity();
+        let before = money_by(&policy, source.clone(), destination.clone(), labels.clone());
         let severity = source[which].end.category().map_or(18, |category| policy.severity(category));
         let worse_ones: Vec<_> =
             Category::ALL.iter().filter(|category| policy.severity(**category) >= severity).collect();
@@ -141,8 +187,42 @@ proptest! {
             confidence: if known { source[which].confidence } else { Confidence::CERTAIN },
             ..part(worse, amounts.0)
         };
-        let after = money(source, destination, labels);
+        let after = money_by(&policy, source, destination, labels);
         prop_assert!(after.risk_score >= before.risk_score, "{} then {}", before.risk_score, after.risk_score);
+    }
+
+    #[test]
+    fn raising_a_severity_never_lowers_the_score(
+        source in parts(), destination in parts(), category in any_category(), severity in 0..=100_u8,
+    ) {
+        let before = money(source.clone(), destination.clone(), vec![]);
+        let severity = severity.max(category.info().severity);
+        let policy = policy_of(json!({"severities": {category.as_str(): severity}}));
+        let after = money_by(&policy, source, destination, vec![]);
+        prop_assert!(after.risk_score >= before.risk_score, "{} then {}", before.risk_score, after.risk_score);
+    }
+
+    #[test]
+    fn adding_a_rule_never_lowers_the_score(facts in any_facts(), rule in any_rule()) {
+        let before = assess_facts(&facts);
+        let after = assess_by(&facts, &policy_of(json!({"rules": [rule]})));
+        prop_assert!(after.risk_score >= before.risk_score);
+    }
+
+    #[test]
+    fn a_rule_leads_to_its_verdict_where_its_evidence_may(facts in any_facts(), rule in any_rule()) {
+        let answer = assess_by(&facts, &policy_of(json!({"rules": [&rule]})));
+        let fired = answer.scoring_components.iter().filter(|c| c.rule.as_deref() == Some("own"));
+        for component in fired {
+            let expected = match (rule["verdict"].as_str(), component.standalone_score.tenths()) {
+                (Some("review"), 500) | (Some("block"), 749) => "review",
+                (Some("block"), 750) => "block",
+                other => panic!("{other:?}"),
+            };
+            let verdict = verdict(&answer);
+            prop_assert!(verdict == expected || verdict == "block", "{verdict}");
+            prop_assert!(!component.evidence.is_empty());
+        }
     }
 
     #[test]

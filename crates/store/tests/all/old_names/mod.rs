@@ -51,7 +51,11 @@ async fn expect_new_words(store: &dyn Store, kept: &str) {
             "severities": {"mixer": 80}, "tierCaps": {"behavior": 40},
             "lists": {"own-list": "blocking", "other-list": "advisory"},
             "mandatorySources": [{"name": "own-list", "maximumAgeHours": 80000}],
-            "minimumScoreRules": {"severeCategoryFrom": 85, "severeCategorySharePercent": 20},
+            "rules": [{
+                "id": "severe_category_exposure",
+                "description": "Exposure to sanctions or severe-crime categories",
+                "severityFrom": 85, "shareFrom": "20%",
+            }],
             "amounts": {"BTC": {
                 "curve": [{"amount": "0.1", "score": 25}, {"amount": 1, "score": 50}],
                 "unsolicitedUpTo": "0.01", "stopTraceBelow": "0.005",
@@ -59,6 +63,8 @@ async fn expect_new_words(store: &dyn Store, kept: &str) {
             "trace": {"hops": 5, "stopBelowShareMillionths": 2000, "addressesPerHop": 50},
         })
     );
+    let default = spec("default");
+    assert_eq!((default.get("minimumScoreRules"), default.get("rules")), (None, None));
     assert_eq!(spec("node")["fetchTimeout"], "3s");
     assert_eq!(spec("node")["allowTestNetwork"], true);
     assert_eq!(spec("gone")["deletedAt"], "2026-11-01T00:00:00Z");

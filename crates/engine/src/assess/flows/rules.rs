@@ -1,0 +1,223 @@
+//! Evaluation of the policy's minimum score rules on the flows of one direction.
+//!
+//! A rule sums up the parts that its conditions select, and compares the sum with its thresholds. Funds that
+//! the rule selects, by any of its alternatives, never count as clean money beside the sum of one of them:
+//! shares are those of the sum in itself and all funds that the rule does not select. More money that a rule
+//! selects therefore never stops it from firing (`docs/scoring.md` §7).
+
+use ruint::aliases::U256;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    evidence::{Direction, Tier},
+    policy::{Alternative, Policy, Role, Rule, RuleVerdict, Selection, Share},
+    taxonomy::Category,
+};
+
+/// Funds of one direction that share their attribution, as rules see them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleFunds {
+    /// Amount in base units.
+    pub amount: u128,
+    /// Part of the amount that moved in the last 90 days.
+    pub recent: u128,
+    /// Part of the amount that moved since the listing of the party; `None` if the day is not known, or the
+    /// party is not listed.
+    pub since_listing: Option<u128>,
+    /// `false` for funds that do not count for the score, such as small unsolicited ones.
+    pub scored: bool,
+    /// Attributions: that of the endpoint, and those of labels on the path.
+    pub claims: Vec<RuleClaim>,
+}
+
+/// One attribution of funds.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct RuleClaim {
+    /// Category of the party.
+    pub category: Category,
+    /// Strength of the attribution.
+    pub tier: Tier,
+    /// Hops between the address and the party; 1 is direct.
+    pub hops: u8,
+    /// True if the party is a direct counterparty.
+    pub direct: bool,
+    /// True if the party is on a list in force.
+    pub listed: bool,
+}
+
+/// All funds of one direction, in one unit.
+#[derive(Clone, Debug)]
+pub struct RuleView<'a> {
+    /// Direction of the funds.
+    pub direction: Direction,
+    /// Unit of the amounts.
+    pub unit: &'a str,
+    /// Decimals of the unit.
+    pub decimals: u8,
+    /// The funds.
+    pub funds: Vec<RuleFunds>,
+}
+
+/// A rule that fires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fired {
+    /// Sum of the funds that the rule selects, in base units.
+    pub amount: u128,
+    /// Their share of all funds of the direction, in millionths.
+    pub share: u32,
+    /// Indices of these funds in the view.
+    pub funds: Vec<usize>,
+    /// True if the rule fires with evidence of the tier `investigation` or stronger alone.
+    pub can_block: bool,
+}
+
+/// Evaluates a rule; `None` if it does not fire.
+#[must_use]
+pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fired> {
+    let evaluation = Evaluation { view, policy };
+    let alternatives = || {
+        let any = |direction| direction == view.direction;
+        rule.alternatives.iter().filter(move |alternative| alternative.direction.is_none_or(any))
+    };
+    let selected: Vec<Vec<Sum>> =
+        alternatives().map(|alternative| evaluation.select(&alternative.selection)).collect();
+    let other = evaluation.other(&selected);
+    let (_, sums) = alternatives().zip(&selected).find(|(alternative, sums)| {
+        evaluation.holds(alternative, &sums.iter().copied().sum(), &other)
+    })?;
+    let can_block = rule.verdict == RuleVerdict::Block
+        && alternatives().any(|alternative| {
+            let selection = alternative.selection.clone().strong();
+            let sum = evaluation.select(&selection).into_iter().sum();
+            evaluation.holds(alternative, &sum, &other)
+        });
+    let sum: Sum = sums.iter().copied().sum();
+    let all: Sum = view.funds.iter().map(Sum::of).sum();
+    let funds = sums.iter().enumerate().filter(|(_, sum)| !sum.amount.is_zero());
+    Some(Fired {
+        amount: u128::try_from(sum.amount).unwrap_or(u128::MAX),
+        share: millionths(sum.amount, all.amount),
+        funds: funds.map(|(index, _)| index).collect(),
+        can_block,
+    })
+}
+
+struct Evaluation<'a> {
+    view: &'a RuleView<'a>,
+    policy: &'a Policy,
+}
+
+/// An amount, and its part of the last 90 days.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    amount: U256,
+    recent: U256,
+}
+
+impl Sum {
+    fn of(funds: &RuleFunds) -> Self {
+        Self { amount: U256::from(funds.amount), recent: U256::from(funds.recent) }
+    }
+
+    /// The larger amount of both, with the larger recent part.
+    fn or(self, other: Self) -> Self {
+        Self { amount: self.amount.max(other.amount), recent: self.recent.max(other.recent) }
+    }
+}
+
+impl std::iter::Sum for Sum {
+    fn sum<I: Iterator<Item = Self>>(sums: I) -> Self {
+        sums.fold(Self::default(), |all, sum| Self {
+            amount: all.amount.saturating_add(sum.amount),
+            recent: all.recent.saturating_add(sum.recent),
+        })
+    }
+}
+
+impl Evaluation<'_> {
+    /// The amounts that a selection takes of each of the funds.
+    fn select(&self, selection: &Selection) -> Vec<Sum> {
+        let matches = |claim: &RuleClaim| self.matches(selection, *claim);
+        let of = |funds: &RuleFunds| match funds.since_listing {
+            _ if !funds.scored || !funds.claims.iter().any(matches) => Sum::default(),
+            Some(since) if selection.since_listing => {
+                let since = since.min(funds.amount);
+                Sum { amount: U256::from(since), recent: U256::from(since.min(funds.recent)) }
+            }
+            _ => Sum::of(funds),
+        };
+        self.view.funds.iter().map(of).collect()
+    }
+
+    fn matches(&self, selection: &Selection, claim: RuleClaim) -> bool {
+        let Selection { categories, severity_from, direct, hops_up_to, tier_from, role, .. } =
+            selection;
+        let role_of = || Role::towards(claim.category, self.view.direction);
+        categories.as_ref().is_none_or(|categories| categories.contains(&claim.category))
+            && severity_from.is_none_or(|from| self.policy.severity(claim.category) >= from)
+            && (!direct || claim.direct)
+            && hops_up_to.is_none_or(|most| claim.hops <= most)
+            && tier_from.is_none_or(|weakest| claim.tier.at_least(weakest))
+            && role.is_none_or(|role| role == role_of())
+            && (!selection.since_listing || claim.listed)
+    }
+
+    /// All funds that no alternative selects.
+    fn other(&self, selected: &[Vec<Sum>]) -> Sum {
+        let funds = self.view.funds.iter().enumerate().map(|(index, funds)| {
+            let taken = selected.iter().filter_map(|sums| sums.get(index)).copied();
+            let taken = taken.fold(Sum::default(), Sum::or);
+            let all = Sum::of(funds);
+            Sum {
+                amount: all.amount.saturating_sub(taken.amount),
+                recent: all.recent.saturating_sub(taken.recent),
+            }
+        });
+        funds.sum()
+    }
+
+    fn holds(&self, alternative: &Alternative, sum: &Sum, other: &Sum) -> bool {
+        let all = [*sum, *other].into_iter().sum::<Sum>();
+        let thresholds = &alternative.thresholds;
+        let amount = |from: &crate::policy::Quantity| {
+            sum.amount >= U256::from(from.base_units(self.view.decimals))
+        };
+        !sum.amount.is_zero()
+            && thresholds.share.is_none_or(|from| reaches(sum.amount, all.amount, from))
+            && thresholds.recent_share.is_none_or(|from| {
+                // The share of recent funds times min(1, recent / (all / 10)).
+                !sum.recent.is_zero()
+                    && reaches(sum.recent, all.recent, from)
+                    && reaches(sum.recent.saturating_mul(U256::from(10)), all.amount, from)
+            })
+            && thresholds.recent_part.is_none_or(|from| reaches(all.recent, all.amount, from))
+            && (thresholds.amounts.is_empty()
+                || thresholds.amounts.get(self.view.unit).is_some_and(amount))
+    }
+}
+
+impl Selection {
+    /// The selection without evidence that is too weak for a block.
+    fn strong(self) -> Self {
+        let tier = self.tier_from.unwrap_or(Tier::Investigation).min(Tier::Investigation);
+        Self { tier_from: Some(tier), ..self }
+    }
+}
+
+/// True if `part` is at least the share `from` of `whole`.
+fn reaches(part: U256, whole: U256, from: Share) -> bool {
+    part.saturating_mul(U256::from(Share::WHOLE))
+        >= whole.saturating_mul(U256::from(from.millionths()))
+}
+
+/// `part / whole` in millionths, rounded down.
+fn millionths(part: U256, whole: U256) -> u32 {
+    let scaled = part.saturating_mul(U256::from(Share::WHOLE)).checked_div(whole);
+    scaled.and_then(|share| u32::try_from(share).ok()).unwrap_or(Share::WHOLE).min(Share::WHOLE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! The default rules, and rules of a policy's own, in an assessment.
+
+use assay_engine::{
+    assessment::{Assessment, ComponentKind, ScoringComponent},
+    evidence::{FlowPart, ListingSplit, Tier},
+    facts::Facts,
+    policy::{Policy, PolicySpec},
+    taxonomy::Category,
+};
+use serde_json::{Value, json};
+
+use super::common::*;
+
+fn rules(answer: &Assessment) -> Vec<&str> {
+    fired(answer).filter_map(|component| component.rule.as_deref()).collect()
+}
+
+fn fired(answer: &Assessment) -> impl Iterator<Item = &ScoringComponent> {
+    answer.scoring_components.iter().filter(|c| c.kind == ComponentKind::MinimumScoreRule)
+}
+
+fn own_rules(rules: Value) -> Policy {
+    let spec: PolicySpec = serde_json::from_value(json!({"rules": rules})).unwrap();
+    Policy::compile(spec).unwrap()
+}
+
+/// One part beside clean money of an exchange that was received long ago.
+fn beside(part_of: FlowPart, clean: u128) -> Vec<FlowPart> {
+    vec![part_of, part(Category::Exchange, clean)]
+}
+
+fn distant(part_of: FlowPart) -> FlowPart {
+    FlowPart { hops: 5, ..part_of }
+}
+
+#[test]
+fn a_rule_is_a_component_with_its_id_its_measure_and_its_transactions() {
+    let answer = assess_flows(flows(beside(part(Category::Scam, 50), 950), vec![]));
+    assert_eq!(rules(&answer), ["direct_illicit_income"]);
+    let component = fired(&answer).next().unwrap();
+    assert_eq!(component.share.as_deref(), Some("0.050000"));
+    assert_eq!(component.amount.as_ref().unwrap().value, "50");
+    assert_eq!(component.standalone_score.tenths(), 500);
+    assert_eq!(component.evidence.len(), 1);
+    assert_eq!(
+        component.detail,
+        "Funds received directly from a darknet market, fraud shop or scam: 0.0000005 TEST received \
+         (5.0 % of all funds received); some scam"
+    );
+    let reason = answer.reasons.iter().find(|reason| reason.message == component.detail);
+    assert_eq!(reason.map(|reason| reason.code), Some("direct_illicit_income"));
+    assert_eq!(verdict(&answer), "review");
+}
+
+#[test]
+fn a_listing_rule_is_a_component_with_its_id() {
+    let answer = assess_facts(&Facts { listings: vec![listing("il-nbctf")], ..nothing_known() });
+    assert_eq!(rules(&answer), ["listed_advisory"]);
+}
+
+#[test]
+fn direct_dealing_with_a_listed_party_counts_since_its_listing() {
+    let listed = |before, since| FlowPart {
+        listing: Some(ListingSplit { before, since }),
+        ..listed_part(before + since)
+    };
+    let answer =
+        |listed| assess_flows(flows(vec![], vec![listed, part(Category::Exchange, 1_000_000)]));
+    assert_eq!(rules(&answer(listed(10, 1))), ["direct_listed_counterparty"]);
+    assert!(rules(&answer(listed(11, 0))).is_empty(), "all of it moved before the listing");
+    assert_eq!(rules(&answer(listed_part(11))), ["direct_listed_counterparty"], "day not known");
+    assert!(rules(&answer(distant(listed(0, 11)))).is_empty(), "not direct");
+}
+
+#[test]
+fn severe_categories_lead_to_review_by_any_of_five_measures() {
+    let stolen = |amount| part(Category::StolenFunds, amount);
+    let recent = |part_of: FlowPart| FlowPart { recent: part_of.amount, ..part_of };
+    let fires = |unit, parts: Vec<FlowPart>| {
+        let received = assess_flows(flows_in(unit, 8, parts.clone(), vec![]));
+        let sent = assess_flows(flows_in(unit, 8, vec![], parts));
+        assert_eq!(rules(&received), rules(&sent), "received and sent alike");
+        rules(&received).contains(&"severe_category_exposure")
+    };
+    let shares = |parts| fires("TEST", parts);
+    assert!(shares(beside(distant(stolen(100)), 900)), "a tenth of all funds, at any distance");
+    assert!(!shares(beside(distant(stolen(99)), 901)));
+
+    // Half as much of all funds is recent as full weight needs, so that a fifth counts as a tenth.
+    let some_recent = |part_of: FlowPart, clean: u128| {
+        let clean = FlowPart { recent: clean, ..part(Category::Merchant, clean) };
+        vec![recent(part_of), clean, part(Category::Exchange, 950)]
+    };
+    assert!(shares(some_recent(stolen(10), 40)), "a fifth of few recent funds, directly");
+    assert!(!shares(some_recent(stolen(9), 41)));
+    assert!(!shares(some_recent(distant(stolen(10)), 40)), "too few recent funds at a distance");
+    let a_quarter = |stolen: FlowPart, clean: u128| {
+        let clean = FlowPart { recent: clean, ..part(Category::Merchant, clean) };
+        vec![recent(stolen), clean, part(Category::Exchange, 750)]
+    };
+    assert!(shares(a_quarter(distant(stolen(25)), 225)), "a tenth of a recent quarter");
+    assert!(!shares(a_quarter(distant(stolen(24)), 225)));
+
+    let coins = |part_of: FlowPart, whole| fires("BTC", beside(part_of, whole));
+    let one = 100_000_000;
+    assert!(coins(stolen(one), 1000 * one), "one bitcoin directly, at any share");
+    assert!(!coins(stolen(one - 1), 1000 * one));
+    assert!(coins(distant(stolen(one)), 49 * one), "one bitcoin at a distance, from 2 % on");
+    assert!(!coins(distant(stolen(one)), 50 * one));
+    assert!(!coins(distant(stolen(one - 1)), 48 * one));
+}
+
+#[test]
+fn direct_use_of_mixing_leads_to_review_by_share_or_amount() {
+    let one = 100_000_000;
+    for (part_of, unit, clean, fires) in [
+        (part(Category::Mixer, 100), "TEST", 900, true),
+        (part(Category::Coinjoin, 100), "TEST", 900, true),
+        (part(Category::Mixer, 99), "TEST", 901, false),
+        (distant(part(Category::Mixer, 100)), "TEST", 900, false),
+        (part(Category::Mixer, one), "BTC", 100 * one, true),
+        (part(Category::Mixer, one - 1), "BTC", 100 * one, false),
+    ] {
+        let parts = beside(part_of, clean);
+        for (source, destination) in [(parts.clone(), vec![]), (vec![], parts)] {
+            let answer = assess_flows(flows_in(unit, 8, source, destination));
+            let expected: &[&str] = if fires { &["direct_mixing"] } else { &[] };
+            assert_eq!(rules(&answer), expected, "{clean}");
+        }
+    }
+}
+
+#[test]
+fn a_twentieth_received_directly_from_illicit_trade_leads_to_review() {
+    for category in [Category::DarknetMarket, Category::FraudShop, Category::Scam] {
+        let of = |part_of: FlowPart, clean| assess_flows(flows(beside(part_of, clean), vec![]));
+        assert_eq!(rules(&of(part(category, 50), 950)), ["direct_illicit_income"]);
+        assert!(rules(&of(part(category, 49), 951)).is_empty());
+        assert!(rules(&of(distant(part(category, 50)), 950)).is_empty());
+    }
+    let sent = assess_flows(flows(vec![], beside(part(Category::Scam, 50), 950)));
+    assert!(rules(&sent).is_empty(), "a victim sends");
+}
+
+#[test]
+fn a_rule_of_the_policy_blocks_by_strong_evidence_and_stops_just_below_by_weak_one() {
+    let policy = own_rules(json!([{
+        "id": "gambling_limit", "description": "Gambling", "categories": ["gambling"],
+        "shareFrom": "20%", "verdict": "block",
+    }]));
+    let answer = |tier| {
+        let gambling = FlowPart { tier, ..part(Category::Gambling, 20) };
+        let chain = flows(beside(gambling, 80), vec![]);
+        assess_by(&Facts { chain, ..nothing_known() }, &policy)
+    };
+    let strong = answer(Tier::Investigation);
+    assert_eq!((tenths(&strong), verdict(&strong)), (750, "block"));
+    assert_eq!(rules(&strong), ["gambling_limit"]);
+    assert_eq!(strong.reasons[0].code, "minimum_score_rule");
+    let weak = answer(Tier::Community);
+    assert_eq!((tenths(&weak), verdict(&weak)), (749, "review"));
+}
+
+#[test]
+fn the_strictest_rule_comes_first() {
+    let policy = own_rules(json!([{
+        "id": "strict", "description": "Strict", "severityFrom": 90, "verdict": "block",
+    }]));
+    let stolen = FlowPart { hops: 6, ..part(Category::StolenFunds, 200) };
+    let chain = flows(beside(stolen, 800), vec![]);
+    let answer = assess_by(&Facts { chain, ..nothing_known() }, &policy);
+    assert_eq!(rules(&answer), ["strict", "severe_category_exposure"]);
+    let points: Vec<_> = fired(&answer).map(|component| component.contribution.tenths()).collect();
+    assert!(points[0] > 0 && points[1] == 0, "{points:?}");
+}
+
+#[test]
+fn a_default_rule_is_switched_off_by_its_id() {
+    let off = own_rules(json!([{"id": "direct_mixing", "enabled": false}]));
+    let mixer = || flows(beside(part(Category::Mixer, 100), 900), vec![]);
+    let answer = assess_by(&Facts { chain: mixer(), ..nothing_known() }, &off);
+    assert_eq!((rules(&answer), verdict(&answer)), (vec![], "allow"));
+    assert_eq!(verdict(&assess_flows(mixer())), "review");
+}
+
+#[test]
+fn no_rule_on_funds_applies_to_a_service() {
+    let exchange = label(Category::Exchange, Tier::Investigation, 90, "explorer");
+    let chain = flows(vec![listed_part(1000)], vec![]);
+    let answer = assess_facts(&Facts { labels: vec![exchange], chain, ..nothing_known() });
+    assert!(rules(&answer).is_empty());
+    assert!(!answer.exposure[0].scored, "its flows are shown and not scored");
+}
