@@ -33,7 +33,8 @@ const BATCH: u64 = 12;
 pub struct Extent {
     /// Number of wallets.
     pub wallets: usize,
-    /// Number of blocks after the first, in which the wallets get their first coins.
+    /// Least number of blocks after the first, in which the wallets get their first coins. Coins that are mined
+    /// later have blocks of their own.
     pub blocks: usize,
     /// Payments of which one is a `PayJoin`.
     pub payments_for_a_payjoin: u64,

@@ -178,7 +178,7 @@ fn an_ingest_into_postgresql_killed_anywhere_ends_in_the_same_graph() {
 #[test]
 fn an_ingest_killed_anywhere_ends_in_the_same_clusters() {
     // Given a chain of wallets that spend together, and make joint transactions...
-    let (blocks, kills) = if is_full() { (5_200, 50) } else { (300, 3) };
+    let (blocks, kills) = if is_full() { (1_500, 50) } else { (300, 3) };
     let extent = Extent { wallets: 40, blocks, payments_for_a_payjoin: 1_000 };
     let known = KnownChain::generate(21, extent);
     let (place, folder) = (Place::embedded(), tempfile::tempdir().unwrap());
