@@ -415,7 +415,7 @@ mod tests {
 
     use super::*;
 
-    fn policy(rules: Value) -> Policy {
+    fn policy(rules: &Value) -> Policy {
         let spec: PolicySpec = serde_json::from_value(json!({"rules": rules})).unwrap();
         Policy::compile(spec).unwrap()
     }
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_stricter_rule_changes_a_recorded_check() {
-        let stricter = policy(json!([{
+        let stricter = policy(&json!([{
             "id": "direct_mixing", "description": "Mixing", "categories": ["mixer"], "shareFrom": "5%",
         }]));
         let tested = test(answer(5, 95), &stricter).unwrap();
@@ -471,14 +471,14 @@ mod tests {
         let same = test(recorded.clone(), &Policy::default()).unwrap();
         assert!(!same.changes());
         assert_eq!(same.line(), "btc a  review 50.0  direct_mixing");
-        let off = policy(json!([{"id": "direct_mixing", "enabled": false}]));
+        let off = policy(&json!([{"id": "direct_mixing", "enabled": false}]));
         let tested = test(recorded, &off).unwrap();
         assert_eq!(tested.line(), "btc a  review 50.0 -> allow 29.8  -direct_mixing");
     }
 
     #[test]
     fn a_block_rule_and_missing_data_decide_as_in_a_check() {
-        let block = policy(json!([{
+        let block = policy(&json!([{
             "id": "own", "description": "Own", "categories": ["mixer"], "verdict": "block",
         }]));
         assert_eq!(test(answer(1, 99), &block).unwrap().after.verdict, Verdict::Block);

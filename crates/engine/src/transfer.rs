@@ -25,9 +25,9 @@ use crate::{
 )]
 #[serde(rename_all = "snake_case")]
 pub enum TransferDirection {
-    /// Funds come from the address.
+    /// Funds come to the caller.
     Deposit,
-    /// Funds go to the address.
+    /// Funds go out from the caller.
     Withdrawal,
 }
 

@@ -124,17 +124,83 @@ fn tenant_rules() -> Vec<Rule> {
     ]
 }
 
+fn minimum_score_rules() -> Vec<Rule> {
+    let policy = |right: Value, wrong: Value, sentence| rule("RiskPolicy", right, wrong, sentence);
+    let rule_of = |change: Value| json!({"rules": [with(&json!({"id": "own", "description": "Own rule"}), change)]});
+    let rules = |change: Value| {
+        let rule = json!({"id": "own", "description": "Own rule", "categories": ["mixer"]});
+        json!({"rules": [with(&rule, change)]})
+    };
+    vec![
+        policy(
+            rules(json!({"shareFrom": "2.5%"})),
+            rules(json!({"shareFrom": "0%"})),
+            "write a percentage above 0% and up to 100%, such as 10% or 2.5%",
+        ),
+        policy(
+            rules(json!({})),
+            rules(json!({"categories": ["mixers"]})),
+            "Unsupported value: \"mixers\"",
+        ),
+        policy(
+            rules(json!({"hopsUpTo": 2})),
+            rules(json!({"hopsUpTo": 2, "direct": true})),
+            "contradicts `hopsUpTo`: use one of both",
+        ),
+        policy(
+            rules(json!({"id": "own_rule_2"})),
+            rules(json!({"id": "Own"})),
+            "an id has 1 to 63 lowercase letters, digits and underscores, a letter first",
+        ),
+        policy(
+            rules(json!({"id": "direct_mixing", "enabled": false})),
+            rules(json!({"id": "cluster_listed"})),
+            "is the id of a rule that every policy has: choose another",
+        ),
+        policy(
+            rule_of(json!({"anyOf": [{"severityFrom": 90}]})),
+            rule_of(json!({"anyOf": [{"direct": true}]})),
+            "selects no funds: name `categories`",
+        ),
+        policy(
+            rules(json!({"anyOf": [{"direct": true}, {"shareFrom": "10%"}]})),
+            rules(json!({"shareFrom": "10%", "anyOf": [{"shareFrom": "20%"}]})),
+            "repeats or contradicts a condition of the rule",
+        ),
+        policy(
+            rules(json!({"anyOf": [{"direct": true}]})),
+            rules(json!({"anyOf": [{}]})),
+            "a group needs a condition",
+        ),
+        policy(
+            rules(json!({"role": "possible_victim", "direction": "destination"})),
+            rules(json!({"role": "possible_victim", "direction": "source"})),
+            "a possible victim sent the funds",
+        ),
+        policy(
+            rules(json!({"verdict": "block", "tierFrom": "investigation"})),
+            rules(json!({"verdict": "block", "tierFrom": "community"})),
+            "`block` needs evidence of the tier `investigation` or stronger",
+        ),
+        policy(
+            rules(json!({"description": "x"})),
+            rules(json!({"description": ""})),
+            "needs a sentence: answers give it as the reason",
+        ),
+        policy(
+            rules(json!({})),
+            json!({"rules": [{"id": "a", "enabled": false}, {"id": "a", "enabled": false}]}),
+            "Duplicate value",
+        ),
+    ]
+}
+
 fn policy_rules() -> Vec<Rule> {
     let policy = |right: Value, wrong: Value, sentence| rule("RiskPolicy", right, wrong, sentence);
     let thresholds = |change: Value| json!({"thresholds": change});
     let amounts =
         |curve: Value| json!({"amounts": {"EUR": {"curve": curve, "unsolicitedUpTo": 1}}});
     let caps = |change: Value| json!({"tierCaps": change});
-    let rule_of = |change: Value| json!({"rules": [with(&json!({"id": "own", "description": "Own rule"}), change)]});
-    let rules = |change: Value| {
-        let rule = json!({"id": "own", "description": "Own rule", "categories": ["mixer"]});
-        json!({"rules": [with(&rule, change)]})
-    };
     vec![
         policy(
             thresholds(json!({"high": 50.5})),
@@ -210,66 +276,6 @@ fn policy_rules() -> Vec<Rule> {
             amounts(json!([{"amount": 1, "score": 25}])),
             amounts(json!([{"amount": 1, "score": 25}, {"amount": 2, "score": 25}])),
             "scores rise strictly from point to point",
-        ),
-        policy(
-            rules(json!({"shareFrom": "2.5%"})),
-            rules(json!({"shareFrom": "0%"})),
-            "write a percentage above 0% and up to 100%, such as 10% or 2.5%",
-        ),
-        policy(
-            rules(json!({})),
-            rules(json!({"categories": ["mixers"]})),
-            "Unsupported value: \"mixers\"",
-        ),
-        policy(
-            rules(json!({"hopsUpTo": 2})),
-            rules(json!({"hopsUpTo": 2, "direct": true})),
-            "contradicts `hopsUpTo`: use one of both",
-        ),
-        policy(
-            rules(json!({"id": "own_rule_2"})),
-            rules(json!({"id": "Own"})),
-            "an id has 1 to 63 lowercase letters, digits and underscores, a letter first",
-        ),
-        policy(
-            rules(json!({"id": "direct_mixing", "enabled": false})),
-            rules(json!({"id": "cluster_listed"})),
-            "is the id of a rule that every policy has: choose another",
-        ),
-        policy(
-            rule_of(json!({"anyOf": [{"severityFrom": 90}]})),
-            rule_of(json!({"anyOf": [{"direct": true}]})),
-            "selects no funds: name `categories`",
-        ),
-        policy(
-            rules(json!({"anyOf": [{"direct": true}, {"shareFrom": "10%"}]})),
-            rules(json!({"shareFrom": "10%", "anyOf": [{"shareFrom": "20%"}]})),
-            "repeats or contradicts a condition of the rule",
-        ),
-        policy(
-            rules(json!({"anyOf": [{"direct": true}]})),
-            rules(json!({"anyOf": [{}]})),
-            "a group needs a condition",
-        ),
-        policy(
-            rules(json!({"role": "possible_victim", "direction": "destination"})),
-            rules(json!({"role": "possible_victim", "direction": "source"})),
-            "a possible victim sent the funds",
-        ),
-        policy(
-            rules(json!({"verdict": "block", "tierFrom": "investigation"})),
-            rules(json!({"verdict": "block", "tierFrom": "community"})),
-            "`block` needs evidence of the tier `investigation` or stronger",
-        ),
-        policy(
-            rules(json!({"description": "x"})),
-            rules(json!({"description": ""})),
-            "needs a sentence: answers give it as the reason",
-        ),
-        policy(
-            rules(json!({})),
-            json!({"rules": [{"id": "a", "enabled": false}, {"id": "a", "enabled": false}]}),
-            "Duplicate value",
         ),
         policy(
             amounts(json!([{"amount": "2.5", "score": 25}])),
@@ -429,7 +435,14 @@ fn ask(cluster: &Cluster, kind: &str, spec: &Value) -> (i32, String) {
 #[ignore = "needs Kubernetes"]
 fn every_rule_accepts_valid_objects_and_names_the_correct_value() {
     let cluster = cluster();
-    let rules = [plan_rules(), tenant_rules(), policy_rules(), source_rules(), service_rules()];
+    let rules = [
+        plan_rules(),
+        tenant_rules(),
+        policy_rules(),
+        minimum_score_rules(),
+        source_rules(),
+        service_rules(),
+    ];
     let mut surprises = Vec::new();
     for Rule { kind, right, wrong, sentence } in rules.into_iter().flatten() {
         let (code, said) = ask(&cluster, kind, &right);

@@ -19,7 +19,7 @@ fn fired(answer: &Assessment) -> impl Iterator<Item = &ScoringComponent> {
     answer.scoring_components.iter().filter(|c| c.kind == ComponentKind::MinimumScoreRule)
 }
 
-fn own_rules(rules: Value) -> Policy {
+fn own_rules(rules: &Value) -> Policy {
     let spec: PolicySpec = serde_json::from_value(json!({"rules": rules})).unwrap();
     Policy::compile(spec).unwrap()
 }
@@ -144,7 +144,7 @@ fn a_twentieth_received_directly_from_illicit_trade_leads_to_review() {
 
 #[test]
 fn a_rule_of_the_policy_blocks_by_strong_evidence_and_stops_just_below_by_weak_one() {
-    let policy = own_rules(json!([{
+    let policy = own_rules(&json!([{
         "id": "gambling_limit", "description": "Gambling", "categories": ["gambling"],
         "shareFrom": "20%", "verdict": "block",
     }]));
@@ -163,7 +163,7 @@ fn a_rule_of_the_policy_blocks_by_strong_evidence_and_stops_just_below_by_weak_o
 
 #[test]
 fn the_strictest_rule_comes_first() {
-    let policy = own_rules(json!([{
+    let policy = own_rules(&json!([{
         "id": "strict", "description": "Strict", "severityFrom": 90, "verdict": "block",
     }]));
     let stolen = FlowPart { hops: 6, ..part(Category::StolenFunds, 200) };
@@ -176,7 +176,7 @@ fn the_strictest_rule_comes_first() {
 
 #[test]
 fn a_default_rule_is_switched_off_by_its_id() {
-    let off = own_rules(json!([{"id": "direct_mixing", "enabled": false}]));
+    let off = own_rules(&json!([{"id": "direct_mixing", "enabled": false}]));
     let mixer = || flows(beside(part(Category::Mixer, 100), 900), vec![]);
     let answer = assess_by(&Facts { chain: mixer(), ..nothing_known() }, &off);
     assert_eq!((rules(&answer), verdict(&answer)), (vec![], "allow"));
