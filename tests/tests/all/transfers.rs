@@ -321,7 +321,7 @@ fn every_withdrawal_of_the_story_is_judged_as_its_receiver_or_worse() {
     let (_server, business, enterprise) = sample();
     let story = story();
     let payments = story.values().flatten().filter(|paid| paid.kind == TransactionKind::Payment);
-    let mut bases: BTreeMap<String, usize> = BTreeMap::new();
+    let mut checks_by_basis: BTreeMap<String, usize> = BTreeMap::new();
     for paid in payments {
         for (output, paid_out) in paid.outputs.iter().enumerate() {
             let mut answer = answered(&enterprise, &by_output(paid, output, "withdrawal"));
@@ -358,11 +358,11 @@ fn every_withdrawal_of_the_story_is_judged_as_its_receiver_or_worse() {
                 assert!(score(&answer) > score(&of_address), "{answer:#}");
                 contributions_add_up(&answer);
             }
-            *bases.entry(basis).or_default() += 1;
+            *checks_by_basis.entry(basis).or_default() += 1;
         }
     }
-    eprintln!("{bases:?}");
-    assert!(bases["receiver"] > 100);
+    eprintln!("{checks_by_basis:?}");
+    assert!(checks_by_basis["receiver"] > 100);
 }
 
 /// Bram got 2 and paid half of it to a listed party; the town paid nearly all of its 8.2 as a ransom.
