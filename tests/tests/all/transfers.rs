@@ -361,7 +361,6 @@ fn every_withdrawal_of_the_story_is_judged_as_its_receiver_or_worse() {
             *checks_by_basis.entry(basis).or_default() += 1;
         }
     }
-    eprintln!("{checks_by_basis:?}");
     assert!(checks_by_basis["receiver"] > 100);
 }
 

@@ -52,15 +52,15 @@ fn payment(
 
 fn select(
     transaction: &TransactionView,
-    selector: OutputSelector,
+    selector: &OutputSelector,
 ) -> Result<Transfer, InvalidTransfer> {
-    Transfer::select(ChainId::BTC, transaction.clone(), &selector, LIMITS)
+    Transfer::select(ChainId::BTC, transaction.clone(), selector, LIMITS)
 }
 
 fn trace(subject: &ScriptOwner, history: &History) -> FlowFacts {
     // Owner 9 is an exchange.
     let attribute = |owner: &ScriptOwner| Attribution {
-        end: (*owner == ScriptOwner::KeyHash([9; 20])).then(|| AttributedEnd {
+        end: (*owner == ScriptOwner::KeyHash([9; 20])).then_some(AttributedEnd {
             category: Category::Exchange,
             entity: None,
             tier: crate::evidence::Tier::Investigation,
@@ -85,10 +85,10 @@ fn parts(flows: &DirectionFlows) -> Vec<(FlowEnd, u128, bool)> {
 #[test]
 fn an_output_is_selected_by_index_and_all_outputs_by_address() {
     let paying = payment(2, &[(owner(9), 100)], &[(owner(1), 30), (owner(2), 20), (owner(1), 40)]);
-    let one = select(&paying, OutputSelector::Index(2)).unwrap();
+    let one = select(&paying, &OutputSelector::Index(2)).unwrap();
     assert_eq!((one.receiver.clone(), one.amount()), (address(1), 40));
     assert_eq!(one.outputs, [TransferOutput { index: 2, value: 40 }]);
-    let all = select(&paying, OutputSelector::Address(address(1))).unwrap();
+    let all = select(&paying, &OutputSelector::Address(address(1))).unwrap();
     let indices: Vec<u32> = all.outputs.iter().map(|output| output.index).collect();
     assert_eq!((indices, all.amount()), (vec![0, 2], 70));
     assert_eq!(all.senders(), [(&owner(9), 100)]);
@@ -98,17 +98,17 @@ fn an_output_is_selected_by_index_and_all_outputs_by_address() {
 fn outputs_that_are_no_transfer_are_refused_with_the_reason() {
     let script = ScriptOwner::Script([7; 32]);
     let paying = payment(2, &[(owner(9), 100)], &[(owner(1), 0), (script, 20)]);
-    let refused = |selector| select(&paying, selector).unwrap_err();
+    let refused = |selector: &OutputSelector| select(&paying, selector).unwrap_err();
     assert_eq!(
-        refused(OutputSelector::Index(2)),
+        refused(&OutputSelector::Index(2)),
         InvalidTransfer::NoSuchOutput { index: 2, count: 2 }
     );
-    assert_eq!(refused(OutputSelector::Address(address(5))), InvalidTransfer::NotPaid(address(5)));
-    assert_eq!(refused(OutputSelector::Index(1)), InvalidTransfer::NoAddress(1));
-    assert_eq!(refused(OutputSelector::Index(0)), InvalidTransfer::NoAmount);
-    assert_eq!(refused(OutputSelector::Address(address(1))), InvalidTransfer::NoAmount);
+    assert_eq!(refused(&OutputSelector::Address(address(5))), InvalidTransfer::NotPaid(address(5)));
+    assert_eq!(refused(&OutputSelector::Index(1)), InvalidTransfer::NoAddress(1));
+    assert_eq!(refused(&OutputSelector::Index(0)), InvalidTransfer::NoAmount);
+    assert_eq!(refused(&OutputSelector::Address(address(1))), InvalidTransfer::NoAmount);
     let mined = TransactionView { kind: TransactionKind::Coinbase, ..paying };
-    assert_eq!(select(&mined, OutputSelector::Index(0)), Err(InvalidTransfer::Coinbase));
+    assert_eq!(select(&mined, &OutputSelector::Index(0)), Err(InvalidTransfer::Coinbase));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn only_as_many_inputs_are_kept_as_a_trace_reads_and_the_rest_is_counted() {
 #[test]
 fn a_deposit_by_the_receiver_itself_is_income_like_any_other() {
     let paying = payment(2, &[(owner(9), 70), (owner(1), 30)], &[(owner(1), 50), (owner(4), 49)]);
-    let transfer = select(&paying, OutputSelector::Index(0)).unwrap();
+    let transfer = select(&paying, &OutputSelector::Index(0)).unwrap();
     let history = transfer.deposit();
     assert_eq!((history.statistics.received, history.statistics.sent), (50, 0));
     let flows = trace(&DEPOSIT_SUBJECT, &history);
@@ -147,7 +147,7 @@ fn a_deposit_by_the_receiver_itself_is_income_like_any_other() {
 #[test]
 fn a_withdrawal_is_followed_through_what_spends_its_outputs_alone() {
     let paying = payment(2, &[(owner(9), 100)], &[(owner(1), 30), (owner(2), 20), (owner(1), 40)]);
-    let transfer = select(&paying, OutputSelector::Address(address(1))).unwrap();
+    let transfer = select(&paying, &OutputSelector::Address(address(1))).unwrap();
     let spending = payment(3, &[(owner(1), 30), (owner(1), 10)], &[(owner(9), 16), (owner(1), 20)]);
     let [first, other] = transfer.outpoints()[..] else { panic!("two outputs") };
     assert_eq!((first.index, other.index), (0, 2));
