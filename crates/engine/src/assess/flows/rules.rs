@@ -181,6 +181,8 @@ impl Evaluation<'_> {
 
     fn holds(&self, alternative: &Alternative, sum: &Sum, other: &Sum) -> bool {
         let all = [*sum, *other].into_iter().sum::<Sum>();
+        // Older money that the rule selects does not make the recent money less.
+        let without_older = sum.recent.saturating_add(other.amount);
         let thresholds = &alternative.thresholds;
         let amount = |from: &crate::policy::Quantity| {
             sum.amount >= U256::from(from.base_units(self.view.decimals))
@@ -188,12 +190,14 @@ impl Evaluation<'_> {
         !sum.amount.is_zero()
             && thresholds.share.is_none_or(|from| reaches(sum.amount, all.amount, from))
             && thresholds.recent_share.is_none_or(|from| {
-                // The share of recent funds times min(1, recent / (all / 10)).
+                // The share of recent funds times min(1, recent / (all but older selected funds / 10)).
                 !sum.recent.is_zero()
                     && reaches(sum.recent, all.recent, from)
-                    && reaches(sum.recent.saturating_mul(U256::from(10)), all.amount, from)
+                    && reaches(sum.recent.saturating_mul(U256::from(10)), without_older, from)
             })
-            && thresholds.recent_part.is_none_or(|from| reaches(all.recent, all.amount, from))
+            && thresholds.recent_part.is_none_or(|from| {
+                !all.recent.is_zero() && reaches(all.recent, without_older, from)
+            })
             && (thresholds.amounts.is_empty()
                 || thresholds.amounts.get(self.view.unit).is_some_and(amount))
     }

@@ -258,6 +258,18 @@ fn a_written_rule_replaces_the_default_of_its_id_or_switches_it_off() {
     assert_eq!(policy(written), Policy::default(), "the defaults, spelled out");
 }
 
+/// More stolen money of long ago would stop the rule if it counted as clean money.
+#[test]
+fn older_selected_funds_do_not_make_recent_ones_less() {
+    let stolen = |amount, recent| funds(amount, recent, vec![claim(Category::StolenFunds)]);
+    for condition in ["recentPartFrom", "recentShareFrom"] {
+        let conditions = json!({"severityFrom": 90, condition: "10%"});
+        let fires = [stolen(1, 1), stolen(1_000, 0), clean(9, 0)];
+        expect(&conditions, &fires, &[stolen(1_000, 0), clean(9, 0)]);
+        expect(&conditions, &fires, &[stolen(1_000, 0)]);
+    }
+}
+
 /// The recent share of part of the selected funds would fall if the others counted as clean money.
 #[test]
 fn money_that_a_rule_selects_is_no_clean_money_beside_other_such_money() {
