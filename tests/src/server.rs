@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStdout, Stdio},
     str::FromStr,
     sync::{Arc, Mutex},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use tempfile::TempDir;
@@ -21,6 +21,8 @@ pub struct Server {
     directory: Arc<TempDir>,
     greeting: String,
     log: Arc<Mutex<String>>,
+    /// Reads the log until the server ends.
+    log_reader: Option<JoinHandle<()>>,
     output: Arc<Mutex<String>>,
     /// Address of the API.
     pub api: SocketAddr,
@@ -63,7 +65,7 @@ impl Server {
         let log = Arc::new(Mutex::new(String::new()));
         let mut stderr = child.stderr.take().expect("its log");
         let kept = Arc::clone(&log);
-        thread::spawn(move || {
+        let log_reader = thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = stderr.read(&mut buffer) {
                 let text = String::from_utf8_lossy(buffer.get(..count).unwrap_or_default());
@@ -77,7 +79,8 @@ impl Server {
             let status = child.wait();
             panic!("assay did not start ({status:?}): {}", log.lock().expect("the log"));
         };
-        Self { child, directory, greeting, log, output, api, admin }
+        let log_reader = Some(log_reader);
+        Self { child, directory, greeting, log, log_reader, output, api, admin }
     }
 
     /// Output of the server at its start.
@@ -168,13 +171,17 @@ impl Server {
         self.child.try_wait().expect("the server can be waited for").is_some()
     }
 
-    /// Waits for the server to end and returns its exit code.
+    /// Waits for the server to end and returns its exit code. Its log is complete then.
     ///
     /// # Panics
     ///
     /// Panics if the wait fails.
     pub fn wait(&mut self) -> Option<i32> {
-        self.child.wait().expect("the server can be waited for").code()
+        let status = self.child.wait().expect("the server can be waited for");
+        if let Some(reader) = self.log_reader.take() {
+            reader.join().expect("the log was read");
+        }
+        status.code()
     }
 }
 
