@@ -1,17 +1,25 @@
-//! Minimum score rules: the spec that a policy's author writes, the defaults, and the form in which they
-//! are evaluated.
+//! Minimum score rules as a policy's author writes them.
+//!
+//! - `share`: shares of funds
+//! - `schema`: what an API server checks
+//! - `defaults`: the rules that a policy has unless it replaces them
+//! - `compiled`: the form in which rules are evaluated
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-    str::FromStr,
-};
+mod compiled;
+mod defaults;
+mod schema;
+mod share;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use super::{Quantity, spec::rule as cel};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use compiled::{Alternative, Rule, RuleThresholds, Selection};
+pub(super) use defaults::complete;
+pub use share::{InvalidShare, Share};
+
+use super::Quantity;
 use crate::{
     evidence::{Direction, Tier},
     taxonomy::Category,
@@ -56,103 +64,6 @@ pub const CLUSTER_LISTED: FixedRule = FixedRule {
 
 /// The rules that every policy has.
 pub const FIXED_RULES: [FixedRule; 3] = [LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, CLUSTER_LISTED];
-
-/// A share of funds, written as a percentage with up to four decimals, such as `10%` or `2.5%`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Share(u32);
-
-/// A text that is no share.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no share: write a percentage above 0% and up to 100%, such as 10% or 2.5%")]
-pub struct InvalidShare(String);
-
-impl Share {
-    /// All of the funds, in millionths.
-    pub const WHOLE: u32 = 1_000_000;
-
-    /// A share of whole percent; anything above 100 counts as 100.
-    #[must_use]
-    pub const fn from_percent(percent: u8) -> Self {
-        Self(if percent > 100 { Self::WHOLE } else { percent as u32 * 10_000 })
-    }
-
-    /// The share in millionths.
-    #[must_use]
-    pub const fn millionths(self) -> u32 {
-        self.0
-    }
-}
-
-impl FromStr for Share {
-    type Err = InvalidShare;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = || InvalidShare(text.chars().take(32).collect());
-        let number = text.strip_suffix('%').ok_or_else(invalid)?;
-        let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if !(1..=3).contains(&whole.len())
-            || !(1..=4).contains(&decimals.len())
-            || !digits(whole)
-            || !digits(decimals)
-        {
-            return Err(invalid());
-        }
-        let whole: u32 = whole.parse().map_err(|_| invalid())?;
-        let decimals: u32 = format!("{decimals:0<4}").parse().map_err(|_| invalid())?;
-        let millionths = whole * 10_000 + decimals;
-        if (1..=Self::WHOLE).contains(&millionths) { Ok(Self(millionths)) } else { Err(invalid()) }
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, decimals) = (self.0 / 10_000, self.0 % 10_000);
-        if decimals == 0 {
-            return formatter.pad(&format!("{whole}%"));
-        }
-        let decimals = format!("{decimals:04}");
-        formatter.pad(&format!("{whole}.{}%", decimals.trim_end_matches('0')))
-    }
-}
-
-impl Serialize for Share {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = match Value::deserialize(deserializer)? {
-            Value::String(text) => text,
-            other => other.to_string(),
-        };
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl JsonSchema for Share {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Share".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "maxLength": 9,
-            "x-kubernetes-validations": [{
-                "rule": "self.matches('^(100([.]0{1,4})?|[0-9]{1,2}([.][0-9]{1,4})?)%$') \
-                    && self.matches('[1-9]')",
-                "message": "write a percentage above 0% and up to 100%, such as 10% or 2.5%",
-            }],
-        })
-    }
-}
 
 /// Verdict that a rule leads to at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -233,7 +144,7 @@ macro_rules! with_conditions {
             /// Categories of the parties, such as `mixer`: funds count that are attributed to one of them by the
             /// endpoint of the trace or by a label on the path. Not together with `severityFrom`.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
-            #[schemars(schema_with = "categories")]
+            #[schemars(schema_with = "schema::categories")]
             pub categories: Vec<String>,
             /// Lowest severity of the categories, 1 to 100, instead of their names.
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -281,7 +192,7 @@ macro_rules! with_conditions {
             /// Lowest amount in whole units, by unit: `USD` where prices are known, else the ticker of the asset,
             /// such as `BTC: 1`. The condition does not hold in a unit that is not named.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-            #[schemars(schema_with = "amounts")]
+            #[schemars(schema_with = "schema::amounts")]
             pub amount_from: BTreeMap<String, Quantity>,
         }
 
@@ -311,11 +222,11 @@ with_conditions! {
     /// A rule that raises the score if all its conditions hold in one direction of the funds.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    #[schemars(extend("x-kubernetes-validations" = rule_checks()))]
+    #[schemars(extend("x-kubernetes-validations" = schema::rule_checks()))]
     pub struct RuleSpec {
         /// Identifier in answers: 1 to 63 lowercase letters, digits and underscores, a letter first. The id of a
         /// default rule replaces that rule.
-        #[schemars(schema_with = "id")]
+        #[schemars(schema_with = "schema::id")]
         pub id: String,
         /// Situation in which the rule fires, in one sentence: the reason that answers give. At most 300
         /// characters.
@@ -341,7 +252,7 @@ with_conditions! {
     /// Conditions that all hold, beside those of the rule.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    #[schemars(extend("x-kubernetes-validations" = group_checks()))]
+    #[schemars(extend("x-kubernetes-validations" = schema::group_checks()))]
     pub struct ConditionGroup {}
 }
 
@@ -431,339 +342,10 @@ impl Conditions<'_> {
     }
 }
 
-/// A rule as it is evaluated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// Identifier in answers.
-    pub id: String,
-    /// Situation in which the rule fires, in one sentence.
-    pub description: String,
-    /// Verdict that the rule leads to at least.
-    pub verdict: RuleVerdict,
-    /// Combinations of conditions of which one must hold: one for each group, or one if there are none.
-    pub alternatives: Vec<Alternative>,
-}
-
-/// Conditions that all hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Alternative {
-    /// Direction of the funds; `None` for each of both.
-    pub direction: Option<Direction>,
-    /// Conditions of the parts of the flows that are summed up.
-    pub selection: Selection,
-    /// Conditions of the sum.
-    pub thresholds: RuleThresholds,
-}
-
-/// Conditions of a part of the flows. A part matches if one of its claims meets all of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// Categories; `None` for any.
-    pub categories: Option<BTreeSet<Category>>,
-    /// Lowest severity; `None` for any.
-    pub severity_from: Option<u8>,
-    /// Direct counterparties only.
-    pub direct: bool,
-    /// Most hops; `None` for any number.
-    pub hops_up_to: Option<u8>,
-    /// Weakest tier; `None` for any.
-    pub tier_from: Option<Tier>,
-    /// Role of the subject; `None` for any.
-    pub role: Option<Role>,
-    /// Parties on a list in force only, since their listing.
-    pub since_listing: bool,
-}
-
-/// Conditions of the sum of the parts that match.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RuleThresholds {
-    /// Lowest share of all funds.
-    pub share: Option<Share>,
-    /// Lowest weighted share of recent funds.
-    pub recent_share: Option<Share>,
-    /// Lowest part of all funds that is recent.
-    pub recent_part: Option<Share>,
-    /// Lowest amounts by unit; empty for any.
-    pub amounts: BTreeMap<String, Quantity>,
-}
-
-impl Rule {
-    /// The rule of a spec that was checked.
-    pub(super) fn compile(spec: &RuleSpec) -> Self {
-        let own = Alternative::default().and(spec.conditions());
-        let groups = spec.any_of.iter().map(|group| own.clone().and(group.conditions()));
-        let alternatives: Vec<_> = groups.collect();
-        Self {
-            id: spec.id.clone(),
-            description: spec.description.clone(),
-            verdict: spec.verdict,
-            alternatives: if alternatives.is_empty() { vec![own] } else { alternatives },
-        }
-    }
-
-    /// True if the rule is one of the defaults, or replaces it.
-    #[must_use]
-    pub fn default_id(&self) -> Option<&'static str> {
-        DEFAULT_IDS.into_iter().find(|id| *id == self.id)
-    }
-}
-
-impl Alternative {
-    fn and(mut self, conditions: Conditions<'_>) -> Self {
-        let selection = &mut self.selection;
-        if !conditions.categories.is_empty() {
-            let parsed = conditions.categories.iter().filter_map(|id| id.parse().ok());
-            selection.categories = Some(parsed.collect());
-        }
-        selection.severity_from = conditions.severity_from.or(selection.severity_from);
-        selection.direct |= conditions.direct;
-        selection.hops_up_to = conditions.hops_up_to.or(selection.hops_up_to);
-        selection.tier_from = conditions.tier_from.or(selection.tier_from);
-        selection.role = conditions.role.or(selection.role);
-        selection.since_listing |= conditions.since_listing;
-        self.direction = conditions.direction.or(self.direction);
-        let thresholds = &mut self.thresholds;
-        thresholds.share = conditions.share_from.or(thresholds.share);
-        thresholds.recent_share = conditions.recent_share_from.or(thresholds.recent_share);
-        thresholds.recent_part = conditions.recent_part_from.or(thresholds.recent_part);
-        if !conditions.amount_from.is_empty() {
-            thresholds.amounts.clone_from(conditions.amount_from);
-        }
-        self
-    }
-}
-
-const DIRECT_LISTED: &str = "direct_listed_counterparty";
-const SEVERE: &str = "severe_category_exposure";
-const MIXING: &str = "direct_mixing";
-const ILLICIT_INCOME: &str = "direct_illicit_income";
-
-/// Ids of the default rules, which are codes of their reasons too.
-const DEFAULT_IDS: [&str; 4] = [DIRECT_LISTED, SEVERE, MIXING, ILLICIT_INCOME];
-
-/// The default rules.
-pub(super) fn default_rules() -> Vec<RuleSpec> {
-    let names = |categories: &[Category]| categories.iter().map(ToString::to_string).collect();
-    let percent = |percent| Some(Share::from_percent(percent));
-    vec![
-        RuleSpec {
-            id: DIRECT_LISTED.into(),
-            description: "Direct dealing with a sanctioned party since its listing".into(),
-            direct: true,
-            since_listing: true,
-            ..RuleSpec::default()
-        },
-        RuleSpec {
-            id: SEVERE.into(),
-            description: "Exposure to sanctions or severe-crime categories".into(),
-            severity_from: Some(90),
-            any_of: vec![
-                ConditionGroup { share_from: percent(10), ..ConditionGroup::default() },
-                ConditionGroup {
-                    direct: true,
-                    recent_share_from: percent(10),
-                    ..ConditionGroup::default()
-                },
-                ConditionGroup {
-                    recent_share_from: percent(10),
-                    recent_part_from: percent(25),
-                    ..ConditionGroup::default()
-                },
-                ConditionGroup {
-                    direct: true,
-                    amount_from: large_amounts(),
-                    ..ConditionGroup::default()
-                },
-                ConditionGroup {
-                    share_from: percent(2),
-                    amount_from: large_amounts(),
-                    ..ConditionGroup::default()
-                },
-            ],
-            ..RuleSpec::default()
-        },
-        RuleSpec {
-            id: MIXING.into(),
-            description: "Direct use of mixing services or joint transactions".into(),
-            categories: names(&[Category::Mixer, Category::Coinjoin]),
-            direct: true,
-            any_of: vec![
-                ConditionGroup { share_from: percent(10), ..ConditionGroup::default() },
-                ConditionGroup { amount_from: large_amounts(), ..ConditionGroup::default() },
-            ],
-            ..RuleSpec::default()
-        },
-        RuleSpec {
-            id: ILLICIT_INCOME.into(),
-            description: "Funds received directly from a darknet market, fraud shop or scam".into(),
-            categories: names(&[Category::DarknetMarket, Category::FraudShop, Category::Scam]),
-            direction: Some(Direction::Source),
-            direct: true,
-            share_from: percent(5),
-            ..RuleSpec::default()
-        },
-    ]
-}
-
-/// 50,000 US dollars, one bitcoin, and about as much as the former of each other coin, at the round numbers
-/// of the default amount curves.
-fn large_amounts() -> BTreeMap<String, Quantity> {
-    [
-        ("USD", 50_000),
-        ("BTC", 1),
-        ("LTC", 500),
-        ("BCH", 100),
-        ("DOGE", 250_000),
-        ("DASH", 1_000),
-        ("ZEC", 500),
-    ]
-    .map(|(unit, whole)| (unit.to_owned(), Quantity::whole(whole)))
-    .into()
-}
-
-/// The rules of a policy in one notation: the defaults, each as written or replaced, then the policy's own by
-/// id. Of a rule that is switched off only the id of a default stays.
-pub(super) fn complete(written: &[RuleSpec]) -> Vec<RuleSpec> {
-    let find = |id: &str| written.iter().find(|rule| rule.id == id).cloned();
-    let defaults = default_rules().into_iter().map(|default| match find(&default.id) {
-        Some(rule) if rule.enabled => rule,
-        Some(RuleSpec { id, .. }) => RuleSpec { id, enabled: false, ..RuleSpec::default() },
-        None => default,
-    });
-    let own = |rule: &&RuleSpec| rule.enabled && !DEFAULT_IDS.contains(&rule.id.as_str());
-    let mut own: Vec<_> = written.iter().filter(own).cloned().collect();
-    own.sort_by(|a, b| a.id.cmp(&b.id));
-    let mut complete: Vec<_> = defaults.chain(own).collect();
-    for rule in &mut complete {
-        let of_groups = rule.any_of.iter_mut().map(|group| &mut group.categories);
-        for categories in of_groups.chain([&mut rule.categories]) {
-            categories.sort();
-            categories.dedup();
-        }
-    }
-    complete
-}
-
 /// The form of a rule's id.
 pub(super) fn is_id(id: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=LONGEST_ID).contains(&id.len())
         && id.bytes().all(inner)
         && id.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
-}
-
-fn id(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "string",
-        "maxLength": LONGEST_ID,
-        "x-kubernetes-validations": [{
-            "rule": "self.matches('^[a-z][a-z0-9_]{0,62}$')",
-            "message": "an id has 1 to 63 lowercase letters, digits and underscores, a letter first",
-        }],
-    })
-}
-
-fn categories(_: &mut SchemaGenerator) -> Schema {
-    let names: Vec<&str> = Category::ALL.iter().map(|category| category.as_str()).collect();
-    json_schema!({
-        "type": "array",
-        "minItems": 1,
-        "maxItems": names.len(),
-        "items": {"type": "string", "enum": names},
-        "x-kubernetes-list-type": "set",
-    })
-}
-
-fn amounts(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 32,
-        "additionalProperties": generator.subschema_for::<Quantity>(),
-    })
-}
-
-/// What an API server checks of the conditions of a rule or group.
-fn condition_checks() -> Vec<Value> {
-    vec![
-        cel(
-            ".categories",
-            "!has(self.categories) || !has(self.severityFrom)",
-            "names categories beside `severityFrom`: use one of both",
-        ),
-        cel(
-            ".direct",
-            "!has(self.direct) || !self.direct || !has(self.hopsUpTo)",
-            "contradicts `hopsUpTo`: use one of both",
-        ),
-        cel(
-            ".role",
-            "!has(self.role) || self.role != 'possible_victim' || !has(self.direction) \
-             || self.direction != 'source'",
-            "a possible victim sent the funds: use `direction: destination`, or no direction",
-        ),
-    ]
-}
-
-fn group_checks() -> Value {
-    let any: Vec<_> = CONDITIONS.iter().map(|name| format!("has(self.{name})")).collect();
-    let mut checks = condition_checks();
-    checks.push(json!({"rule": any.join(" || "), "message": "a group needs a condition"}));
-    Value::Array(checks)
-}
-
-fn rule_checks() -> Value {
-    let fixed = FIXED_RULES.map(|rule| rule.id);
-    let selects = |of: &str| SELECTING.map(|name| format!("has({of}.{name})")).join(" || ");
-    let twice: Vec<_> = CONDITIONS
-        .iter()
-        .map(|name| format!("!(has(self.{name}) && has(group.{name}))"))
-        .chain(
-            [
-                ("categories", "severityFrom"),
-                ("severityFrom", "categories"),
-                ("direct", "hopsUpTo"),
-                ("hopsUpTo", "direct"),
-            ]
-            .map(|(own, other)| format!("!(has(self.{own}) && has(group.{other}))")),
-        )
-        .collect();
-    let off = "(has(self.enabled) && !self.enabled)";
-    let strong = "['official_list', 'on_chain_proof', 'investigation']";
-    let mut checks = condition_checks();
-    checks.extend([
-        cel(
-            ".id",
-            &format!("!(self.id in {fixed:?})"),
-            "is the id of a rule that every policy has: choose another",
-        ),
-        cel(
-            ".description",
-            &format!("{off} || (has(self.description) && size(self.description) > 0)"),
-            "needs a sentence: answers give it as the reason",
-        ),
-        json!({
-            "rule": format!(
-                "{off} || {} || (has(self.anyOf) && self.anyOf.all(group, {}))",
-                selects("self"), selects("group"),
-            ),
-            "message": "selects no funds: name `categories`, `severityFrom`, `role` or `sinceListing`, in the \
-                rule or in every group of `anyOf`",
-        }),
-        cel(
-            ".anyOf",
-            &format!("!has(self.anyOf) || self.anyOf.all(group, {})", twice.join(" && ")),
-            "repeats or contradicts a condition of the rule: use it in the rule or in the groups",
-        ),
-        cel(
-            ".verdict",
-            &format!(
-                "!has(self.verdict) || self.verdict != 'block' || ((!has(self.tierFrom) || self.tierFrom \
-                 in {strong}) && (!has(self.anyOf) || self.anyOf.all(group, !has(group.tierFrom) \
-                 || group.tierFrom in {strong})))"
-            ),
-            "`block` needs evidence of the tier `investigation` or stronger: raise `tierFrom`, or use `review`",
-        ),
-    ]);
-    Value::Array(checks)
 }

@@ -1,0 +1,84 @@
+//! Flows of money as an answer shows them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Amount;
+use crate::{
+    evidence::{Direction, PathStep, UnresolvedReason},
+    rules::RuleClaim,
+    taxonomy::Category,
+};
+
+/// Funds of one direction that came from, or went to, one party or kind of endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each a field of the answer")]
+pub struct Exposure {
+    /// Direction of the funds.
+    pub direction: Direction,
+    /// Kind of endpoint: a category, `mining`, `coinjoin`, `bridge`, `unspent_by_subject` (the address
+    /// itself holds it), `unspent_downstream` (an address further on holds it), `fee` or `unresolved`.
+    pub endpoint_type: &'static str,
+    /// Reason for which the funds were not followed to an endpoint; null where they were.
+    pub unresolved_reason: Option<UnresolvedReason>,
+    /// Protocol of the CoinJoin, where the endpoint is one.
+    pub coinjoin: Option<&'static str>,
+    /// Category by which the funds are scored: that of the endpoint, or of a label on the path that weighs
+    /// more.
+    pub category: Option<Category>,
+    /// Name of the entity at the endpoint.
+    pub entity: Option<String>,
+    /// Amount of the funds.
+    pub amount: Amount,
+    /// Share of all funds of the direction, as a decimal from 0 to 1.
+    pub share: String,
+    /// Part of the amount that moved in the last 90 days.
+    pub recent_amount: Amount,
+    /// Part of the amount that moved before the party was listed; null where it is not listed or the day is
+    /// not known.
+    pub before_listing: Option<Amount>,
+    /// Part of the amount that moved on the day of the listing or later.
+    pub since_listing: Option<Amount>,
+    /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds.
+    pub hops: u8,
+    /// True if the party is a direct counterparty.
+    pub direct: bool,
+    /// True if the party is on a list in force.
+    pub listed: bool,
+    /// `false` for funds that an unrelated party sent unsolicited, such as dust.
+    pub solicited: bool,
+    /// True if the funds count for the score; small sums of unsolicited funds do not.
+    pub scored: bool,
+    /// Parts of the amount by their attributions, as minimum score rules see them; funds without a category are in
+    /// none of them.
+    pub parts: Vec<ExposurePart>,
+    /// Transactions that show it, those of the largest path first.
+    pub transactions: Vec<String>,
+    /// Largest paths, from the address outwards.
+    pub paths: Vec<ExposurePath>,
+}
+
+/// Part of an exposure whose funds share their attributions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExposurePart {
+    /// Amount in base units, as a decimal string.
+    pub amount: String,
+    /// Part of the amount that moved in the last 90 days.
+    pub recent_amount: String,
+    /// Part of the amount that moved since the party was listed; null where it is not listed or the day is not
+    /// known.
+    pub since_listing: Option<String>,
+    /// True if the funds count for the score.
+    pub scored: bool,
+    /// Attributions: that of the endpoint, and those of labels on the path.
+    pub claims: Vec<RuleClaim>,
+}
+
+/// Path that funds took.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExposurePath {
+    /// Amount that took the path.
+    pub amount: Amount,
+    /// Hops of the path, the address's own transaction first.
+    pub steps: Vec<PathStep>,
+}

@@ -1,0 +1,112 @@
+//! Rules in the form in which they are evaluated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Conditions, Role, RuleSpec, RuleVerdict, Share, defaults::DEFAULT_IDS};
+use crate::{
+    evidence::{Direction, Tier},
+    policy::Quantity,
+    taxonomy::Category,
+};
+
+/// A rule as it is evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Identifier in answers.
+    pub id: String,
+    /// Situation in which the rule fires, in one sentence.
+    pub description: String,
+    /// Verdict that the rule leads to at least.
+    pub verdict: RuleVerdict,
+    /// Combinations of conditions of which one must hold: one for each group, or one if there are none.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// Conditions that all hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alternative {
+    /// Direction of the funds; `None` for each of both.
+    pub direction: Option<Direction>,
+    /// Conditions of the parts of the flows that are summed up.
+    pub selection: Selection,
+    /// Conditions of the sum.
+    pub thresholds: RuleThresholds,
+}
+
+/// Conditions of a part of the flows. A part matches if one of its claims meets all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Categories; `None` for any.
+    pub categories: Option<BTreeSet<Category>>,
+    /// Lowest severity; `None` for any.
+    pub severity_from: Option<u8>,
+    /// Direct counterparties only.
+    pub direct: bool,
+    /// Most hops; `None` for any number.
+    pub hops_up_to: Option<u8>,
+    /// Weakest tier; `None` for any.
+    pub tier_from: Option<Tier>,
+    /// Role of the subject; `None` for any.
+    pub role: Option<Role>,
+    /// Parties on a list in force only, since their listing.
+    pub since_listing: bool,
+}
+
+/// Conditions of the sum of the parts that match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleThresholds {
+    /// Lowest share of all funds.
+    pub share: Option<Share>,
+    /// Lowest weighted share of recent funds.
+    pub recent_share: Option<Share>,
+    /// Lowest part of all funds that is recent.
+    pub recent_part: Option<Share>,
+    /// Lowest amounts by unit; empty for any.
+    pub amounts: BTreeMap<String, Quantity>,
+}
+
+impl Rule {
+    /// The rule of a spec that was checked.
+    pub(in crate::policy) fn compile(spec: &RuleSpec) -> Self {
+        let own = Alternative::default().and(spec.conditions());
+        let groups = spec.any_of.iter().map(|group| own.clone().and(group.conditions()));
+        let alternatives: Vec<_> = groups.collect();
+        Self {
+            id: spec.id.clone(),
+            description: spec.description.clone(),
+            verdict: spec.verdict,
+            alternatives: if alternatives.is_empty() { vec![own] } else { alternatives },
+        }
+    }
+
+    /// True if the rule is one of the defaults, or replaces it.
+    #[must_use]
+    pub fn default_id(&self) -> Option<&'static str> {
+        DEFAULT_IDS.into_iter().find(|id| *id == self.id)
+    }
+}
+
+impl Alternative {
+    fn and(mut self, conditions: Conditions<'_>) -> Self {
+        let selection = &mut self.selection;
+        if !conditions.categories.is_empty() {
+            let parsed = conditions.categories.iter().filter_map(|id| id.parse().ok());
+            selection.categories = Some(parsed.collect());
+        }
+        selection.severity_from = conditions.severity_from.or(selection.severity_from);
+        selection.direct |= conditions.direct;
+        selection.hops_up_to = conditions.hops_up_to.or(selection.hops_up_to);
+        selection.tier_from = conditions.tier_from.or(selection.tier_from);
+        selection.role = conditions.role.or(selection.role);
+        selection.since_listing |= conditions.since_listing;
+        self.direction = conditions.direction.or(self.direction);
+        let thresholds = &mut self.thresholds;
+        thresholds.share = conditions.share_from.or(thresholds.share);
+        thresholds.recent_share = conditions.recent_share_from.or(thresholds.recent_share);
+        thresholds.recent_part = conditions.recent_part_from.or(thresholds.recent_part);
+        if !conditions.amount_from.is_empty() {
+            thresholds.amounts.clone_from(conditions.amount_from);
+        }
+        self
+    }
+}

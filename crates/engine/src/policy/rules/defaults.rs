@@ -1,0 +1,117 @@
+//! The rules that a policy has unless it replaces them.
+
+use std::collections::BTreeMap;
+
+use super::{ConditionGroup, RuleSpec, Share};
+use crate::{evidence::Direction, policy::Quantity, taxonomy::Category};
+
+const DIRECT_LISTED: &str = "direct_listed_counterparty";
+const SEVERE: &str = "severe_category_exposure";
+const MIXING: &str = "direct_mixing";
+const ILLICIT_INCOME: &str = "direct_illicit_income";
+
+/// Ids of the default rules, which are codes of their reasons too.
+pub(super) const DEFAULT_IDS: [&str; 4] = [DIRECT_LISTED, SEVERE, MIXING, ILLICIT_INCOME];
+
+/// The default rules.
+fn default_rules() -> Vec<RuleSpec> {
+    let names = |categories: &[Category]| categories.iter().map(ToString::to_string).collect();
+    let percent = |percent| Some(Share::from_percent(percent));
+    vec![
+        RuleSpec {
+            id: DIRECT_LISTED.into(),
+            description: "Direct dealing with a sanctioned party since its listing".into(),
+            direct: true,
+            since_listing: true,
+            ..RuleSpec::default()
+        },
+        RuleSpec {
+            id: SEVERE.into(),
+            description: "Exposure to sanctions or severe-crime categories".into(),
+            severity_from: Some(90),
+            any_of: vec![
+                ConditionGroup { share_from: percent(10), ..ConditionGroup::default() },
+                ConditionGroup {
+                    direct: true,
+                    recent_share_from: percent(10),
+                    ..ConditionGroup::default()
+                },
+                ConditionGroup {
+                    recent_share_from: percent(10),
+                    recent_part_from: percent(25),
+                    ..ConditionGroup::default()
+                },
+                ConditionGroup {
+                    direct: true,
+                    amount_from: large_amounts(),
+                    ..ConditionGroup::default()
+                },
+                ConditionGroup {
+                    share_from: percent(2),
+                    amount_from: large_amounts(),
+                    ..ConditionGroup::default()
+                },
+            ],
+            ..RuleSpec::default()
+        },
+        RuleSpec {
+            id: MIXING.into(),
+            description: "Direct use of mixing services or joint transactions".into(),
+            categories: names(&[Category::Mixer, Category::Coinjoin]),
+            direct: true,
+            any_of: vec![
+                ConditionGroup { share_from: percent(10), ..ConditionGroup::default() },
+                ConditionGroup { amount_from: large_amounts(), ..ConditionGroup::default() },
+            ],
+            ..RuleSpec::default()
+        },
+        RuleSpec {
+            id: ILLICIT_INCOME.into(),
+            description: "Funds received directly from a darknet market, fraud shop or scam".into(),
+            categories: names(&[Category::DarknetMarket, Category::FraudShop, Category::Scam]),
+            direction: Some(Direction::Source),
+            direct: true,
+            share_from: percent(5),
+            ..RuleSpec::default()
+        },
+    ]
+}
+
+/// 50,000 US dollars, one bitcoin, and about as much as the former of each other coin, at the round numbers
+/// of the default amount curves.
+fn large_amounts() -> BTreeMap<String, Quantity> {
+    [
+        ("USD", 50_000),
+        ("BTC", 1),
+        ("LTC", 500),
+        ("BCH", 100),
+        ("DOGE", 250_000),
+        ("DASH", 1_000),
+        ("ZEC", 500),
+    ]
+    .map(|(unit, whole)| (unit.to_owned(), Quantity::whole(whole)))
+    .into()
+}
+
+/// The rules of a policy in one notation: the defaults, each as written or replaced, then the policy's own by
+/// id. Of a rule that is switched off only the id of a default stays.
+pub(in crate::policy) fn complete(written: &[RuleSpec]) -> Vec<RuleSpec> {
+    let find = |id: &str| written.iter().find(|rule| rule.id == id).cloned();
+    let defaults = default_rules().into_iter().map(|default| match find(&default.id) {
+        Some(rule) if rule.enabled => rule,
+        Some(RuleSpec { id, .. }) => RuleSpec { id, enabled: false, ..RuleSpec::default() },
+        None => default,
+    });
+    let own = |rule: &&RuleSpec| rule.enabled && !DEFAULT_IDS.contains(&rule.id.as_str());
+    let mut own: Vec<_> = written.iter().filter(own).cloned().collect();
+    own.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut complete: Vec<_> = defaults.chain(own).collect();
+    for rule in &mut complete {
+        let of_groups = rule.any_of.iter_mut().map(|group| &mut group.categories);
+        for categories in of_groups.chain([&mut rule.categories]) {
+            categories.sort();
+            categories.dedup();
+        }
+    }
+    complete
+}
