@@ -11,14 +11,17 @@ use assay_engine::{
     address::CanonicalAddress,
     assess,
     chain::ChainId,
-    evidence::{ChainFacts, ChainState, Direction, FlowFacts, IngestMode, Tier, Tip},
+    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tier, Tip},
     facts::{Environment, Facts},
     policy::Policy,
     score::Confidence,
-    trace::{AttributedEnd, Attribution, ReadRequest, ReadResponse, Trace, TraceRules},
+    trace::{
+        AttributedEnd, Attribution, Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse,
+        Trace, TraceRules,
+    },
     utxo::{History, ResolvedBlock, ScriptOwner},
 };
-use assay_graph::{FlowSource, memory::MemoryGraph};
+use assay_graph::{BATCH, ClusterRef, FlowSource, Graph, clusters_of_history, memory::MemoryGraph};
 use assay_tests::big_chain::{BigChain, Person, Shape};
 use jiff::{
     Timestamp,
@@ -81,6 +84,7 @@ struct Subject {
     address: CanonicalAddress,
     owner: ScriptOwner,
     history: History,
+    clusters: Clusters,
     supplies: Vec<ReadResponse>,
 }
 
@@ -105,8 +109,9 @@ fn trace_all(subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
     subjects
         .iter()
         .map(|subject| {
-            let Subject { owner, history, supplies, .. } = subject;
-            let mut trace = Trace::new(CHAIN, owner, history, rules, TODAY, &attribute);
+            let Subject { owner, history, clusters, supplies, .. } = subject;
+            let clusters = clusters.clone();
+            let mut trace = Trace::new(CHAIN, owner, history, clusters, rules, TODAY, &attribute);
             for supply in supplies {
                 black_box(trace.read_request());
                 trace.resume(supply);
@@ -195,7 +200,10 @@ fn subjects(known: &Known) -> Vec<Subject> {
             let owner = person.owner();
             let history = runtime.block_on(graph.history(&owner, rules.read_limits()));
             let history = history.expect("a graph").expect("a wallet that appears");
-            let mut trace = Trace::new(CHAIN, &owner, &history, rules, TODAY, &attribute);
+            let clusters = clusters_of_history(&graph, &owner, &history, BATCH);
+            let clusters = runtime.block_on(clusters).expect("a graph");
+            let begun = clusters.clone();
+            let mut trace = Trace::new(CHAIN, &owner, &history, begun, rules, TODAY, &attribute);
             let mut supplies = Vec::new();
             while !trace.read_request().is_empty() {
                 let supply = runtime.block_on(supply(&graph, &trace));
@@ -203,23 +211,26 @@ fn subjects(known: &Known) -> Vec<Subject> {
                 supplies.push(supply);
             }
             let address = owner.address(CHAIN).expect("an address");
-            Subject { address, owner, history, supplies }
+            Subject { address, owner, history, clusters, supplies }
         })
         .collect()
 }
 
 async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> ReadResponse {
-    let ReadRequest { origins, destinations } = trace.read_request();
-    let made = graph
-        .origins(&origins, trace.entries_per_transaction(Direction::Source))
-        .await
-        .expect("a graph");
-    let spent = graph
-        .destinations(&destinations, trace.entries_per_transaction(Direction::Destination))
-        .await
-        .expect("a graph");
-    ReadResponse {
+    let ReadRequest { origins, destinations } = trace.read_request().clone();
+    let made = graph.origins(&origins, ENTRIES_PER_TRANSACTION).await.expect("a graph");
+    let spent = graph.destinations(&destinations, ENTRIES_PER_TRANSACTION).await.expect("a graph");
+    let mut response = ReadResponse {
         origins: origins.into_iter().zip(made).collect(),
         destinations: destinations.into_iter().zip(spent).collect(),
-    }
+        clusters: vec![],
+    };
+    let owners = trace.owners_to_look_up(&response);
+    let clusters = graph.clusters(&owners).await.expect("a graph").into_iter();
+    let named = |(owner, cluster): (ScriptOwner, Option<ClusterRef>)| {
+        let cluster = cluster.map_or_else(|| owner.clone(), |cluster| cluster.id);
+        (owner, cluster)
+    };
+    response.clusters = owners.into_iter().zip(clusters).map(named).collect();
+    response
 }

@@ -57,9 +57,11 @@ impl Answer {
 
     /// True if nothing but the limit of requests a second refused the request.
     fn is_refused_for_a_second(&self) -> bool {
-        self.status == 429
-            && self.header("retry-after") == "1"
-            && self.json()["violated-policies"] == json!(["burst"])
+        if self.status != 429 || self.header("retry-after") != "1" {
+            return false;
+        }
+        let problem = self.json();
+        problem["code"] == "quota_exceeded" && problem["violated-policies"] == json!(["burst"])
     }
 }
 

@@ -9,7 +9,7 @@ use assay_engine::{
     facts::Environment,
     policy::{ListEffect, Policy, PolicySpec},
     score::Verdict,
-    trace::{Trace, TraceRules},
+    trace::{Clusters, Trace, TraceRules},
     transfer::TransferFacts,
     utxo::{OutputSelector, ScriptOwner, Transfer, transfer::DEPOSIT_SUBJECT},
 };
@@ -168,8 +168,16 @@ fn transfer_facts() -> Option<TransferFacts> {
     let today = at().to_zoned(TimeZone::UTC).date();
     let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, &policy, today);
     let history = transfer.deposit();
-    let mut flows =
-        Trace::new(chain, &DEPOSIT_SUBJECT, &history, rules, today, &attribute).finish();
+    let mut flows = Trace::new(
+        chain,
+        &DEPOSIT_SUBJECT,
+        &history,
+        Clusters::default(),
+        rules,
+        today,
+        &attribute,
+    )
+    .finish();
     for ledger in &mut flows.ledgers {
         ledger.destination = DirectionFlows::default();
     }

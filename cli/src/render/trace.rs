@@ -40,7 +40,7 @@ pub(crate) struct TracedEnd<'a> {
     /// Name of the entity there.
     pub(crate) entity: Option<&'a str>,
     /// Fewest hops to it.
-    pub(crate) hops: u8,
+    pub(crate) hops: u16,
     /// Funds, in base units.
     pub(crate) amount: u128,
     /// Millionths of all funds of the direction.

@@ -268,7 +268,7 @@ pub struct ScoringComponent {
     /// Direction of the funds.
     pub direction: Option<Direction>,
     /// Hops between the address and the party; 1 is direct.
-    pub hops: Option<u8>,
+    pub hops: Option<u16>,
     /// Share of all funds of the direction, as a decimal from 0 to 1.
     pub share: Option<String>,
     /// Amount of the funds.

@@ -1,64 +1,92 @@
-//! Running a trace over a source of flows.
+//! Running a trace over a graph.
 
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    evidence::Direction,
-    trace::{ReadRequest, ReadResponse, Trace},
+    trace::{Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace},
+    utxo::{History, ScriptOwner},
 };
 use tokio::try_join;
 
-use super::FlowSource;
-use crate::GraphError;
+use crate::{Graph, GraphError};
 
-/// Number of transactions in one request: a whole level at the default budget.
+/// Number of transactions, or owners, in one request.
 pub const BATCH: usize = 4_096;
 
-/// Runs a trace to its end, reading at most `batch` transactions at a time.
+/// Runs a trace to its end, reading at most `batch` transactions or owners at a time.
 ///
 /// # Errors
 ///
-/// Returns an error if the source fails.
+/// Returns an error if the graph fails.
 pub async fn follow(
-    source: &dyn FlowSource,
+    graph: &dyn Graph,
     trace: &mut Trace<'_>,
     batch: usize,
 ) -> Result<(), GraphError> {
-    loop {
-        let wants = trace.read_request();
-        if wants.is_empty() {
-            return Ok(());
-        }
-        let entries = [Direction::Source, Direction::Destination]
-            .map(|way| trace.entries_per_transaction(way));
-        let supply = read(source, &wants, entries, batch).await?;
-        trace.resume(&supply);
+    while !trace.read_request().is_empty() {
+        let mut response = read(graph, trace.read_request(), batch).await?;
+        let owners = trace.owners_to_look_up(&response);
+        response.clusters = clusters(graph, &owners, batch).await?;
+        trace.resume(&response);
     }
+    Ok(())
+}
+
+/// The clusters of a subject and of all owners in its history, with which a trace begins.
+///
+/// # Errors
+///
+/// Returns an error if the graph fails.
+pub async fn clusters_of_history(
+    graph: &dyn Graph,
+    subject: &ScriptOwner,
+    history: &History,
+    batch: usize,
+) -> Result<Clusters, GraphError> {
+    let mut owners: Vec<ScriptOwner> = history.owners().cloned().collect();
+    owners.push(subject.clone());
+    owners.sort();
+    owners.dedup();
+    Ok(clusters(graph, &owners, batch).await?.into_iter().collect())
+}
+
+async fn clusters(
+    graph: &dyn Graph,
+    owners: &[ScriptOwner],
+    batch: usize,
+) -> Result<Vec<(ScriptOwner, ScriptOwner)>, GraphError> {
+    let mut clusters = Vec::with_capacity(owners.len());
+    for some in owners.chunks(batch.max(1)) {
+        let found = graph.clusters(some).await?;
+        clusters.extend(some.iter().zip(found).map(|(owner, cluster)| {
+            (owner.clone(), cluster.map_or_else(|| owner.clone(), |cluster| cluster.id))
+        }));
+    }
+    Ok(clusters)
 }
 
 async fn read(
-    source: &dyn FlowSource,
-    wants: &ReadRequest,
-    [of_origins, of_destinations]: [u32; 2],
+    graph: &dyn Graph,
+    request: &ReadRequest,
     batch: usize,
 ) -> Result<ReadResponse, GraphError> {
     let batch = batch.max(1);
     let origins = async {
         let mut read = BTreeMap::new();
-        for some in wants.origins.chunks(batch) {
-            let found = source.origins(some, of_origins).await?;
+        for some in request.origins.chunks(batch) {
+            let found = graph.origins(some, ENTRIES_PER_TRANSACTION).await?;
             read.extend(some.iter().copied().zip(found));
         }
         Ok::<_, GraphError>(read)
     };
     let destinations = async {
         let mut read = BTreeMap::new();
-        for some in wants.destinations.chunks(batch) {
-            let found = source.destinations(some, of_destinations).await?;
+        for some in request.destinations.chunks(batch) {
+            let found = graph.destinations(some, ENTRIES_PER_TRANSACTION).await?;
             read.extend(some.iter().copied().zip(found));
         }
         Ok::<_, GraphError>(read)
     };
     let (origins, destinations) = try_join!(origins, destinations)?;
-    Ok(ReadResponse { origins, destinations })
+    Ok(ReadResponse { origins, destinations, clusters: vec![] })
 }

@@ -43,7 +43,7 @@ use jiff::Timestamp;
 
 pub use backend::cluster::TransactionPlace;
 pub use error::GraphError;
-pub use follow::{BATCH, follow};
+pub use follow::{BATCH, clusters_of_history, follow};
 pub use postgres::PostgresGraphs;
 pub use sqlite::SqliteGraphs;
 

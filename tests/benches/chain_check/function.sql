@@ -1,257 +1,240 @@
--- Following money inside the database, to compare with: a set-based statement or two a hop, over the
--- tables and indexes of the graph as they are. It follows the rules of docs/scoring.md for coins that
--- are all known: change taken out, parts by largest remainder in units of 2^-32, ends by a table of
--- labels, then cut, budget, next hop. One amount for all times, everything asked for, no weaker labels,
--- no paths: less than a check has to know.
+-- Following money inside the database, to compare with: the rules of docs/scoring.md, transaction by
+-- transaction, over the tables and indexes of the graph as they are. Coins are all known and nobody mixes.
+-- One amount for all times, everything asked for, no weaker labels, no clusters, no distances, no paths: less
+-- than a check has to know.
 
 CREATE SCHEMA bench;
 SET search_path TO bench;
+-- Functions name the tables of a connection, which are not there yet.
+SET check_function_bodies TO off;
 
 CREATE TABLE label (holder_id bigint PRIMARY KEY, category text NOT NULL);
 
--- Money at an output: whose it is, and how much.
-CREATE TYPE state AS (tx_id bigint, place integer, holder_id bigint, mass numeric);
 CREATE TYPE bounds AS (
-    hops      integer,
-    cut_share numeric, -- in millionths
+    cut       integer, -- the level from which on little money is cut
     cut_below numeric, -- in base units
-    addresses integer,
+    entries   bigint,
     transfers integer
 );
 
--- What is left of a level once ends are out, by fate: `cut`, `budget`, or NULL: followed further.
-CREATE FUNCTION judged(states state[], subject bigint, whole numeric, b bounds)
-RETURNS TABLE (s state, fate text) LANGUAGE sql STABLE AS $$
-    WITH open AS MATERIALIZED (
-        SELECT tx_id, place, u.holder_id, mass,
-               sum(mass) OVER (PARTITION BY u.holder_id) AS of_holder,
-               row_number() OVER (PARTITION BY u.holder_id ORDER BY mass DESC, tx_id, place) AS nth
-        FROM unnest(states) AS u
-        WHERE u.holder_id = subject
-           OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)),
-    sized AS (
-        SELECT *, of_holder < b.cut_below * 4294967296
-              AND of_holder * 1000000 < whole * 4294967296 * b.cut_share AS small
-        FROM open),
-    ranked AS (
-        SELECT *, dense_rank() OVER (PARTITION BY small ORDER BY of_holder DESC, holder_id) AS rank
-        FROM sized)
-    SELECT ROW(tx_id, place, holder_id, mass)::bench.state,
-           CASE WHEN small THEN 'below_threshold' WHEN rank > b.addresses OR nth > b.transfers THEN 'trace_limit' END
-    FROM ranked
+-- floor(log2(whole / mass)).
+CREATE FUNCTION magnitude(whole numeric, mass numeric) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    power integer := 0;
+BEGIN
+    WHILE mass * 2 ^ (power + 1) <= whole LOOP
+        power := power + 1;
+    END LOOP;
+    RETURN power;
+END
+$$;
+
+-- Tables of one connection: money that waits at a transaction, money at outputs whose spenders are not known,
+-- transactions that money passed, and what ended.
+CREATE FUNCTION begin() RETURNS void LANGUAGE sql AS $$
+    CREATE TEMP TABLE waiting (tx_id bigint PRIMARY KEY, mass numeric NOT NULL);
+    CREATE TEMP TABLE unseen (tx_id bigint, place integer, mass numeric NOT NULL, PRIMARY KEY (tx_id, place));
+    CREATE TEMP TABLE passed (tx_id bigint PRIMARY KEY);
+    CREATE TEMP TABLE ended (what text NOT NULL, mass numeric NOT NULL);
 $$;
 
 -- Where the subject's money came from.
 CREATE FUNCTION source(key bytea, b bounds)
-RETURNS TABLE (what text, hop integer, mass numeric) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (what text, mass numeric) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     subject bigint;
     whole   numeric;
     seen    numeric;
-    mined   numeric;
-    states  bench.state[];
-    h       integer := 1;
+    rest    numeric;
+    most    numeric;
+    level   integer := 0;
+    once    bigint := 0;
+    ever    bigint := 0;
+    entries bigint;
+    is_new  boolean;
+    own     record;
+    next    record;
 BEGIN
+    TRUNCATE waiting, unseen, passed, ended;
     SELECT p.holder_id, p.received INTO subject, whole FROM chain_btc.holder AS p WHERE p.key = source.key;
-    WITH mine AS (
-        SELECT DISTINCT tx_id FROM (
-            SELECT o.tx_id FROM chain_btc.output AS o WHERE o.holder_id = subject
-            ORDER BY o.value DESC, o.tx_id, o.place LIMIT b.transfers) AS largest),
-    income AS MATERIALIZED (
+    seen := 0;
+    FOR own IN
         SELECT t.tx_id, t.kind, got.value - div(got.value * gave.value, t.input_total) AS value
-        FROM mine
+        FROM (SELECT DISTINCT tx_id FROM (
+                SELECT o.tx_id FROM chain_btc.output AS o WHERE o.holder_id = subject
+                ORDER BY o.value DESC, o.tx_id, o.place LIMIT b.transfers) AS largest) AS mine
         CROSS JOIN LATERAL (SELECT * FROM chain_btc.tx AS t WHERE t.tx_id = mine.tx_id OFFSET 0) AS t
         CROSS JOIN LATERAL (SELECT sum(o.value) AS value FROM chain_btc.output AS o
                             WHERE o.tx_id = t.tx_id AND o.holder_id + 0 = subject) AS got
         CROSS JOIN LATERAL (SELECT coalesce(sum(i.value), 0) AS value FROM chain_btc.input AS i
-                            WHERE i.tx_id = t.tx_id AND i.holder_id + 0 = subject) AS gave),
-    legs AS (
-        SELECT e.tx_id, e.value * 4294967296 AS mass, i.prev_tx_id, i.prev_index, i.holder_id, i.place,
-               i.value, sum(i.value) OVER (PARTITION BY e.tx_id) AS total
-        FROM income AS e JOIN chain_btc.input AS i
-          ON i.tx_id = e.tx_id AND i.holder_id + 0 <> subject
-        WHERE e.kind = 0),
-    parts AS (
-        SELECT *, div(legs.mass * value, total) AS part,
-               row_number() OVER (PARTITION BY tx_id
-                                  ORDER BY mod(legs.mass * value, total) DESC, place) AS nth
-        FROM legs),
-    split AS (
-        SELECT prev_tx_id, prev_index, holder_id,
-               part + (nth <= parts.mass - sum(part) OVER (PARTITION BY tx_id))::integer AS part
-        FROM parts)
-    SELECT (SELECT sum(value) FROM income),
-           (SELECT sum(value) FROM income WHERE kind = 1),
-           array(SELECT ROW(prev_tx_id, prev_index, holder_id, part)::bench.state FROM split
-                 WHERE part > 0)
-    INTO seen, mined, states;
-    RETURN QUERY SELECT 'mining', 1, mined * 4294967296 WHERE mined > 0;
-    RETURN QUERY SELECT 'trace_limit', 1, (whole - coalesce(seen, 0)) * 4294967296 WHERE whole > coalesce(seen, 0);
-
-    WHILE cardinality(states) > 0 LOOP
-        RETURN QUERY SELECT l.category, h, sum(u.mass) FROM unnest(states) AS u
-            JOIN bench.label AS l ON l.holder_id = u.holder_id
-            WHERE u.holder_id <> subject GROUP BY l.category;
-        IF h = b.hops THEN
-            RETURN QUERY SELECT 'depth_limit', h, sum(u.mass) FROM unnest(states) AS u
-                WHERE u.holder_id = subject
-                   OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)
-                HAVING count(*) > 0;
-            RETURN;
+                            WHERE i.tx_id = t.tx_id AND i.holder_id + 0 = subject) AS gave
+    LOOP
+        seen := seen + own.value;
+        IF own.kind = 1 THEN
+            INSERT INTO ended VALUES ('mining', own.value * 4294967296);
+        ELSE
+            PERFORM bench.back(own.tx_id, own.value * 4294967296, subject, true);
         END IF;
-        -- What ends by cut or budget is kept in states for a moment, as money without an output.
-        WITH level AS MATERIALIZED (SELECT * FROM bench.judged(states, subject, whole, b))
-        SELECT array_agg(s) FROM (
-            SELECT s FROM level WHERE fate IS NULL
-            UNION ALL
-            SELECT ROW(NULL, CASE fate WHEN 'below_threshold' THEN 1 ELSE 2 END, NULL, sum((s).mass))::bench.state
-            FROM level WHERE fate IS NOT NULL GROUP BY fate) AS kept
-        INTO states;
-        RETURN QUERY SELECT CASE u.place WHEN 1 THEN 'below_threshold' ELSE 'trace_limit' END, h, u.mass
-            FROM unnest(states) AS u WHERE u.tx_id IS NULL;
-
-        -- Back through the transactions that made the outputs.
-        WITH made AS MATERIALIZED (
-            SELECT u.tx_id, u.place AS output, u.mass, t.kind
-            FROM unnest(states) AS u
-            CROSS JOIN LATERAL (SELECT kind FROM chain_btc.tx WHERE tx.tx_id = u.tx_id OFFSET 0) AS t),
-        legs AS (
-            SELECT m.tx_id, m.output, m.mass, i.prev_tx_id, i.prev_index, i.holder_id, i.place, i.value,
-                   sum(i.value) OVER (PARTITION BY m.tx_id, m.output) AS total
-            FROM made AS m
-            CROSS JOIN LATERAL (SELECT * FROM chain_btc.input AS i WHERE i.tx_id = m.tx_id OFFSET 0) AS i
-            WHERE m.kind = 0),
-        parts AS (
-            SELECT *, div(legs.mass * value, total) AS part,
-                   row_number() OVER (PARTITION BY tx_id, output
-                                      ORDER BY mod(legs.mass * value, total) DESC, place) AS nth
-            FROM legs),
-        split AS (
-            SELECT prev_tx_id, prev_index, holder_id,
-                   part + (nth <= parts.mass - sum(part) OVER (PARTITION BY tx_id, output))::integer
-                       AS part
-            FROM parts)
-        SELECT (SELECT sum(made.mass) FROM made WHERE kind = 1),
-               array(SELECT ROW(prev_tx_id, prev_index, holder_id, sum(part))::bench.state FROM split
-                     GROUP BY prev_tx_id, prev_index, holder_id HAVING sum(part) > 0)
-        INTO mined, states;
-        h := h + 1;
-        RETURN QUERY SELECT 'mining', h, mined WHERE mined > 0;
     END LOOP;
+    IF whole > seen THEN
+        INSERT INTO ended VALUES ('trace_limit', (whole - seen) * 4294967296);
+    END IF;
+    whole := whole * 4294967296;
+
+    LOOP
+        SELECT sum(w.mass), max(w.mass) INTO rest, most FROM waiting AS w;
+        EXIT WHEN rest IS NULL;
+        level := greatest(level, bench.magnitude(whole, most));
+        IF level >= b.cut AND rest < b.cut_below * 4294967296 AND rest * 100 <= whole THEN
+            INSERT INTO ended VALUES ('below_threshold', rest);
+            EXIT;
+        END IF;
+        DELETE FROM waiting WHERE tx_id = (
+            SELECT w.tx_id FROM waiting AS w WHERE w.mass * 2 ^ (level + 1) > whole
+            ORDER BY w.tx_id DESC LIMIT 1)
+        RETURNING tx_id, mass INTO next;
+        IF EXISTS (SELECT FROM chain_btc.tx AS t WHERE t.tx_id = next.tx_id AND t.kind = 1) THEN
+            INSERT INTO ended VALUES ('mining', next.mass);
+            CONTINUE;
+        END IF;
+        SELECT count(*) INTO entries FROM chain_btc.input AS i WHERE i.tx_id = next.tx_id;
+        is_new := NOT EXISTS (SELECT FROM passed AS p WHERE p.tx_id = next.tx_id);
+        IF (is_new AND once + entries > b.entries) OR ever + entries > 2 * b.entries THEN
+            INSERT INTO ended VALUES ('trace_limit', next.mass);
+            CONTINUE;
+        END IF;
+        IF is_new THEN
+            INSERT INTO passed VALUES (next.tx_id);
+            once := once + entries;
+        END IF;
+        ever := ever + entries;
+        PERFORM bench.back(next.tx_id, next.mass, subject, false);
+    END LOOP;
+    RETURN QUERY SELECT e.what, sum(e.mass) FROM ended AS e GROUP BY e.what;
 END
+$$;
+
+-- Passes money back through a transaction: to its inputs, or to those of others than the subject.
+CREATE FUNCTION back(tx bigint, mass numeric, subject bigint, others boolean)
+RETURNS void LANGUAGE sql AS $$
+    WITH legs AS MATERIALIZED (
+        SELECT i.prev_tx_id, i.holder_id, i.value, sum(i.value) OVER () AS total
+        FROM chain_btc.input AS i WHERE i.tx_id = tx AND NOT (others AND i.holder_id + 0 = subject)),
+    split AS MATERIALIZED (
+        SELECT prev_tx_id, div(mass * value, total) AS part, category
+        FROM legs LEFT JOIN bench.label AS l
+          ON l.holder_id = legs.holder_id AND legs.holder_id <> subject
+        WHERE total > 0),
+    labelled AS (
+        INSERT INTO ended SELECT category, part FROM split WHERE category IS NOT NULL AND part > 0)
+    INSERT INTO waiting SELECT prev_tx_id, sum(part) FROM split WHERE category IS NULL AND part > 0
+    GROUP BY prev_tx_id ON CONFLICT (tx_id) DO UPDATE SET mass = waiting.mass + excluded.mass
 $$;
 
 -- Where it went.
 CREATE FUNCTION destination(key bytea, b bounds)
-RETURNS TABLE (what text, hop integer, mass numeric) LANGUAGE plpgsql STABLE AS $$
+RETURNS TABLE (what text, mass numeric) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     subject bigint;
     whole   numeric;
     given   numeric;
-    seen    numeric;
-    held    numeric;
-    states  bench.state[];
-    h       integer := 1;
+    seen    numeric := 0;
+    rest    numeric;
+    most    numeric;
+    level   integer := 0;
+    once    bigint := 0;
+    ever    bigint := 0;
+    entries bigint;
+    is_new  boolean;
+    own     record;
+    next    record;
 BEGIN
+    TRUNCATE waiting, unseen, passed, ended;
     SELECT p.holder_id, p.received, p.sent INTO subject, whole, given
     FROM chain_btc.holder AS p WHERE p.key = destination.key;
-    WITH mine AS (
-        SELECT DISTINCT tx_id FROM (
-            SELECT i.tx_id FROM chain_btc.input AS i WHERE i.holder_id = subject
-            ORDER BY i.value DESC, i.tx_id, i.place LIMIT b.transfers) AS largest),
-    expense AS MATERIALIZED (
-        SELECT t.tx_id, gave.value - div(got.value * gave.value, t.input_total) AS value,
-               t.input_total - t.output_total AS fee
-        FROM mine
+    FOR own IN
+        SELECT t.tx_id, gave.value - div(got.value * gave.value, t.input_total) AS value
+        FROM (SELECT DISTINCT tx_id FROM (
+                SELECT i.tx_id FROM chain_btc.input AS i WHERE i.holder_id = subject
+                ORDER BY i.value DESC, i.tx_id, i.place LIMIT b.transfers) AS largest) AS mine
         CROSS JOIN LATERAL (SELECT * FROM chain_btc.tx AS t WHERE t.tx_id = mine.tx_id OFFSET 0) AS t
         CROSS JOIN LATERAL (SELECT coalesce(sum(o.value), 0) AS value FROM chain_btc.output AS o
                             WHERE o.tx_id = t.tx_id AND o.holder_id + 0 = subject) AS got
         CROSS JOIN LATERAL (SELECT sum(i.value) AS value FROM chain_btc.input AS i
-                            WHERE i.tx_id = t.tx_id AND i.holder_id + 0 = subject) AS gave),
-    legs AS (
-        SELECT *, sum(value) OVER (PARTITION BY tx_id) AS total FROM (
-            SELECT e.tx_id, e.value * 4294967296 AS mass, o.holder_id, o.place, o.value
-            FROM expense AS e JOIN chain_btc.output AS o
-              ON o.tx_id = e.tx_id AND o.holder_id + 0 <> subject
-            UNION ALL
-            SELECT e.tx_id, e.value * 4294967296, NULL, 2147483647, e.fee FROM expense AS e) AS both_kinds),
-    parts AS (
-        SELECT *, div(legs.mass * value, nullif(total, 0)) AS part,
-               row_number() OVER (PARTITION BY tx_id
-                                  ORDER BY mod(legs.mass * value, nullif(total, 0)) DESC, place) AS nth
-        FROM legs),
-    split AS (
-        SELECT tx_id, place, holder_id,
-               part + (nth <= parts.mass - sum(part) OVER (PARTITION BY tx_id))::integer AS part
-        FROM parts)
-    SELECT (SELECT sum(value) FROM expense),
-           array(SELECT ROW(tx_id, place, holder_id, part)::bench.state FROM split WHERE part > 0)
-    INTO seen, states;
-    RETURN QUERY SELECT 'unspent_by_subject', 0, (whole - given) * 4294967296 WHERE whole > given;
-    RETURN QUERY SELECT 'trace_limit', 1, (given - coalesce(seen, 0)) * 4294967296 WHERE given > coalesce(seen, 0);
-
-    WHILE cardinality(states) > 0 LOOP
-        RETURN QUERY SELECT 'fee', h, sum(u.mass) FROM unnest(states) AS u
-            WHERE u.holder_id IS NULL HAVING count(*) > 0;
-        states := array(SELECT u::bench.state FROM unnest(states) AS u WHERE u.holder_id IS NOT NULL);
-        RETURN QUERY SELECT l.category, h, sum(u.mass) FROM unnest(states) AS u
-            JOIN bench.label AS l ON l.holder_id = u.holder_id
-            WHERE u.holder_id <> subject GROUP BY l.category;
-        IF h = b.hops THEN
-            RETURN QUERY SELECT 'depth_limit', h, sum(u.mass) FROM unnest(states) AS u
-                WHERE u.holder_id = subject
-                   OR NOT EXISTS (SELECT FROM bench.label AS l WHERE l.holder_id = u.holder_id)
-                HAVING count(*) > 0;
-            RETURN;
-        END IF;
-        WITH level AS MATERIALIZED (SELECT * FROM bench.judged(states, subject, whole, b))
-        SELECT array_agg(s) FROM (
-            SELECT s FROM level WHERE fate IS NULL
-            UNION ALL
-            SELECT ROW(NULL, CASE fate WHEN 'below_threshold' THEN 1 ELSE 2 END, NULL, sum((s).mass))::bench.state
-            FROM level WHERE fate IS NOT NULL GROUP BY fate) AS kept
-        INTO states;
-        RETURN QUERY SELECT CASE u.place WHEN 1 THEN 'below_threshold' ELSE 'trace_limit' END, h, u.mass
-            FROM unnest(states) AS u WHERE u.tx_id IS NULL;
-
-        -- On through the transactions that spend the outputs.
-        WITH spent AS MATERIALIZED (
-            SELECT u.tx_id AS made, u.place AS output, u.mass, i.tx_id
-            FROM unnest(states) AS u
-            LEFT JOIN LATERAL (SELECT i.tx_id FROM chain_btc.input AS i
-                               WHERE i.prev_tx_id = u.tx_id AND i.prev_index = u.place OFFSET 0) AS i
-              ON true
-            WHERE u.tx_id IS NOT NULL),
-        legs AS (
-            SELECT *, sum(value) OVER (PARTITION BY made, output) AS total FROM (
-                SELECT s.made, s.output, s.mass, s.tx_id, o.holder_id, o.place, o.value
-                FROM spent AS s
-                CROSS JOIN LATERAL (SELECT * FROM chain_btc.output AS o
-                                    WHERE o.tx_id = s.tx_id OFFSET 0) AS o
-                UNION ALL
-                SELECT s.made, s.output, s.mass, s.tx_id, NULL, 2147483647,
-                       (SELECT t.input_total - t.output_total FROM chain_btc.tx AS t
-                        WHERE t.tx_id = s.tx_id)
-                FROM spent AS s WHERE s.tx_id IS NOT NULL) AS both_kinds),
-        parts AS (
-            SELECT *, div(legs.mass * value, nullif(total, 0)) AS part,
-                   row_number() OVER (PARTITION BY made, output
-                                      ORDER BY mod(legs.mass * value, nullif(total, 0)) DESC, place)
-                       AS nth
-            FROM legs),
-        split AS (
-            SELECT tx_id, place, holder_id,
-                   part + (nth <= parts.mass - sum(part) OVER (PARTITION BY made, output))::integer
-                       AS part
-            FROM parts)
-        SELECT (SELECT sum(spent.mass) FROM spent WHERE tx_id IS NULL),
-               array(SELECT ROW(tx_id, place, holder_id, sum(part))::bench.state FROM split
-                     GROUP BY tx_id, place, holder_id HAVING sum(part) > 0)
-        INTO held, states;
-        RETURN QUERY SELECT 'unspent_downstream', h, held WHERE held > 0;
-        h := h + 1;
+                            WHERE i.tx_id = t.tx_id AND i.holder_id + 0 = subject) AS gave
+    LOOP
+        seen := seen + own.value;
+        PERFORM bench.onward(own.tx_id, own.value * 4294967296, subject, true);
     END LOOP;
+    IF whole > given THEN
+        INSERT INTO ended VALUES ('unspent_by_subject', (whole - given) * 4294967296);
+    END IF;
+    IF given > seen THEN
+        INSERT INTO ended VALUES ('trace_limit', (given - seen) * 4294967296);
+    END IF;
+    whole := greatest(whole, given) * 4294967296;
+
+    LOOP
+        SELECT sum(m.mass), max(m.mass) INTO rest, most FROM (
+            SELECT w.mass FROM waiting AS w UNION ALL SELECT u.mass FROM unseen AS u) AS m;
+        EXIT WHEN rest IS NULL;
+        level := greatest(level, bench.magnitude(whole, most));
+        IF level >= b.cut AND rest < b.cut_below * 4294967296 AND rest * 100 <= whole THEN
+            INSERT INTO ended VALUES ('below_threshold', rest);
+            EXIT;
+        END IF;
+        WITH moved AS (
+            DELETE FROM unseen AS u WHERE u.mass * 2 ^ (level + 1) > whole RETURNING u.*),
+        spent AS MATERIALIZED (
+            SELECT m.mass, i.tx_id FROM moved AS m
+            LEFT JOIN LATERAL (SELECT i.tx_id FROM chain_btc.input AS i
+                               WHERE i.prev_tx_id = m.tx_id AND i.prev_index = m.place OFFSET 0) AS i
+              ON true),
+        held AS (
+            INSERT INTO ended SELECT 'unspent_downstream', s.mass FROM spent AS s WHERE s.tx_id IS NULL)
+        INSERT INTO waiting SELECT s.tx_id, sum(s.mass) FROM spent AS s WHERE s.tx_id IS NOT NULL
+        GROUP BY s.tx_id ON CONFLICT (tx_id) DO UPDATE SET mass = waiting.mass + excluded.mass;
+        DELETE FROM waiting WHERE tx_id = (
+            SELECT w.tx_id FROM waiting AS w WHERE w.mass * 2 ^ (level + 1) > whole
+            ORDER BY w.tx_id LIMIT 1)
+        RETURNING tx_id, mass INTO next;
+        CONTINUE WHEN next.tx_id IS NULL;
+        SELECT count(*) INTO entries FROM chain_btc.output AS o WHERE o.tx_id = next.tx_id;
+        is_new := NOT EXISTS (SELECT FROM passed AS p WHERE p.tx_id = next.tx_id);
+        IF (is_new AND once + entries > b.entries) OR ever + entries > 2 * b.entries THEN
+            INSERT INTO ended VALUES ('trace_limit', next.mass);
+            CONTINUE;
+        END IF;
+        IF is_new THEN
+            INSERT INTO passed VALUES (next.tx_id);
+            once := once + entries;
+        END IF;
+        ever := ever + entries;
+        PERFORM bench.onward(next.tx_id, next.mass, subject, false);
+    END LOOP;
+    RETURN QUERY SELECT e.what, sum(e.mass) FROM ended AS e GROUP BY e.what;
 END
+$$;
+
+-- Passes money on through a transaction: to its outputs, or to those of others than the subject, and to the fee.
+CREATE FUNCTION onward(tx bigint, mass numeric, subject bigint, others boolean)
+RETURNS void LANGUAGE sql AS $$
+    WITH legs AS MATERIALIZED (
+        SELECT *, sum(value) OVER () AS total FROM (
+            SELECT o.place, o.holder_id, o.value FROM chain_btc.output AS o
+            WHERE o.tx_id = tx AND NOT (others AND o.holder_id + 0 = subject)
+            UNION ALL
+            SELECT NULL, NULL, t.input_total - t.output_total FROM chain_btc.tx AS t WHERE t.tx_id = tx) AS both_kinds),
+    split AS MATERIALIZED (
+        SELECT place, div(mass * value, total) AS part,
+               CASE WHEN place IS NULL THEN 'fee' ELSE category END AS what
+        FROM legs LEFT JOIN bench.label AS l
+          ON l.holder_id = legs.holder_id AND legs.holder_id <> subject
+        WHERE total > 0),
+    finished AS (
+        INSERT INTO ended SELECT what, part FROM split WHERE what IS NOT NULL AND part > 0)
+    INSERT INTO unseen SELECT tx, place, part FROM split WHERE what IS NULL AND part > 0
+    ON CONFLICT (tx_id, place) DO UPDATE SET mass = unseen.mass + excluded.mass
 $$;

@@ -26,7 +26,7 @@ use crate::{
     world::{Claims, World},
 };
 
-pub use survey::Survey;
+pub use survey::{Group, Survey};
 
 /// One bitcoin in satoshi.
 const COIN: u64 = 100_000_000;

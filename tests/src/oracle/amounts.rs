@@ -1,46 +1,58 @@
-//! Arithmetic of the oracle: in whole units as the engine must, or in exact fractions.
+//! Arithmetic of the oracle: in whole units as the engine must, and beside it in fractions.
 
+use assay_engine::{fixed::Fraction, trace::mass};
 use num_bigint::BigUint;
 
 /// A unit of a trace is a base unit divided by two to this power.
 pub(super) const SCALE_BITS: u64 = 32;
+/// Fractions are units of a trace divided by two to this power: so fine that their own rounding is nothing.
+pub(super) const FINE_BITS: u64 = 256;
 
-/// Unit of amounts.
-#[derive(Clone, Debug)]
-pub(super) enum Arithmetic {
-    /// Units of a trace; the remainder of a split goes to the largest remainders.
+/// Numbers that a trace computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
+    /// Whole units alone.
     Units,
-    /// Units of a trace divided by this number, which every split divides without a remainder.
-    Fractions(BigUint),
+    /// Whole units, and fractions beside them.
+    Fine,
 }
 
-impl Arithmetic {
-    /// An amount in base units.
-    pub(super) fn amount(&self, base_units: u128) -> BigUint {
-        let units = BigUint::from(base_units) << SCALE_BITS;
-        match self {
-            Self::Units => units,
-            Self::Fractions(denominator) => units * denominator,
-        }
+/// A number in units of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Number {
+    /// Whole units: what the rule computes.
+    pub(super) units: BigUint,
+    /// The same without rounding, in units divided by 2^[`FINE_BITS`]; zero where it is not wanted.
+    pub(super) fine: BigUint,
+}
+
+impl Number {
+    fn add(&mut self, other: &Self) {
+        self.units += &other.units;
+        self.fine += &other.fine;
     }
 
-    /// `total` in proportion to `weights`; nothing where they are all zero.
-    pub(super) fn split(&self, total: &BigUint, weights: &[u128]) -> Vec<BigUint> {
-        match self {
-            Self::Units => by_largest_remainder(total, &to_big(weights)),
-            Self::Fractions(_) => {
-                let weights = to_big(weights);
-                let sum: BigUint = weights.iter().sum();
-                let exact = |weight: &BigUint| {
-                    if *total == BigUint::ZERO || *weight == BigUint::ZERO {
-                        return BigUint::ZERO;
-                    }
-                    let product = total * weight;
-                    assert_eq!(&product % &sum, BigUint::ZERO, "a split that is not exact");
-                    product / &sum
-                };
-                weights.iter().map(exact).collect()
-            }
+    /// In proportion to `weights`; nothing where they are all zero.
+    fn split(&self, weights: &[BigUint]) -> Vec<Self> {
+        let sum: BigUint = weights.iter().sum();
+        let units = by_largest_remainder(&self.units, weights);
+        let fine = |weight: &BigUint| {
+            if self.fine == BigUint::ZERO { BigUint::ZERO } else { &self.fine * weight / &sum }
+        };
+        let both = units.into_iter().zip(weights);
+        both.map(|(units, weight)| Self { units, fine: fine(weight) }).collect()
+    }
+
+    /// The product, rounded down.
+    fn times(&self, fraction: Fraction) -> Self {
+        let times = |number: &BigUint| number * fraction.billionths() / 1_000_000_000_u64;
+        Self { units: times(&self.units), fine: times(&self.fine) }
+    }
+
+    fn at_most(&self, most: &Self) -> Self {
+        Self {
+            units: (&self.units).min(&most.units).clone(),
+            fine: (&self.fine).min(&most.fine).clone(),
         }
     }
 }
@@ -53,13 +65,13 @@ pub(super) fn to_big(numbers: &[u128]) -> Vec<BigUint> {
 /// the lower index.
 pub(super) fn by_largest_remainder(total: &BigUint, weights: &[BigUint]) -> Vec<BigUint> {
     let sum: BigUint = weights.iter().sum();
-    if sum == BigUint::ZERO {
+    if sum == BigUint::ZERO || *total == BigUint::ZERO {
         return vec![BigUint::ZERO; weights.len()];
     }
     let mut parts: Vec<BigUint> = weights.iter().map(|weight| total * weight / &sum).collect();
     let mut order: Vec<usize> = (0..weights.len()).collect();
     // Sorting keeps the order of equals.
-    order.sort_by_key(|index| std::cmp::Reverse(total * &weights[*index] % &sum));
+    order.sort_by_cached_key(|index| std::cmp::Reverse(total * &weights[*index] % &sum));
     let mut missing = total - parts.iter().sum::<BigUint>();
     for index in order {
         if missing == BigUint::ZERO {
@@ -72,46 +84,83 @@ pub(super) fn by_largest_remainder(total: &BigUint, weights: &[BigUint]) -> Vec<
     parts
 }
 
-/// An amount on its way.
+/// A mass: an amount on its way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Money {
+pub(super) struct Mass {
     /// Moved before the last 90 days.
-    pub(super) earlier: BigUint,
+    pub(super) earlier: Number,
     /// Moved within them.
-    pub(super) recent: BigUint,
-    /// Number of flows in the sum.
-    pub(super) flows: BigUint,
+    pub(super) recent: Number,
 }
 
-impl Money {
-    pub(super) fn of(amount: BigUint, recent: bool) -> Self {
-        let flows = BigUint::from(1_u32);
+impl Mass {
+    /// An amount in base units.
+    pub(super) fn of(base_units: u128, recent: bool, precision: Precision) -> Self {
+        let units = BigUint::from(base_units) << SCALE_BITS;
+        let fine = match precision {
+            Precision::Units => BigUint::ZERO,
+            Precision::Fine => &units << FINE_BITS,
+        };
+        let number = Number { units, fine };
         if recent {
-            Self { earlier: BigUint::ZERO, recent: amount, flows }
+            Self { recent: number, ..Self::default() }
         } else {
-            Self { earlier: amount, recent: BigUint::ZERO, flows }
+            Self { earlier: number, ..Self::default() }
         }
     }
 
     pub(super) fn total(&self) -> BigUint {
-        &self.earlier + &self.recent
+        &self.earlier.units + &self.recent.units
+    }
+
+    /// The total without rounding.
+    pub(super) fn fine_total(&self) -> BigUint {
+        &self.earlier.fine + &self.recent.fine
     }
 
     pub(super) fn is_nothing(&self) -> bool {
         self.total() == BigUint::ZERO
     }
 
+    /// True if both are equal in whole units.
+    pub(super) fn equals(&self, other: &Self) -> bool {
+        self.earlier.units == other.earlier.units && self.recent.units == other.recent.units
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
-        self.earlier += &other.earlier;
-        self.recent += &other.recent;
-        self.flows += &other.flows;
+        self.earlier.add(&other.earlier);
+        self.recent.add(&other.recent);
     }
 
     /// Both amounts, apart, in proportion to `weights`.
-    pub(super) fn split(&self, arithmetic: &Arithmetic, weights: &[u128]) -> Vec<Self> {
-        let earlier = arithmetic.split(&self.earlier, weights);
-        let recent = arithmetic.split(&self.recent, weights);
+    pub(super) fn split(&self, weights: &[BigUint]) -> Vec<Self> {
+        let earlier = self.earlier.split(weights);
+        let recent = self.recent.split(weights);
         let both = earlier.into_iter().zip(recent);
-        both.map(|(earlier, recent)| Self { earlier, recent, flows: self.flows.clone() }).collect()
+        both.map(|(earlier, recent)| Self { earlier, recent }).collect()
     }
+
+    /// Both amounts, apart, times a fraction.
+    pub(super) fn times(&self, fraction: Fraction) -> Self {
+        Self { earlier: self.earlier.times(fraction), recent: self.recent.times(fraction) }
+    }
+
+    pub(super) fn at_most(&self, most: &Self) -> Self {
+        Self {
+            earlier: self.earlier.at_most(&most.earlier),
+            recent: self.recent.at_most(&most.recent),
+        }
+    }
+
+    /// As it is shown.
+    pub(super) fn shown(&self) -> mass::Mass {
+        mass::Mass {
+            earlier: small(self.earlier.units.clone()),
+            recent: small(self.recent.units.clone()),
+        }
+    }
+}
+
+pub(super) fn small(amount: BigUint) -> u128 {
+    u128::try_from(amount).expect("an amount of money")
 }

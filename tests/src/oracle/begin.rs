@@ -3,25 +3,78 @@
 use std::collections::BTreeSet;
 
 use assay_engine::{
-    evidence::{FlowEnd, UnresolvedReason},
-    utxo::TransactionKind,
+    evidence::{Direction, Solicitation, UnresolvedReason},
+    utxo::{ScriptOwner, TransactionKind},
 };
 
 use super::{
-    amounts::Money,
-    follow::{Flow, Walk},
+    amounts::Mass,
+    flow::{Flow, Labels},
     ledger::{Leg, Transaction},
+    parts::End,
     paths::Path,
+    trace::Walk,
 };
+
+/// Inputs or outputs read of the subject's transactions, in each direction.
+const ENTRIES_OF_HISTORY: usize = 100_000;
 
 impl Walk<'_> {
     /// Money of the subject itself, in base units.
-    pub(super) fn own(&self, base_units: u128, recent: bool, asked: bool) -> Flow {
-        let money = Money::of(self.means.arithmetic.amount(base_units), recent);
-        Flow { money, asked, carried: Vec::new(), path: Path::default() }
+    fn own(&self, base_units: u128, recent: bool, solicitation: Solicitation) -> Flow {
+        let mass = Mass::of(base_units, recent, self.precision);
+        let path = Path { steps: Vec::new(), amount: mass.total() };
+        Flow {
+            cluster: Some(self.cluster(&self.case.subject)),
+            left: false,
+            solicitation,
+            labels: Labels::new(),
+            decayed: mass.clone(),
+            mass,
+            hops: 0,
+            path,
+        }
     }
 
-    pub(super) fn begin_source(&mut self) {
+    /// Number of the subject's largest outputs that are read.
+    fn largest(&self) -> usize {
+        usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
+    }
+
+    /// Number of inputs or outputs of each of so many transactions of the subject that are read.
+    fn room(&self, transactions: usize) -> usize {
+        (ENTRIES_OF_HISTORY / transactions.max(1)).min(self.largest()).max(1)
+    }
+
+    fn received(&self) -> u128 {
+        let transactions = self.ledger.transactions.iter();
+        transactions.map(|transaction| transaction.income(&self.case.subject)).sum()
+    }
+
+    fn sent(&self) -> u128 {
+        let transactions = self.ledger.transactions.iter();
+        transactions.map(|transaction| transaction.spending(&self.case.subject)).sum()
+    }
+
+    /// Total that the subject received, amounts from before the first known block included.
+    pub(super) fn whole(&self) -> u128 {
+        self.received().max(self.sent())
+    }
+
+    /// Money that was not traced to any transaction: at one hop, and earlier.
+    fn untraced(&mut self, base_units: u128, reason: UnresolvedReason) {
+        let flow = Flow { hops: 1, ..self.own(base_units, false, Solicitation::Solicited) };
+        self.end(End::Unresolved(reason), true, flow);
+    }
+
+    pub(super) fn begin(&mut self) {
+        match self.direction {
+            Direction::Source => self.begin_source(),
+            Direction::Destination => self.begin_destination(),
+        }
+    }
+
+    fn begin_source(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
         let transactions = self.ledger.incoming(subject, self.largest());
@@ -29,17 +82,21 @@ impl Walk<'_> {
         for transaction in transactions {
             let income = transaction.income(subject);
             read += income;
-            let recent = self.is_recent(transaction.time);
-            let flow = self.own(income, recent, !self.is_unasked(transaction));
-            self.back_through(transaction, &flow, 0, room);
+            let solicitation = if self.is_dust(transaction) {
+                Solicitation::Dust
+            } else if self.is_unsolicited(transaction) {
+                Solicitation::Unsolicited
+            } else {
+                Solicitation::Solicited
+            };
+            let flow = self.own(income, self.is_recent(transaction.time), solicitation);
+            self.pass_own(transaction, flow, room);
         }
-        let beyond = self.own(self.received() - read, false, true);
-        self.end(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, &beyond);
-        let before = self.own(self.whole() - self.received(), false, true);
-        self.end(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), 1, &before);
+        self.untraced(self.received() - read, UnresolvedReason::TraceLimit);
+        self.untraced(self.whole() - self.received(), UnresolvedReason::UnknownOrigin);
     }
 
-    pub(super) fn begin_destination(&mut self) {
+    fn begin_destination(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
         let transactions = self.ledger.outgoing(subject, self.largest());
@@ -47,11 +104,11 @@ impl Walk<'_> {
         for transaction in transactions {
             let spending = transaction.spending(subject);
             read += spending;
-            let flow = self.own(spending, self.is_recent(transaction.time), true);
-            self.on_through(transaction, &flow, 0, room);
+            let flow =
+                self.own(spending, self.is_recent(transaction.time), Solicitation::Solicited);
+            self.pass_own(transaction, flow, room);
         }
-        let beyond = self.own(self.sent() - read, false, true);
-        self.end(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, &beyond);
+        self.untraced(self.sent() - read, UnresolvedReason::TraceLimit);
 
         let held = self.whole() - self.sent();
         let mut lately = 0;
@@ -62,27 +119,61 @@ impl Walk<'_> {
         }
         let lately = lately.min(held);
         for (amount, recent) in [(held - lately, false), (lately, true)] {
-            let flow = self.own(amount, recent, true);
-            self.end(FlowEnd::Unspent, 0, &flow);
+            let flow = self.own(amount, recent, Solicitation::Solicited);
+            self.end(End::Balance, true, flow);
         }
     }
 
     /// Amount that a transaction paid the subject and the subject did not pass on.
-    pub(super) fn unspent(&self, transaction: &Transaction<'_>) -> u128 {
+    fn unspent(&self, transaction: &Transaction<'_>) -> u128 {
         let own = self.own_outputs(transaction).into_iter();
         let unspent = own.filter(|leg| self.ledger.spender(&leg.output).is_none());
         unspent.map(|leg| leg.value).sum()
     }
 
-    pub(super) fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<Leg<'b>> {
+    fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<Leg<'b>> {
         let mut outputs = transaction.outputs(usize::MAX).read;
         outputs.retain(|leg| *leg.owner == self.case.subject);
         outputs
     }
 
+    /// The clusters of the senders, if the transaction pays the subject at most the policy's amount of dust and
+    /// they are all known; none of a coinbase and of a payment by the subject's own cluster.
+    fn senders_of_little(&self, transaction: &Transaction<'_>) -> Option<BTreeSet<ScriptOwner>> {
+        let subject = &self.case.subject;
+        let income = transaction.income(subject);
+        let incoming = self.ledger.incoming(subject, self.largest());
+        let inputs = transaction.inputs(self.room(incoming.len()));
+        if transaction.kind == TransactionKind::Coinbase
+            || income == 0
+            || income > self.case.rules.largest_dust
+            || !inputs.whole
+        {
+            return None;
+        }
+        let senders: BTreeSet<ScriptOwner> =
+            inputs.read.iter().map(|leg| self.cluster(leg.owner)).collect();
+        (!senders.contains(&self.cluster(subject))).then_some(senders)
+    }
+
+    /// True if the transaction is dust: so little, and of senders of whom no more came in such transactions than
+    /// 20 times the policy's amount.
+    fn is_dust(&self, transaction: &Transaction<'_>) -> bool {
+        let Some(senders) = self.senders_of_little(transaction) else { return false };
+        let subject = &self.case.subject;
+        senders.iter().all(|sender| {
+            let incoming = self.ledger.incoming(subject, self.largest()).into_iter();
+            let little = incoming.filter(|other| {
+                self.senders_of_little(other).is_some_and(|senders| senders.contains(sender))
+            });
+            let sum: u128 = little.map(|other| other.income(subject)).sum();
+            sum <= 20 * self.case.rules.largest_dust
+        })
+    }
+
     /// True if the transaction is unsolicited, as far as can be determined: the subject never paid
     /// any of the senders, none of the amount was passed on, and it is small.
-    pub(super) fn is_unasked(&self, transaction: &Transaction<'_>) -> bool {
+    fn is_unsolicited(&self, transaction: &Transaction<'_>) -> bool {
         let subject = &self.case.subject;
         if transaction.kind == TransactionKind::Coinbase
             || transaction

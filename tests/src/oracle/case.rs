@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use assay_engine::{
     chain::ChainId,
     evidence::Tier,
+    fixed::Fraction,
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
@@ -51,13 +52,13 @@ impl Case {
         let cast = cast(random, chain);
         let today = date(2026, 1, 1) + i64::try_from(random.below(365)).expect("a day").days();
         let times = times(random, today);
-        let blocks = chain::make(random, &cast, &times);
+        let (blocks, owners) = chain::make(random, cast, &times);
         let subject = subject(random, &blocks);
         let mut attributions = BTreeMap::new();
-        let known = *random.of(&[0, 20, 40, 60]);
+        let known = *random.of(&[0, 5, 20, 40, 60]);
         // Sometimes all owners carry more labels than a flow can.
         let notorious = random.percent(5);
-        for owner in cast {
+        for owner in owners {
             if matches!(owner, ScriptOwner::Pool(_)) {
                 continue;
             }
@@ -81,16 +82,9 @@ impl Case {
 
 /// Owners that take part in a chain.
 fn cast(random: &mut Random, chain: ChainId) -> Vec<ScriptOwner> {
-    let mut cast = Vec::new();
-    for _ in 0..random.within(3, 9) {
-        cast.push(match random.below(8) {
-            0..4 => ScriptOwner::KeyHash(random.bytes()),
-            4 => ScriptOwner::ScriptHash(random.bytes()),
-            5 => ScriptOwner::Witness(0, random.bytes::<20>().to_vec()),
-            6 => ScriptOwner::Witness(1, random.bytes::<32>().to_vec()),
-            _ => ScriptOwner::Script(random.bytes()),
-        });
-    }
+    let most = *random.of(&[9, 9, 30]);
+    let mut cast: Vec<ScriptOwner> =
+        (0..random.within(3, most)).map(|_| chain::new_owner(random)).collect();
     match chain.info().id {
         "ltc" => cast.push(ScriptOwner::Pool(Pool::Mweb)),
         "zec" => cast.push(ScriptOwner::Pool(Pool::ZcashShielded)),
@@ -104,7 +98,8 @@ fn times(random: &mut Random, today: Date) -> Vec<Timestamp> {
     let midnight = |day: Date| day.to_zoned(TimeZone::UTC).expect("a moment").timestamp();
     let edge = midnight(today - 90.days());
     let mut times = Vec::new();
-    for _ in 0..random.within(4, 16) {
+    let count = *random.of(&[4, 8, 12, 16, 40]);
+    for _ in 0..random.within(4, count) {
         let seconds = |random: &mut Random, days: u64| {
             SignedDuration::from_secs(i64::try_from(random.below(days * 86_400)).expect("seconds"))
         };
@@ -136,7 +131,8 @@ fn subject(random: &mut Random, blocks: &[ResolvedBlock]) -> ScriptOwner {
     (*random.of(&owners)).clone()
 }
 
-const CATEGORIES: [Category; 7] = [
+const CATEGORIES: [Category; 8] = [
+    Category::Coinjoin,
     Category::Sanctions,
     Category::Ransomware,
     Category::StolenFunds,
@@ -203,14 +199,14 @@ fn listed_on(random: &mut Random, times: &[Timestamp]) -> Date {
 
 fn carried(random: &mut Random, most: u64) -> Vec<CarriedLabel> {
     let label = |random: &mut Random| {
-        let category = *random.of(&CATEGORIES[..6]);
+        let category = *random.of(&CATEGORIES[..7]);
         CarriedLabel {
             tier: *random.of(&[Tier::Community, Tier::Community, Tier::Heuristic, Tier::Behavior]),
             category,
             confidence: confidence(random),
             severity: category.info().severity,
             entity: name(random),
-            hops: 0,
+            coinjoin: None,
         }
     };
     (0..random.within(1, most)).map(|_| label(random)).collect()
@@ -230,14 +226,26 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
         _ => u128::from(*random.of(&values)),
     };
     TraceRules {
-        hops: u8::try_from(random.within(1, 6)).expect("hops"),
-        stop_below_share_millionths: *random.of(&[0, 1_000, 1_000, 20_000, 200_000, 1_000_000]),
+        hops: random.percent(50).then(|| u16::try_from(random.within(1, 6)).expect("hops")),
+        stop_below_share_millionths: *random.of(&[0, 0, 1, 61, 1_000, 20_000, 200_000, 1_000_000]),
         stop_trace_below: amount(random),
-        addresses_per_hop: *random.of(&[1, 2, 3, 5, 256, 256]),
+        entries: match random.below(4) {
+            0 => u32::try_from(random.within(1, 20)).expect("entries"),
+            1 => u32::try_from(random.within(1, 100)).expect("entries"),
+            _ => 100_000,
+        },
         transfers_per_address: *random.of(&[1, 2, 3, 5, 2_000, 2_000]),
-        states_per_level: *random.of(&[1, 3, 5, 10_000, 10_000]),
-        entries_per_level: *random.of(&[1, 4, 10, 30, 100_000, 100_000]),
+        decay: Fraction::from_billionths(*random.of(&[
+            0,
+            250_000_000,
+            485_968_117,
+            485_968_117,
+            999_999_999,
+            1_000_000_000,
+        ])),
+        coinjoin_severity: *random.of(&[0, 25, 40, 75]),
         unsolicited_below: amount(random),
+        largest_dust: if random.percent(50) { 0 } else { amount(random) },
         paths_per_part: *random.of(&[1, 3, 3, 1_000]),
     }
 }

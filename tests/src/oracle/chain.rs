@@ -35,11 +35,40 @@ const AMOUNT_RANGES: [AmountRange; 6] = [
     AmountRange { least: 100_000_000, most: 1_000_000_000_000_000_000, alike: 10 },
 ];
 
+/// A new owner.
+pub(super) fn new_owner(random: &mut Random) -> ScriptOwner {
+    match random.below(8) {
+        0..4 => ScriptOwner::KeyHash(random.bytes()),
+        4 => ScriptOwner::ScriptHash(random.bytes()),
+        5 => ScriptOwner::Witness(0, random.bytes::<20>().to_vec()),
+        6 => ScriptOwner::Witness(1, random.bytes::<32>().to_vec()),
+        _ => ScriptOwner::Script(random.bytes()),
+    }
+}
+
+/// Percentages of the kinds of transactions on a chain.
+#[derive(Clone, Copy, Debug)]
+struct Habits {
+    /// Inputs of one transaction belong to one owner.
+    one_sender: u64,
+    /// An owner pays itself.
+    self_payments: u64,
+    /// A part is paid, and the rest goes to a new owner.
+    peels: u64,
+    /// Money goes to many outputs, or many outputs to one.
+    fans: u64,
+    /// Joint transactions, whatever they look like.
+    joint: u64,
+}
+
 /// A chain under way.
 struct BlockBuilder<'a> {
     random: &'a mut Random,
     /// Owners that take part.
-    cast: &'a [ScriptOwner],
+    cast: Vec<ScriptOwner>,
+    /// Owners that appeared under way.
+    newcomers: Vec<ScriptOwner>,
+    habits: Habits,
     amounts: AmountRange,
     /// Coins that may still be created.
     supply: u64,
@@ -47,17 +76,31 @@ struct BlockBuilder<'a> {
 }
 
 /// A chain with a block at each of `times`, in which `cast` pay one another. A pool among the cast
-/// is paid by outputs, and sometimes its money is an input.
+/// is paid by outputs, and sometimes its money is an input. Also returns all owners but that of messages.
 pub(super) fn make(
     random: &mut Random,
-    cast: &[ScriptOwner],
+    cast: Vec<ScriptOwner>,
     times: &[Timestamp],
-) -> Vec<ResolvedBlock> {
+) -> (Vec<ResolvedBlock>, Vec<ScriptOwner>) {
+    let habits = Habits {
+        one_sender: *random.of(&[0, 50, 90, 100]),
+        self_payments: *random.of(&[0, 10, 40]),
+        peels: *random.of(&[0, 10, 40]),
+        fans: *random.of(&[0, 0, 10, 30]),
+        joint: *random.of(&[0, 5, 5, 30]),
+    };
     let amounts = *random.of(&AMOUNT_RANGES);
     let start = random.below(900_000);
     let busy = random.within(1, 4);
-    let mut block_builder =
-        BlockBuilder { random, cast, amounts, supply: SUPPLY, unspent: Vec::new() };
+    let mut block_builder = BlockBuilder {
+        random,
+        cast,
+        newcomers: Vec::new(),
+        habits,
+        amounts,
+        supply: SUPPLY,
+        unspent: Vec::new(),
+    };
     let mut parent = [0; 32];
     let mut blocks = Vec::new();
     for (time, height) in times.iter().zip(start..) {
@@ -70,7 +113,19 @@ pub(super) fn make(
         blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
         parent = hash;
     }
-    blocks
+    let mut owners = block_builder.cast;
+    owners.append(&mut block_builder.newcomers);
+    (blocks, owners)
+}
+
+/// Style of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Any,
+    ToItself,
+    Peel,
+    FanOut,
+    Merge,
 }
 
 impl BlockBuilder<'_> {
@@ -92,7 +147,7 @@ impl BlockBuilder<'_> {
     }
 
     fn somebody(&mut self) -> ScriptOwner {
-        self.random.of(self.cast).clone()
+        self.random.of(&self.cast).clone()
     }
 
     /// Makes outputs and, where they can be spent by name, remembers them.
@@ -130,7 +185,16 @@ impl BlockBuilder<'_> {
 
     fn payment(&mut self) -> Option<Transaction> {
         let txid = Txid::from_bytes(self.random.bytes());
-        let mut inputs = self.spend();
+        let Habits { self_payments, peels, fans, joint, .. } = self.habits;
+        let style = match self.random.below(100) {
+            chance if chance < self_payments => Style::ToItself,
+            chance if chance < self_payments + peels => Style::Peel,
+            chance if chance < self_payments + peels + fans => {
+                *self.random.of(&[Style::FanOut, Style::Merge])
+            }
+            _ => Style::Any,
+        };
+        let mut inputs = self.spend(style);
         let before_start = self.add_foreign(&mut inputs, txid);
         if inputs.is_empty() {
             return None;
@@ -146,8 +210,11 @@ impl BlockBuilder<'_> {
         };
         let senders: Vec<ScriptOwner> =
             inputs.iter().flat_map(|input| &input.spent).map(|coin| coin.owner.clone()).collect();
-        let outputs = self.outputs(worth - fee, &senders);
-        let kind = if self.random.percent(5) {
+        let outputs = match style {
+            Style::Any => self.outputs(worth - fee, &senders),
+            _ => self.outputs_in(style, worth - fee, &senders),
+        };
+        let kind = if self.random.percent(joint) {
             TransactionKind::Coinjoin(*self.random.of(&CoinjoinKind::ALL))
         } else {
             TransactionKind::Payment
@@ -156,15 +223,21 @@ impl BlockBuilder<'_> {
     }
 
     /// Takes unspent outputs: any few, the newest ones, or all of one owner.
-    fn spend(&mut self) -> Vec<TxInput> {
+    fn spend(&mut self, style: Style) -> Vec<TxInput> {
         let mut taken = Vec::new();
-        if self.random.percent(8) {
+        if style == Style::Any && self.random.percent(8) {
             let owner = self.somebody();
             let own = |(_, coin): &mut (OutPoint, TxOut)| coin.owner == owner;
             taken.extend(self.unspent.extract_if(.., own));
         } else {
-            let newest = self.random.percent(40);
-            for _ in 0..self.random.within(1, 4) {
+            let newest = style != Style::Any || self.random.percent(40);
+            let count = match style {
+                Style::Any => self.random.within(1, 4),
+                Style::Merge => self.random.within(2, 30),
+                Style::ToItself | Style::Peel | Style::FanOut => 1,
+            };
+            let one_sender = style != Style::Merge && self.random.percent(self.habits.one_sender);
+            for _ in 0..count {
                 if self.unspent.is_empty() {
                     break;
                 }
@@ -174,10 +247,50 @@ impl BlockBuilder<'_> {
                 } else {
                     self.random.place(self.unspent.len())
                 };
-                taken.push(self.unspent.swap_remove(place));
+                let sender = taken.first().map(|(_, coin): &(_, TxOut)| &coin.owner);
+                if !one_sender || sender.is_none_or(|sender| self.unspent[place].1.owner == *sender)
+                {
+                    taken.push(self.unspent.remove(place));
+                }
             }
         }
         taken.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) }).collect()
+    }
+
+    /// A new owner.
+    fn newcomer(&mut self) -> ScriptOwner {
+        let owner = new_owner(self.random);
+        self.newcomers.push(owner.clone());
+        owner
+    }
+
+    /// Divides `sum` in a style.
+    fn outputs_in(&mut self, style: Style, sum: u64, senders: &[ScriptOwner]) -> Vec<TxOut> {
+        let sender = senders.first().cloned().unwrap_or_else(|| self.somebody());
+        let owners: Vec<ScriptOwner> = match style {
+            Style::ToItself => vec![sender; self.random.place(3) + 1],
+            Style::Peel => vec![self.somebody(), self.newcomer()],
+            Style::FanOut => {
+                let is_new = self.random.percent(50);
+                let count = self.random.within(5, 40);
+                let owner = |_| if is_new { self.newcomer() } else { self.somebody() };
+                (0..count).map(owner).collect()
+            }
+            Style::Merge | Style::Any => vec![self.somebody()],
+        };
+        let last = owners.len() - 1;
+        let mut left = sum;
+        let mut outputs = Vec::new();
+        for (index, owner) in owners.into_iter().enumerate() {
+            let value = match style {
+                _ if index == last => left,
+                Style::Peel => self.random.below(left / 4 + 1),
+                _ => (sum / (last as u64 + 1)).min(left),
+            };
+            left -= value;
+            outputs.push(TxOut { owner, value });
+        }
+        outputs
     }
 
     /// Inputs without an output of this chain: from before its start, with or without the node's

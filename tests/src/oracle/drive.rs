@@ -1,14 +1,15 @@
 //! Runs the engine's trace over a source of flows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_engine::{
     chain::ChainId,
-    evidence::{Direction, FlowFacts},
-    trace::{Attribute, ReadRequest, ReadResponse, Trace},
-    utxo::{Block, BlockRef, ResolvedBlock, Txid},
+    evidence::FlowFacts,
+    trace::{Attribute, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace},
+    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
 };
-use assay_graph::{FlowSource, GraphError, follow, memory::MemoryGraph};
+use assay_graph::{BATCH, Graph, GraphError, clusters_of_history, follow, memory::MemoryGraph};
+use futures_util::FutureExt;
 use jiff::Timestamp;
 
 use super::Case;
@@ -50,6 +51,32 @@ impl Case {
         MemoryGraph::new(self.chain, start, true, self.blocks.clone(), Timestamp::UNIX_EPOCH)
     }
 
+    /// The cluster of each owner in the chain.
+    ///
+    /// # Panics
+    ///
+    /// Never panics: a read from memory never waits and never fails.
+    #[must_use]
+    pub fn clusters(&self) -> BTreeMap<ScriptOwner, ScriptOwner> {
+        let transactions = self.blocks.iter().flat_map(|block| &block.transactions);
+        let owners: BTreeSet<ScriptOwner> = transactions
+            .flat_map(|transaction| {
+                let spent = transaction.inputs.iter().flat_map(|input| &input.spent);
+                spent.chain(&transaction.outputs)
+            })
+            .map(|output| output.owner.clone())
+            .collect();
+        let owners: Vec<ScriptOwner> = owners.into_iter().collect();
+        let graph = self.in_memory();
+        let clusters = graph.clusters(&owners).now_or_never().expect("a read from memory");
+        let clusters = clusters.expect("a read from memory").into_iter();
+        owners
+            .iter()
+            .zip(clusters)
+            .filter_map(|(owner, cluster)| Some((owner.clone(), cluster?.id)))
+            .collect()
+    }
+
     /// Result of the engine, which reads from `source`, the blocks, and requests at most `batch`
     /// transactions at once. `None` if the source does not know the subject.
     ///
@@ -58,7 +85,7 @@ impl Case {
     /// Returns an error if reading fails.
     pub async fn trace(
         &self,
-        source: &dyn FlowSource,
+        source: &dyn Graph,
         batch: usize,
     ) -> Result<Option<FlowFacts>, GraphError> {
         let attribute = |owner: &_| self.attribution(owner);
@@ -75,36 +102,45 @@ impl Case {
     pub async fn trace_in(
         &self,
         haste: Haste,
-        source: &dyn FlowSource,
+        source: &dyn Graph,
     ) -> Result<Option<FlowFacts>, GraphError> {
         let attribute = |owner: &_| self.attribution(owner);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         loop {
-            let ReadRequest { mut origins, mut destinations } = trace.read_request();
+            let ReadRequest { mut origins, mut destinations } = trace.read_request().clone();
             if origins.is_empty() && destinations.is_empty() {
                 return Ok(Some(trace.finish()));
             }
             origins.retain(|txid| haste.reads(txid));
             destinations.retain(|output| haste.reads(&output.txid));
-            let read =
-                source.origins(&origins, trace.entries_per_transaction(Direction::Source)).await?;
+            let read = source.origins(&origins, ENTRIES_PER_TRANSACTION).await?;
             let origins = origins.into_iter().zip(read).collect();
-            let read = source
-                .destinations(&destinations, trace.entries_per_transaction(Direction::Destination))
-                .await?;
+            let read = source.destinations(&destinations, ENTRIES_PER_TRANSACTION).await?;
             let destinations = destinations.into_iter().zip(read).collect();
-            trace.resume(&ReadResponse { origins, destinations });
+            let mut response = ReadResponse { origins, destinations, clusters: vec![] };
+            let owners = trace.owners_to_look_up(&response);
+            let clusters = source.clusters(&owners).await?;
+            response.clusters = owners
+                .iter()
+                .zip(clusters)
+                .map(|(owner, found)| {
+                    (owner.clone(), found.map_or(owner.clone(), |found| found.id))
+                })
+                .collect();
+            trace.resume(&response);
         }
     }
 
     async fn begin<'a>(
         &self,
-        source: &dyn FlowSource,
+        source: &dyn Graph,
         attribute: &'a Attribute<'a>,
     ) -> Result<Option<Trace<'a>>, GraphError> {
-        let history = source.history(&self.subject, self.rules.read_limits()).await?;
-        Ok(history.map(|history| {
-            Trace::new(self.chain, &self.subject, &history, self.rules, self.today, attribute)
-        }))
+        let Some(history) = source.history(&self.subject, self.rules.read_limits()).await? else {
+            return Ok(None);
+        };
+        let clusters = clusters_of_history(source, &self.subject, &history, BATCH).await?;
+        let Self { chain, subject, rules, today, .. } = self;
+        Ok(Some(Trace::new(*chain, subject, &history, clusters, *rules, *today, attribute)))
     }
 }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 #[derive(Debug)]
 pub(super) struct Transaction<'a> {
     pub(super) txid: Txid,
+    pub(super) height: u64,
     pub(super) time: Timestamp,
     pub(super) kind: TransactionKind,
     pub(super) inputs: &'a [TxInput],
@@ -126,12 +127,17 @@ pub(super) struct Ledger<'a> {
     pub(super) transactions: Vec<Transaction<'a>>,
     made: BTreeMap<Txid, usize>,
     spent: BTreeMap<OutPoint, usize>,
+    /// The cluster of each owner.
+    pub(super) clusters: BTreeMap<ScriptOwner, ScriptOwner>,
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn new(blocks: &'a [ResolvedBlock]) -> Self {
-        let mut ledger =
-            Self { transactions: Vec::new(), made: BTreeMap::new(), spent: BTreeMap::new() };
+    pub(super) fn new(
+        blocks: &'a [ResolvedBlock],
+        clusters: BTreeMap<ScriptOwner, ScriptOwner>,
+    ) -> Self {
+        let (made, spent) = (BTreeMap::new(), BTreeMap::new());
+        let mut ledger = Self { transactions: Vec::new(), made, spent, clusters };
         for block in blocks {
             for transaction in &block.transactions {
                 let number = ledger.transactions.len();
@@ -141,6 +147,7 @@ impl<'a> Ledger<'a> {
                 }
                 ledger.transactions.push(Transaction {
                     txid: transaction.txid,
+                    height: block.reference.height,
                     time: block.reference.time,
                     kind: transaction.kind,
                     inputs: &transaction.inputs,
@@ -151,14 +158,19 @@ impl<'a> Ledger<'a> {
         ledger
     }
 
-    /// The transaction that made an output, if it is known.
-    pub(super) fn block_builder(&self, output: &OutPoint) -> Option<&Transaction<'a>> {
-        self.transactions.get(*self.made.get(&output.txid)?)
+    /// The number of a transaction, if it is known.
+    pub(super) fn number(&self, txid: &Txid) -> Option<usize> {
+        self.made.get(txid).copied()
+    }
+
+    /// The number of the transaction that spends an output, if there is one.
+    pub(super) fn spender_number(&self, output: &OutPoint) -> Option<usize> {
+        self.spent.get(output).copied()
     }
 
     /// The transaction that spends an output, if there is one.
     pub(super) fn spender(&self, output: &OutPoint) -> Option<&Transaction<'a>> {
-        self.transactions.get(*self.spent.get(output)?)
+        self.transactions.get(self.spender_number(output)?)
     }
 
     /// The transactions that made an owner's largest outputs.

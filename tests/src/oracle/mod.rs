@@ -8,24 +8,24 @@
 //! - `random`: choices from a seed
 //! - `chain`, `case`: a random chain, and a question about it
 //! - `drive`: the engine's trace over any source of flows
-//! - `ledger`: the oracle's view of a chain
+//! - `ledger`: the oracle's view of a chain; clusters of owners are the graph's
 //! - `amounts`: its arithmetic
-//! - `begin`, `follow`, `pass`, `carried`, `parts`, `paths`: the rule
+//! - `begin`, `trace`, `pass`, `flow`, `parts`, `paths`: the rule
 //! - `exact`: the difference between whole units and fractions
 
 mod amounts;
 mod begin;
-mod carried;
 mod case;
 mod chain;
 mod drive;
 mod exact;
-mod follow;
+mod flow;
 mod ledger;
 mod parts;
 mod pass;
 mod paths;
 mod random;
+mod trace;
 
 use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};
 
@@ -33,8 +33,7 @@ pub use case::Case;
 pub use drive::{Haste, one_after_another};
 pub use exact::Deviation;
 
-use amounts::Arithmetic;
-use follow::{Means, follow};
+use amounts::Precision;
 use ledger::Ledger;
 
 impl Case {
@@ -47,13 +46,12 @@ impl Case {
     /// Flows that a trace must find without the data that [`Haste`] leaves out.
     #[must_use]
     pub fn expected_in(&self, haste: Haste) -> FlowFacts {
-        let ledger = Ledger::new(&self.blocks);
+        let ledger = Ledger::new(&self.blocks, self.clusters());
         let mut complete = true;
         let mut flows = |direction| {
-            let means = Means { arithmetic: Arithmetic::Units, decided: None, haste };
-            let followed = follow(self, &ledger, direction, means);
-            complete &= followed.complete;
-            DirectionFlows { parts: followed.parts.flows(self) }
+            let traced = trace::trace(self, &ledger, direction, Precision::Units, haste);
+            complete &= traced.complete;
+            DirectionFlows { parts: traced.parts.flows(self) }
         };
         let (source, destination) = (flows(Direction::Source), flows(Direction::Destination));
         let info = self.chain.info();

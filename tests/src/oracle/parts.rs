@@ -3,28 +3,95 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    evidence::{FlowEnd, FlowPart, FlowPath, ListingSplit, Tier},
+    evidence::{
+        CarriedPart, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation, Tier,
+        UnresolvedReason,
+    },
     score::Confidence,
-    trace::attribution::CarriedLabel,
+    taxonomy::Category,
+    trace::{AttributedEnd, attribution::CarriedLabel},
 };
 use num_bigint::BigUint;
 
 use super::{
     Case,
-    amounts::{Money, SCALE_BITS, by_largest_remainder},
-    paths::{Path, Steps, shown},
+    amounts::{Mass, SCALE_BITS, by_largest_remainder, small},
+    flow::{Flow, Labels},
+    paths::{Steps, shown},
+    trace::Walk,
 };
+
+/// Where money ended, in the order of parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    Party(Category),
+    Mining,
+    /// The subject's own balance.
+    Balance,
+    Unspent,
+    Fee,
+    Unresolved(UnresolvedReason),
+}
+
+impl End {
+    /// As it is shown.
+    const fn shown(self) -> FlowEnd {
+        match self {
+            Self::Party(category) => FlowEnd::Attributed(category),
+            Self::Mining => FlowEnd::Mining,
+            Self::Balance | Self::Unspent => FlowEnd::Unspent,
+            Self::Fee => FlowEnd::Fee,
+            Self::Unresolved(reason) => FlowEnd::Unresolved(reason),
+        }
+    }
+}
+
+/// A party at which money ends.
+#[derive(Clone, Debug)]
+pub(super) struct Party {
+    category: Category,
+    entity: Option<String>,
+    tier: Tier,
+    confidence: Confidence,
+    listed: bool,
+}
+
+impl Party {
+    pub(super) fn pool(name: &str) -> Self {
+        Self {
+            category: Category::PrivacyProtocol,
+            entity: Some(name.to_owned()),
+            tier: Tier::OnChainProof,
+            confidence: Confidence::CERTAIN,
+            listed: false,
+        }
+    }
+}
+
+impl From<AttributedEnd> for Party {
+    fn from(end: AttributedEnd) -> Self {
+        Self {
+            category: end.category,
+            entity: end.entity.as_deref().map(str::to_owned),
+            tier: end.tier,
+            confidence: end.confidence,
+            listed: end.listed,
+        }
+    }
+}
 
 /// Key by which parts are distinguished, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    pub(super) end: FlowEnd,
+    pub(super) end: End,
     pub(super) entity: Option<String>,
-    pub(super) hops: u8,
+    /// `false`, which is direct, comes first.
+    pub(super) indirect: bool,
     pub(super) tier: Tier,
     pub(super) confidence: Confidence,
     pub(super) listed: bool,
-    pub(super) solicited: bool,
+    pub(super) solicitation: Solicitation,
+    pub(super) moved: Moved,
     pub(super) carried: Vec<CarriedLabel>,
 }
 
@@ -38,33 +105,108 @@ pub(super) enum Moved {
 }
 
 /// Money with the same endpoint.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Part {
-    pub(super) money: Money,
-    pub(super) moved: BTreeMap<Moved, BigUint>,
-    pub(super) paths: BTreeMap<Steps, BigUint>,
+    pub(super) mass: Mass,
+    pub(super) decayed: Mass,
+    hops: u16,
+    labels: Labels,
+    /// The fewest days before the listing on which money moved.
+    days_before_listing: Option<u32>,
+    paths: BTreeMap<Steps, BigUint>,
 }
 
 /// The parts of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts(pub(super) BTreeMap<Key, Part>);
 
+impl Walk<'_> {
+    /// Money ends at a party.
+    pub(super) fn end_at(
+        &mut self,
+        party: Party,
+        (moved, days): (Moved, Option<u32>),
+        is_direct: bool,
+        flow: Flow,
+    ) {
+        let Party { category, entity, tier, confidence, listed } = party;
+        let key = Key {
+            end: End::Party(category),
+            entity,
+            indirect: !is_direct,
+            tier,
+            confidence,
+            listed,
+            solicitation: flow.solicitation,
+            moved,
+            carried: flow.labels.keys().cloned().collect(),
+        };
+        self.parts.add(key, days, flow);
+    }
+
+    /// Money ends without a party.
+    pub(super) fn end(&mut self, end: End, is_direct: bool, flow: Flow) {
+        let tier = match end {
+            End::Unresolved(_) => Tier::Behavior,
+            _ => Tier::OnChainProof,
+        };
+        let key = Key {
+            end,
+            entity: None,
+            indirect: !is_direct,
+            tier,
+            confidence: Confidence::CERTAIN,
+            listed: false,
+            solicitation: flow.solicitation,
+            moved: Moved::NotListed,
+            carried: flow.labels.keys().cloned().collect(),
+        };
+        self.parts.add(key, None, flow);
+    }
+}
+
 impl Parts {
     /// Money that ended; of none nothing is left.
-    pub(super) fn add(&mut self, key: Key, money: &Money, moved: Moved, path: &Path) {
-        let part = self.0.entry(key).or_default();
-        // The subject's balance, and amounts that were not read, have no path.
-        if !path.steps.is_empty() {
-            *part.paths.entry(path.steps.clone()).or_default() += &path.amount;
+    fn add(&mut self, key: Key, days_before_listing: Option<u32>, flow: Flow) {
+        if flow.mass.is_nothing() {
+            return;
         }
-        part.money.add(money);
-        *part.moved.entry(moved).or_default() += money.total();
+        let is_balance = key.end == End::Balance;
+        let part = self.0.entry(key).or_insert_with(|| Part {
+            mass: Mass::default(),
+            decayed: Mass::default(),
+            hops: u16::MAX,
+            labels: Labels::new(),
+            days_before_listing: None,
+            paths: BTreeMap::new(),
+        });
+        part.mass.add(&flow.mass);
+        part.decayed.add(&flow.decayed);
+        // Money that ends with another owner of the subject's cluster is at one hop.
+        let least = u16::from(!is_balance);
+        part.hops = part.hops.min(flow.hops).max(least);
+        for (label, met) in flow.labels {
+            match part.labels.get_mut(&label) {
+                Some(known) => known.add(&met),
+                None => {
+                    part.labels.insert(label, met);
+                }
+            }
+        }
+        part.days_before_listing = match (part.days_before_listing, days_before_listing) {
+            (Some(known), Some(other)) => Some(known.min(other)),
+            (known, other) => known.or(other),
+        };
+        // The subject's balance, and amounts that were not read, have no path.
+        if !flow.path.steps.is_empty() {
+            *part.paths.entry(flow.path.steps).or_default() += flow.path.amount;
+        }
     }
 
     /// Recent and earlier amounts in base units, part by part.
     fn in_base_units(&self) -> Vec<(u128, u128)> {
-        let recent = base_units(self.0.values().map(|part| &part.money.recent).collect());
-        let earlier = base_units(self.0.values().map(|part| &part.money.earlier).collect());
+        let recent = base_units(self.0.values().map(|part| &part.mass.recent.units).collect());
+        let earlier = base_units(self.0.values().map(|part| &part.mass.earlier.units).collect());
         recent.into_iter().zip(earlier).collect()
     }
 
@@ -77,18 +219,30 @@ impl Parts {
     /// The parts in base units.
     pub(super) fn flows(&self, case: &Case) -> Vec<FlowPart> {
         let flow = |((key, part), (recent, earlier)): ((&Key, &Part), (u128, u128))| FlowPart {
-            end: key.end,
+            end: key.end.shown(),
             entity: key.entity.clone(),
-            hops: key.hops,
+            hops: part.hops,
+            is_direct: !key.indirect,
             tier: key.tier,
             confidence: key.confidence,
             amount: recent + earlier,
             recent,
+            mass: part.mass.shown(),
+            decayed: part.decayed.shown(),
             listed: key.listed,
             listed_by: None,
-            solicited: key.solicited,
-            carried: key.carried.clone(),
-            listing: part.listing(recent + earlier),
+            solicitation: key.solicitation,
+            carried: part
+                .labels
+                .iter()
+                .map(|(label, met)| CarriedPart { label: label.clone(), distance: met.shown() })
+                .collect(),
+            listing_period: match key.moved {
+                Moved::NotListed | Moved::Undated => None,
+                Moved::Before => Some(ListingPeriod::Before),
+                Moved::Since => Some(ListingPeriod::Since),
+            },
+            days_before_listing: part.days_before_listing,
             transactions: Vec::new(),
             paths: part.paths(recent + earlier, case),
         };
@@ -116,17 +270,6 @@ impl Part {
         let paths = paths.into_iter();
         paths.map(|(steps, taken)| shown(steps, base_units(taken), case.chain)).collect()
     }
-
-    fn listing(&self, amount: u128) -> Option<ListingSplit> {
-        if self.moved.contains_key(&Moved::NotListed) || self.moved.contains_key(&Moved::Undated) {
-            return None;
-        }
-        let moved = |when| self.moved.get(&when).cloned().unwrap_or_default();
-        let weights = [moved(Moved::Before), moved(Moved::Since)];
-        let split = by_largest_remainder(&BigUint::from(amount), &weights);
-        let [before, since] = [&split[0], &split[1]].map(|amount| small(amount.clone()));
-        Some(ListingSplit { before, since })
-    }
 }
 
 /// Shares the sum of amounts, in base units, out among them.
@@ -134,8 +277,4 @@ fn base_units(amounts: Vec<&BigUint>) -> Vec<u128> {
     let weights: Vec<BigUint> = amounts.into_iter().cloned().collect();
     let whole: BigUint = weights.iter().sum::<BigUint>() >> SCALE_BITS;
     by_largest_remainder(&whole, &weights).into_iter().map(small).collect()
-}
-
-pub(super) fn small(amount: BigUint) -> u128 {
-    u128::try_from(amount).expect("an amount of money")
 }

@@ -1,110 +1,211 @@
-//! Division of money that passes a transaction.
+//! Money passes a transaction.
+
+use std::collections::BTreeSet;
 
 use assay_engine::{
-    evidence::{FlowEnd, UnresolvedReason},
-    utxo::TransactionKind,
+    evidence::{Direction, Tier, UnresolvedReason},
+    taxonomy::Category,
+    trace::attribution::CarriedLabel,
+    utxo::{ScriptOwner, TransactionKind},
 };
+use jiff::tz::TimeZone;
 
 use super::{
-    amounts::Money,
-    follow::{Flow, State, Walk},
+    flow::{Flow, Flows},
     ledger::{Leg, Transaction},
+    parts::{End, Moved, Party},
+    trace::Walk,
 };
 
+/// Clusters of flows that are told apart at one transaction.
+const MOST_CLUSTERS: usize = 256;
+
+/// The side of a transaction over which money is split.
+pub(super) struct Entries<'b> {
+    /// The entries that were read, in their order.
+    read: Vec<Leg<'b>>,
+    /// What ends in this step, with its value.
+    rest: [(End, u128); 2],
+}
+
 impl Walk<'_> {
-    /// Money goes back over the inputs of a transaction. Of the subject's own transactions (no hops
-    /// yet) the subject's inputs are excluded. `room` is the number of inputs that are read.
-    pub(super) fn back_through(
-        &mut self,
-        transaction: &Transaction<'_>,
-        flow: &Flow,
-        hops: u8,
-        room: usize,
-    ) {
-        match transaction.kind {
-            TransactionKind::Coinbase => self.end_in(transaction, FlowEnd::Mining, hops, flow),
-            TransactionKind::Coinjoin(kind) => {
-                self.end_in(transaction, FlowEnd::Coinjoin(kind), hops, flow);
+    /// The entries of a transaction of which the `room` largest are read, those of the subject left out
+    /// if they are `others` alone.
+    fn entries<'b>(&self, transaction: &Transaction<'b>, room: usize, others: bool) -> Entries<'b> {
+        let subject = &self.case.subject;
+        let (side, total, own) = match self.direction {
+            Direction::Source => {
+                (transaction.inputs(room), transaction.total(), transaction.given_by(subject))
             }
-            TransactionKind::Payment => {
-                let mut legs = transaction.inputs(room).read;
-                let mut all = transaction.total();
-                if hops == 0 {
-                    legs.retain(|leg| *leg.owner != self.case.subject);
-                    all -= transaction.given_by(&self.case.subject);
-                }
-                let read: u128 = legs.iter().map(|leg| leg.value).sum();
-                let rest = [
-                    (FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), transaction.unknown()),
-                    (
-                        FlowEnd::Unresolved(UnresolvedReason::TraceLimit),
-                        all - transaction.unknown() - read,
-                    ),
-                ];
-                self.split(transaction, flow, hops, &legs, rest);
+            Direction::Destination => {
+                (transaction.outputs(room), transaction.paid(), transaction.got_by(subject))
             }
+        };
+        let (mut read, mut total) = (side.read, total);
+        if others {
+            read.retain(|leg| leg.owner != subject);
+            total -= own;
+        }
+        let of_read: u128 = read.iter().map(|leg| leg.value).sum();
+        let limit = End::Unresolved(UnresolvedReason::TraceLimit);
+        let rest = match self.direction {
+            Direction::Source => {
+                let unknown = transaction.unknown();
+                let origin = End::Unresolved(UnresolvedReason::UnknownOrigin);
+                [(origin, unknown), (limit, total - unknown - of_read)]
+            }
+            Direction::Destination => {
+                [(limit, total - of_read), (End::Fee, transaction.total() - transaction.paid())]
+            }
+        };
+        Entries { read, rest }
+    }
+
+    /// Number of entries that are read of a transaction.
+    pub(super) fn count(&self, transaction: &Transaction<'_>, room: usize) -> u64 {
+        let side = match self.direction {
+            Direction::Source => transaction.inputs(room),
+            Direction::Destination => transaction.outputs(room),
+        };
+        u64::try_from(side.read.len()).expect("a number of entries")
+    }
+
+    /// Income or spending passes the subject's own transaction.
+    pub(super) fn pass_own(&mut self, transaction: &Transaction<'_>, flow: Flow, room: usize) {
+        let mut flows = Flows::default();
+        flows.add(flow);
+        let entries = self.entries(transaction, room, true);
+        self.pass_over(transaction, flows, &entries);
+    }
+
+    /// Flows pass a transaction on the way.
+    pub(super) fn pass(&mut self, transaction: &Transaction<'_>, flows: Flows, room: usize) {
+        let entries = self.entries(transaction, room, false);
+        self.pass_over(transaction, flows, &entries);
+    }
+
+    fn pass_over(&mut self, transaction: &Transaction<'_>, flows: Flows, entries: &Entries<'_>) {
+        let present: BTreeSet<ScriptOwner> =
+            entries.read.iter().map(|leg| self.cluster(leg.owner)).collect();
+        let mut flows = flows.all();
+        for flow in &mut flows {
+            flow.cluster = flow.cluster.take().filter(|cluster| present.contains(cluster));
+        }
+        let clusters: BTreeSet<_> = flows.iter().filter_map(|flow| flow.cluster.clone()).collect();
+        let mut merged = Flows::default();
+        for mut flow in flows {
+            if clusters.len() > MOST_CLUSTERS {
+                flow.cluster = None;
+            }
+            merged.add(flow);
+        }
+        for flow in merged.all() {
+            self.pass_flow(transaction, &flow, entries);
         }
     }
 
-    /// Money goes on over the outputs of a transaction, of which `room` are read.
-    pub(super) fn on_through(
-        &mut self,
-        transaction: &Transaction<'_>,
-        flow: &Flow,
-        hops: u8,
-        room: usize,
-    ) {
-        if let TransactionKind::Coinjoin(kind) = transaction.kind {
-            self.end_in(transaction, FlowEnd::Coinjoin(kind), hops, flow);
+    fn pass_flow(&mut self, transaction: &Transaction<'_>, flow: &Flow, entries: &Entries<'_>) {
+        // 1
+        if self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase {
+            let mut part = flow.clone();
+            part.path.step(transaction.txid, None);
+            self.hop(&mut part);
+            self.end(End::Mining, !flow.left, part);
             return;
         }
-        let mut legs = transaction.outputs(room).read;
-        let mut all = transaction.paid();
-        let fee = transaction.total() - all;
-        if hops == 0 {
-            legs.retain(|leg| *leg.owner != self.case.subject);
-            all -= transaction.got_by(&self.case.subject);
+        // 2
+        let values = entries.read.iter().map(|leg| leg.value);
+        let weights: Vec<u128> =
+            values.chain(entries.rest.iter().map(|(_, value)| *value)).collect();
+        let mut parts = flow.split(&weights);
+        self.shares += weights.len() as u64;
+        let ended = parts.split_off(entries.read.len());
+        for (leg, part) in entries.read.iter().zip(parts) {
+            self.pass_to(transaction, flow, leg, part);
         }
-        let read: u128 = legs.iter().map(|leg| leg.value).sum();
-        let rest =
-            [(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), all - read), (FlowEnd::Fee, fee)];
-        self.split(transaction, flow, hops, &legs, rest);
+        for ((end, _), mut part) in entries.rest.iter().zip(ended) {
+            part.path.step(transaction.txid, None);
+            self.hop(&mut part);
+            self.join(transaction, &mut part);
+            self.end(*end, !flow.left, part);
+        }
     }
 
-    /// Puts shares of money at the outputs that `legs` name; the shares of `rest` end.
-    pub(super) fn split(
+    /// A part of a flow passes to an entry.
+    fn pass_to(
         &mut self,
         transaction: &Transaction<'_>,
         flow: &Flow,
-        hops: u8,
-        legs: &[Leg<'_>],
-        rest: [(FlowEnd, u128); 2],
+        leg: &Leg<'_>,
+        mut part: Flow,
     ) {
-        let weights: Vec<u128> = legs
-            .iter()
-            .map(|leg| leg.value)
-            .chain(rest.iter().map(|(_, weight)| *weight))
-            .collect();
-        let sum: u128 = weights.iter().sum();
-        let along = |share: &Money, weight: u128| {
-            if hops == 0 || sum == 0 {
-                return share.total();
-            }
-            &flow.path.amount * weight / sum
-        };
-        let mut shares = flow.money.split(&self.means.arithmetic, &weights);
-        let ended = shares.split_off(legs.len());
-        for (leg, share) in legs.iter().zip(shares) {
-            let amount = along(&share, leg.value);
-            let path = flow.path.on(transaction.txid, Some(leg.owner), amount);
-            let (owner, carried) = (leg.owner.clone(), flow.carried.clone());
-            let state = State { output: leg.output, owner, asked: flow.asked, carried };
-            self.arrive(state, &share, path);
+        part.path.step(transaction.txid, Some(leg.owner));
+        // 3
+        let cluster = Some(self.cluster(leg.owner));
+        if part.cluster != cluster {
+            self.hop(&mut part);
+            part.cluster = cluster;
         }
-        for ((end, weight), share) in rest.into_iter().zip(ended) {
-            let path = flow.path.on(transaction.txid, None, along(&share, weight));
-            let flow = Flow { money: share, path, ..flow.clone() };
-            self.end(end, hops + 1, &flow);
+        // 4
+        self.join(transaction, &mut part);
+        // 5
+        let is_direct = !flow.left;
+        if let ScriptOwner::Pool(pool) = leg.owner {
+            let pool = Party::pool(pool.as_str());
+            self.end_at(pool, (Moved::NotListed, None), is_direct, part);
+            return;
+        }
+        if *leg.owner != self.case.subject {
+            let known = self.case.attribution(leg.owner);
+            part.meet(known.carried);
+            if let Some(end) = known.end {
+                let moved = match (end.listed, end.listed_on) {
+                    (false, _) => (Moved::NotListed, None),
+                    (true, None) => (Moved::Undated, None),
+                    (true, Some(day)) => {
+                        let listed = day.to_zoned(TimeZone::UTC).expect("midnight").timestamp();
+                        if transaction.time < listed {
+                            let seconds = listed.as_second() - transaction.time.as_second();
+                            let days = u32::try_from((seconds + 86_399) / 86_400);
+                            (Moved::Before, Some(days.expect("a number of days")))
+                        } else {
+                            (Moved::Since, None)
+                        }
+                    }
+                };
+                self.end_at(Party::from(end), moved, is_direct, part);
+                return;
+            }
+        }
+        // 6
+        if self.case.rules.hops.is_some_and(|most| part.hops >= most) {
+            self.end(End::Unresolved(UnresolvedReason::DepthLimit), is_direct, part);
+            return;
+        }
+        // 7
+        self.wait(&leg.output, part);
+    }
+
+    /// One hop further.
+    fn hop(&self, part: &mut Flow) {
+        part.hops += 1;
+        if part.left {
+            part.decayed = part.decayed.times(self.case.rules.decay);
+        }
+        part.left = true;
+    }
+
+    /// Every part that passes a joint transaction carries its label.
+    fn join(&self, transaction: &Transaction<'_>, part: &mut Flow) {
+        if let TransactionKind::Coinjoin(kind) = transaction.kind {
+            part.meet(vec![CarriedLabel {
+                tier: Tier::Heuristic,
+                category: Category::Coinjoin,
+                confidence: kind.confidence(),
+                severity: self.case.rules.coinjoin_severity,
+                entity: None,
+                coinjoin: Some(kind),
+            }]);
         }
     }
 }

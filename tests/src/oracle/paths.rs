@@ -18,11 +18,15 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The path one step on, along which `amount` came.
-    pub(super) fn on(&self, txid: Txid, owner: Option<&ScriptOwner>, amount: BigUint) -> Self {
-        let mut steps = self.steps.clone();
-        steps.push((txid, owner.cloned()));
-        Self { steps, amount }
+    /// The path with its share of the amount, rounded down.
+    pub(super) fn share(&self, weight: u128, sum: u128) -> Self {
+        let amount = if sum == 0 { BigUint::ZERO } else { &self.amount * weight / sum };
+        Self { steps: self.steps.clone(), amount }
+    }
+
+    /// The path one step on.
+    pub(super) fn step(&mut self, txid: Txid, owner: Option<&ScriptOwner>) {
+        self.steps.push((txid, owner.cloned()));
     }
 
     /// True if it is kept in preference to the other path.

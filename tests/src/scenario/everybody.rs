@@ -2,9 +2,8 @@
 //!
 //! The rules are those of the model: the origin of an output is the inputs of its transaction by
 //! value, its destination the payments of its spending transaction, fee included; change is no
-//! income; a trace ends at a party that a label of investigation tier or a listing names, at mined
-//! coins, at unspent coins, at fees, and in any case at the sixth hop. Amounts in the comments are
-//! coins. The balance of each party counts among its destinations too, as held at no hops; this
+//! income, and a step to oneself no hop; a trace ends at a party that a label of investigation tier or
+//! a listing names, at mined coins, at unspent coins and at fees. Amounts in the comments are coins. The balance of each party counts among its destinations too, as held at no hops; this
 //! file leaves it out.
 
 use super::{
@@ -17,7 +16,7 @@ use super::{
 
 use Moment::{BeforeReorganisation, End};
 
-/// The dust as the thief's check shows it: its share is below 1/1000 and its amount below the policy's,
+/// The dust as the thief's check shows it: its share is below 2^-14 and its amount below the policy's,
 /// so that it is not worth a look whether the bystander still holds it.
 const DUST_AS_SENT: Row = unresolved("below_threshold", DUST);
 
@@ -34,10 +33,10 @@ pub const EXPECTATIONS: &[Expectation] = &[
         coins("90.01"),
         &[
             at("exchange", NORTH, 3, coins("61.99"), SWEPT),
-            // 8.99 alice, 7 grace, 11.97 carol, each in the second transaction.
+            // 8.99 alice, who paid herself, 7 grace, 11.97 carol.
             row(
                 "unspent_downstream",
-                2,
+                1,
                 coins("27.96"),
                 &["buy-alice", "deposit-alice", "buy-bob", "instead"],
             ),
@@ -57,7 +56,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
             at("exchange", NORTH, 3, coins("61.99"), SWEPT),
             row(
                 "unspent_downstream",
-                2,
+                1,
                 coins("27.96"),
                 &["buy-alice", "deposit-alice", "buy-bob", "lost"],
             ),
@@ -214,26 +213,28 @@ pub const EXPECTATIONS: &[Expectation] = &[
                 coins("5.98"),
                 &["peel-a", "peel-b", "peel-c", "peel-d", "peel-e", "peel-f"],
             ),
-            // Of dave's 10: 6 shop, 3.995 back, at the second hop. 2.99 each: cash-1 at the second
-            // hop, cash-2 at the third, cash-3 at the fifth.
+            // Of dave's 10: 6 shop, at the second hop, and 3.995 back, at the first. 2.99 each: cash-1
+            // at the second hop, cash-2 at the third, cash-3 at the fifth, cash-4 at the seventh; 10
+            // peel-7.
             row(
                 "unspent_downstream",
-                2,
-                coins("18.965"),
-                &["pay-dave", "mix", "peel-a", "peel-b", "peel-c", "peel-d", "peel-e"],
+                1,
+                coins("31.955"),
+                &[
+                    "pay-dave", "mix", "peel-a", "peel-b", "peel-c", "peel-d", "peel-e", "peel-f",
+                    "peel-g",
+                ],
             ),
-            // 0.00999454 dust, 0.01 each pay-dave and peel-a, 0.005 mix, 0.01 each peel-b to peel-f.
+            // 0.00999454 dust, 0.01 each pay-dave and peel-a, 0.005 mix, 0.01 each peel-b to peel-g.
             row(
                 "fee",
                 1,
-                coins("0.08499454"),
+                coins("0.09499454"),
                 &[
                     "dust", "pay-dave", "peel-a", "mix", "peel-b", "peel-c", "peel-d", "peel-e",
-                    "peel-f",
+                    "peel-f", "peel-g",
                 ],
             ),
-            // peel-6 is the sixth hop and spent its 13.
-            unresolved("depth_limit", coins("13")),
             DUST_AS_SENT,
         ],
     ),
@@ -304,7 +305,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         &[at("stolen_funds", THEFT, 1, coins("2"), &["peel-a"])],
     ),
     // 2.99 each to cash-1 (first hop), cash-2 (second), south (third), cash-3 (fourth), south (fifth);
-    // 2.99 to cash-4 and 10 to peel-7 at the sixth hop, which is not asked what it did; six fees.
+    // 2.99 to cash-4 and 10 to peel-7 at the sixth hop; six fees.
     person(
         "peel-1",
         ALWAYS,
@@ -323,17 +324,21 @@ pub const EXPECTATIONS: &[Expectation] = &[
                 coins("5.98"),
                 &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f"],
             ),
-            row("unspent_downstream", 1, coins("8.97"), &["peel-b", "peel-c", "peel-d", "peel-e"]),
+            row(
+                "unspent_downstream",
+                1,
+                coins("21.96"),
+                &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f", "peel-g"],
+            ),
             row(
                 "fee",
                 1,
                 coins("0.06"),
                 &["peel-b", "peel-c", "peel-d", "peel-e", "peel-f", "peel-g"],
             ),
-            unresolved("depth_limit", coins("12.99")),
         ],
     ),
-    // One hop further, all of it is in reach: 2.99 each to cash-2 (first hop), south (second), cash-3
+    // One hop further: 2.99 each to cash-2 (first hop), south (second), cash-3
     // (third), south (fourth), cash-4 (fifth), 10 to peel-7 (fifth), five fees.
     person(
         "peel-2",
@@ -356,7 +361,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
             row("fee", 1, coins("0.05"), &["peel-c", "peel-d", "peel-e", "peel-f", "peel-g"]),
         ],
     ),
-    // peel-5, -4, -3, -2, -1, thief: just within six hops.
+    // peel-5, -4, -3, -2, -1, thief: six hops.
     person(
         "peel-6",
         ALWAYS,
@@ -386,7 +391,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (126, 126),
         (1, 0),
         coins("10"),
-        &[unresolved("depth_limit", coins("10"))],
+        &[at("stolen_funds", THEFT, 7, coins("10"), SEVEN_PEELS)],
     ),
     person(
         "cash-4",
@@ -394,7 +399,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (126, 126),
         (1, 0),
         coins("2.99"),
-        &[unresolved("depth_limit", coins("2.99"))],
+        &[at("stolen_funds", THEFT, 7, coins("2.99"), SEVEN_PEELS)],
     ),
     person(
         "cash-1",
@@ -453,6 +458,8 @@ pub const EXPECTATIONS: &[Expectation] = &[
 const MINED_SIX: Row =
     mined(1, coins("300"), &["mined-1", "mined-2", "mined-3", "mined-4", "mined-5", "mined-6"]);
 const SWEPT: &[&str] = &["buy-alice", "deposit-alice", "buy-bob", "deposit-bob", "sweep"];
+const SEVEN_PEELS: &[&str] =
+    &["peel-g", "peel-f", "peel-e", "peel-d", "peel-c", "peel-b", "peel-a"];
 const CAROLS: Row = mined(2, coins("18.98"), &["buy-bob", "mined-2"]);
 const FRANKS: Row = at("exchange", NORTH, 1, coins("5"), &["payouts"]);
 const FRANKS_PAYMENT: &[Row] = &[

@@ -11,7 +11,7 @@ use assay_engine::{
     trace::{Trace, TraceRules},
     utxo::ScriptOwner,
 };
-use assay_graph::{BATCH, FlowSource, Graph, follow, memory::MemoryGraph};
+use assay_graph::{BATCH, FlowSource, Graph, clusters_of_history, follow, memory::MemoryGraph};
 use assay_intel::IntelSnapshot;
 use futures_util::FutureExt;
 use jiff::{Timestamp, tz::TimeZone};
@@ -65,7 +65,9 @@ impl World {
         let today = TimeZone::UTC.to_datetime(self.now).date();
         let attribute =
             |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
-        let mut trace = Trace::new(self.chain, owner, &history, rules, today, &attribute);
+        let clusters = clusters_of_history(&self.graph, owner, &history, BATCH).await;
+        let clusters = clusters.expect("a graph in memory never fails");
+        let mut trace = Trace::new(self.chain, owner, &history, clusters, rules, today, &attribute);
         follow(&self.graph, &mut trace, BATCH).await.expect("a graph in memory never fails");
         trace.finish()
     }

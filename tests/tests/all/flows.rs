@@ -17,10 +17,10 @@ use std::{
 
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
-    evidence::{Direction, FlowEnd, FlowFacts, FlowPart},
+    evidence::{Direction, FlowEnd, FlowFacts, FlowPart, ListingPeriod, Solicitation},
     taxonomy::Category,
 };
-use assay_graph::{FlowSource, GraphStore, PostgresGraphs, SqliteGraphs, WriterOptions};
+use assay_graph::{Graph, GraphStore, PostgresGraphs, SqliteGraphs, WriterOptions};
 use assay_tests::{
     Postgres,
     oracle::{Case, Deviation, Haste, one_after_another},
@@ -58,7 +58,7 @@ fn chains<T: Send>(usual: u64, look: impl Fn(Case) -> T + Sync) -> Vec<T> {
     told.into_inner().unwrap()
 }
 
-fn traced(case: &Case, source: &dyn FlowSource, batch: usize) -> FlowFacts {
+fn traced(case: &Case, source: &dyn Graph, batch: usize) -> FlowFacts {
     // A read from memory never waits.
     let traced = case.trace(source, batch).now_or_never().unwrap();
     traced.unwrap().unwrap_or_else(|| panic!("seed {}: nobody knows the subject", case.seed))
@@ -79,12 +79,7 @@ fn same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
 }
 
 /// Features that must occur in both directions...
-const BOTH_WAYS: [&str; 23] = [
-    "Coinjoin(Generic)",
-    "Coinjoin(Wasabi1)",
-    "Coinjoin(Wasabi2)",
-    "Coinjoin(Whirlpool)",
-    "Coinjoin(JoinMarket)",
+const BOTH_WAYS: [&str; 26] = [
     "Unresolved(TraceLimit)",
     "Unresolved(BelowThreshold)",
     "Unresolved(DepthLimit)",
@@ -98,7 +93,15 @@ const BOTH_WAYS: [&str; 23] = [
     "moved since the listing",
     "carries all that it can",
     "carries something met on the way",
+    "passed a Generic",
+    "passed a Wasabi1",
+    "passed a Wasabi2",
+    "passed a Whirlpool",
+    "passed a JoinMarket",
+    "passed a PrivateSend",
     "six hops",
+    "more transactions than hops",
+    "decayed to nothing",
     "all recent",
     "recent and earlier",
     "many paths",
@@ -106,7 +109,8 @@ const BOTH_WAYS: [&str; 23] = [
 ];
 
 /// ...and in one.
-const ONE_WAY: [&str; 5] = [
+const ONE_WAY: [&str; 6] = [
+    "Source: dust",
     "Source: Mining",
     "Source: Unresolved(UnknownOrigin)",
     "Source: unasked for",
@@ -125,18 +129,29 @@ fn sights(facts: &FlowFacts) -> Vec<String> {
         };
         seen.push(format!("{direction:?}: {end}"));
         let marks = [
-            (!part.solicited, "unasked for"),
-            (part.listed && part.listing.is_none(), "listed on no known day"),
-            (part.listing.is_some_and(|split| split.before > 0), "moved before the listing"),
-            (part.listing.is_some_and(|split| split.since > 0), "moved since the listing"),
+            (part.solicitation == Solicitation::Dust, "dust"),
+            (part.solicitation == Solicitation::Unsolicited, "unasked for"),
+            (part.listed && part.listing_period.is_none(), "listed on no known day"),
+            (part.listing_period == Some(ListingPeriod::Before), "moved before the listing"),
+            (part.listing_period == Some(ListingPeriod::Since), "moved since the listing"),
             (part.carried.len() == 12, "carries all that it can"),
-            (part.carried.iter().any(|label| label.hops > 1), "carries something met on the way"),
-            (part.hops == 6, "six hops"),
+            (
+                part.carried.iter().any(|carried| carried.distance.hops > 1),
+                "carries something met on the way",
+            ),
+            (part.hops >= 6, "six hops"),
+            (
+                part.paths.iter().any(|path| path.steps.len() > part.hops.max(1).into()),
+                "more transactions than hops",
+            ),
+            (part.decayed.is_zero(), "decayed to nothing"),
             (part.recent == part.amount, "all recent"),
             (part.recent > 0 && part.recent < part.amount, "recent and earlier"),
             (part.paths.len() > 3, "many paths"),
             (part.amount > 1_000_000_000_000_000_000, "a fortune"),
         ];
+        let kinds = part.carried.iter().filter_map(|carried| carried.label.coinjoin);
+        seen.extend(kinds.map(|kind| format!("{direction:?}: passed a {kind:?}")));
         let marks = marks.iter().filter(|(is, _)| *is);
         seen.extend(marks.map(|(_, mark)| format!("{direction:?}: {mark}")));
     }
@@ -220,7 +235,8 @@ fn reads_past_the_deadline_are_unresolved() {
 fn parts_sum_to_what_the_subject_received() {
     let _ = chains(1_000, |case| {
         let memory = case.in_memory();
-        let history = memory
+        let graph: &dyn Graph = &memory;
+        let history = graph
             .history(&case.subject, case.rules.read_limits())
             .now_or_never()
             .unwrap()
@@ -236,9 +252,8 @@ fn parts_sum_to_what_the_subject_received() {
         for (_, part) in parts(&found) {
             assert!(part.amount > 0 && part.recent <= part.amount, "seed {}: {part:?}", case.seed);
             assert!(part.paths.iter().all(|path| path.amount <= part.amount), "{part:?}");
-            if let Some(split) = part.listing {
-                assert_eq!(split.before + split.since, part.amount);
-            }
+            let is_before = part.listing_period == Some(ListingPeriod::Before);
+            assert_eq!(part.days_before_listing.is_some(), is_before, "{part:?}");
         }
     });
 }
@@ -246,11 +261,12 @@ fn parts_sum_to_what_the_subject_received() {
 #[test]
 fn integer_amounts_are_within_the_documented_bound_of_fractions() {
     let told = chains(1_000, |case| case.deviation());
-    let Deviation { base_units, of_allowed, flows } =
-        told.into_iter().fold(Deviation::default(), Deviation::max);
+    let worst = told.into_iter().fold(Deviation::default(), Deviation::max);
+    let Deviation { base_units, of_allowed, decayed_of_allowed, shares } = worst;
     eprintln!(
-        "whole units and exact fractions: at most {}.{:06} base units apart; before rounding to base \
-         units {of_allowed} thousandths of what is allowed; at most {flows} flows in one part",
+        "whole units and fractions: at most {}.{:06} base units apart; before rounding to base units \
+         {of_allowed} millionths of what is allowed, decayed {decayed_of_allowed}; at most {shares} \
+         shares in one direction",
         base_units / 1_000_000,
         base_units % 1_000_000,
     );

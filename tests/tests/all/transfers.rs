@@ -230,7 +230,8 @@ fn a_withdrawal_shows_where_its_money_went() {
     let town = to("2025-01-20", "Town of Eastmere");
     assert_eq!(
         (&town["verdict"], &town["reasons"][0]["code"]),
-        (&json!("block"), &json!("severe_category_exposure"))
+        (&json!("review"), &json!("severe_category_exposure")),
+        "a town that paid a ransom is a victim"
     );
     let ada = to("2024-06-03", "Ada");
     assert_eq!(ada["verdict"], "allow");

@@ -24,7 +24,9 @@ use crate::generated::section;
 const HALF_LIFE: f64 = 2.4;
 
 /// A part as the example tells it: what, dollars received, hops, confidence in per cent.
-const RECEIVED: [(FlowEnd, u32, u8, u8); 4] = [
+type Received = (FlowEnd, u32, u16, u8);
+
+const RECEIVED: [Received; 4] = [
     (FlowEnd::Attributed(Category::Exchange), 80_000, 1, 95),
     (FlowEnd::Attributed(Category::Mixer), 12_000, 1, 90),
     (FlowEnd::Attributed(Category::StolenFunds), 3_000, 3, 80),
@@ -34,11 +36,17 @@ const REPORT_PERCENT: u8 = 50;
 const PATTERN_PERCENT: u8 = 80;
 
 fn facts() -> Facts {
-    let part = |(end, dollars, hops, percent): (FlowEnd, u32, u8, u8)| FlowPart {
-        hops,
-        tier: Tier::Investigation,
-        confidence: Confidence::from_percent(percent),
-        ..FlowPart::plain(end, u128::from(dollars) * 100)
+    let decay = Policy::default().decay_of_a_hop();
+    let part = |(end, dollars, hops, percent): Received| {
+        let plain = FlowPart::plain(end, u128::from(dollars) * 100);
+        FlowPart {
+            hops,
+            is_direct: hops == 1,
+            decayed: (1..hops).fold(plain.mass, |mass, _| mass.times(decay)),
+            tier: Tier::Investigation,
+            confidence: Confidence::from_percent(percent),
+            ..plain
+        }
     };
     let ledger = Ledger {
         unit: "USD".into(),
@@ -114,9 +122,13 @@ fn severity(end: FlowEnd) -> f64 {
     }
 }
 
-fn risk((end, _, hops, percent): (FlowEnd, u32, u8, u8)) -> f64 {
-    let decay = (-f64::from(hops - 1) / HALF_LIFE).exp2();
-    severity(end) * f64::from(percent) / 100.0 * decay
+fn risk((end, _, _, percent): Received) -> f64 {
+    severity(end) * f64::from(percent) / 100.0
+}
+
+/// What is left of a share after its hops.
+fn decay((_, _, hops, _): Received) -> f64 {
+    (-2.5 * f64::from(hops - 1) / HALF_LIFE).exp2()
 }
 
 /// `worth^2.5` on the default curve for dollars.
@@ -129,26 +141,32 @@ fn curve(dollars: f64) -> f64 {
     })
 }
 
-#[test]
-fn the_example_sums_exactly_by_hand_and_by_the_engine() {
+fn share(part: Received) -> f64 {
+    let total: u32 = RECEIVED.iter().map(|part| part.1).sum();
+    f64::from(part.1) / f64::from(total)
+}
+
+fn weigh(part: Received) -> f64 {
+    share(part) * decay(part) * risk(part).powf(2.5)
+}
+
+fn given() -> String {
     let mut text = String::from(
         "Given:\n\n\
          - users report it as a scam (community), with a confidence of 50 %;\n\
          - it forwards nearly all it receives within minutes (`rapid_pass_through`), with a confidence of 80 %;\n\
          - it received 100,000 dollars, none of it in the last 90 days:\n\n\
-         | received from | dollars | share | hops | severity | confidence | r | share × r^2.5 |\n\
-         |---|---|---|---|---|---|---|---|\n",
+         | received from | dollars | share | hops | e | severity | confidence | r | e × r^2.5 |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
-    let total: u32 = RECEIVED.iter().map(|part| part.1).sum();
-    let weigh =
-        |part: (FlowEnd, u32, u8, u8)| f64::from(part.1) / f64::from(total) * risk(part).powf(2.5);
     for part in RECEIVED {
         let (end, dollars, hops, percent) = part;
-        let share = f64::from(dollars) / f64::from(total);
         writeln!(
             text,
-            "| {} | {dollars} | {share:.2} | {hops} | {:.2} | {:.2} | {:.4} | {:.5} |",
+            "| {} | {dollars} | {:.2} | {hops} | {:.4} | {:.2} | {:.2} | {:.4} | {:.5} |",
             end.as_str(hops),
+            share(part),
+            share(part) * decay(part),
             severity(end),
             f64::from(percent) / 100.0,
             risk(part),
@@ -156,15 +174,23 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
         )
         .unwrap();
     }
+    text
+}
+
+#[test]
+fn the_example_sums_exactly_by_hand_and_by_the_engine() {
+    let mut text = given();
     let [_, mixer, stolen, _] = RECEIVED;
     let all = RECEIVED.into_iter().map(weigh).sum::<f64>().powf(0.4);
     let risky_sum = weigh(mixer) + weigh(stolen);
     let risky = risky_sum.powf(0.4);
-    // The mixer's risk is the larger, so its dollars lie on the curve first.
-    assert!(risk(mixer) > risk(stolen));
-    let (first, both) = (curve(12_000.0), curve(15_000.0));
-    let by_amount = first * risk(mixer).powf(2.5) + (both - first) * risk(stolen).powf(2.5);
+    // Only the mixer is direct.
+    let reached = curve(f64::from(mixer.1));
+    let by_amount = reached * risk(mixer).powf(2.5);
     assert!(by_amount < risky_sum, "shares weigh more than amounts");
+    // Stolen funds count with their whole share in the second reading.
+    let distant_sum = weigh(mixer) + share(stolen) * risk(stolen).powf(2.5);
+    let distant = distant_sum.powf(0.4);
 
     let report = 0.80 * f64::from(REPORT_PERCENT) / 100.0;
     let pattern = 0.35 * f64::from(PATTERN_PERCENT) / 100.0;
@@ -178,12 +204,14 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
         other(&[0.95]),
     ];
     assert!(capped.iter().all(|cap| *cap > everything), "no cap binds: {capped:?}");
+    let undecayed = other(&[distant, report, pattern]);
+    assert!(undecayed > 0.599 && everything > 0.599, "the first reading is the larger");
     assert!(all < everything, "the second form of F is the larger");
     write!(
         text,
-        "\nThe risky parts, mixer and stolen funds, sum to {risky_sum:.5}. On the amount curve the same \
-         two sum to {by_amount:.5} (12,000 dollars reach {first:.5}, 15,000 reach {both:.5}), and in \
-         the last 90 days to nothing, so that the basis of shares counts:\n\n\
+        "\nThe risky parts, mixer and stolen funds, sum to {risky_sum:.5}. On the amount curve the direct \
+         one of them is worth {by_amount:.5} (12,000 dollars reach {reached:.5}), and in the last 90 days \
+         both are worth nothing, so that the basis of shares counts:\n\n\
          ```\n\
          flows(risky parts) = {risky_sum:.5}^0.4       = {risky:.4}\n\
          flows(all parts)                       = {all:.4}\n\
@@ -191,6 +219,9 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
          pattern            = 0.35 × 0.80       = {pattern:.4}\n\
          F = max({all:.4}, {risky:.4} ⊕ {report:.4} ⊕ {pattern:.4})  = {everything:.4}\n\
          ```\n\n\
+         In the second reading, stolen funds count with their whole share: the risky parts sum to \
+         {distant_sum:.5}, so that F would be {undecayed:.4}. That reading reaches 0.599 at most: the first \
+         is the larger.\n\n\
          No cap applies: behavior could raise the score of stronger evidence to {:.4}, community evidence \
          to {:.4}, investigations to 0.95. ",
         capped[0], capped[2],

@@ -12,7 +12,10 @@ use std::{
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    evidence::{ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, UnresolvedReason},
+    evidence::{
+        ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, Solicitation,
+        UnresolvedReason,
+    },
     fixed::apportion,
     utxo::Txid,
 };
@@ -55,8 +58,8 @@ pub(super) struct TraceArgs {
     #[arg(long, value_enum)]
     direction: Option<OneDirection>,
     /// Largest number of hops to follow [default: the policy's]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=12))]
-    hops: Option<u8>,
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=255))]
+    hops: Option<u16>,
     /// Omit endpoints with a smaller share of the funds, from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     min_share: u64,
@@ -119,7 +122,7 @@ struct ShownEnd<'a> {
     endpoint_type: &'static str,
     unresolved_reason: Option<UnresolvedReason>,
     entity: Option<&'a str>,
-    hops: u8,
+    hops: u16,
     amount: String,
     share: String,
     recent_amount: String,
@@ -265,8 +268,8 @@ fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
             amount: part.amount,
             share: *share,
             listed: part.listed,
-            solicited: part.solicited,
-            labels: part.carried.iter().map(|label| label.category.as_str()).collect(),
+            solicited: part.solicitation == Solicitation::Solicited,
+            labels: part.carried.iter().map(|carried| carried.label.category.as_str()).collect(),
             paths: paths.map(|(path, amount)| TracedPath { amount, steps: &path.steps }).collect(),
             other,
         }
@@ -305,8 +308,12 @@ fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
         share: decimal(share),
         recent_amount: part.recent.to_string(),
         listed: part.listed,
-        solicited: part.solicited,
-        labels_on_path: part.carried.iter().map(|label| label.category.as_str()).collect(),
+        solicited: part.solicitation == Solicitation::Solicited,
+        labels_on_path: part
+            .carried
+            .iter()
+            .map(|carried| carried.label.category.as_str())
+            .collect(),
         paths: paths
             .map(|(path, amount)| ShownPath { amount: amount.to_string(), steps: &path.steps })
             .collect(),

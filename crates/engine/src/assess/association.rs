@@ -138,7 +138,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: 
             AccountControl::Contract => Tier::Heuristic,
             AccountControl::Key | AccountControl::Unknown => Tier::OnChainProof,
         });
-        let standalone_risk = policy.risk(severity, label.confidence, 1);
+        let standalone_risk = policy.risk(severity, label.confidence);
         let name = label.entity.as_deref().unwrap_or("name not known");
         let detail = format!(
             "controlled by the same key as {} address {}, labelled {}: {name}",

@@ -52,7 +52,7 @@ pub(super) fn assess(facts: &Facts, policy: &Policy) -> Findings {
 
 fn term(fact: &PatternFact, policy: &Policy) -> Term {
     let severity = policy.pattern_severity(fact.pattern);
-    let standalone_risk = policy.risk(severity, fact.confidence, 1);
+    let standalone_risk = policy.risk(severity, fact.confidence);
     Term {
         rank: Rank::Behavior,
         standalone_risk,

@@ -81,7 +81,7 @@ pub(super) fn inherit(
     }
     if is_limited {
         let risk = |it: &InheritedLabel| {
-            policy.risk(policy.severity(it.label.category), it.label.confidence, 1)
+            policy.risk(policy.severity(it.label.category), it.label.confidence)
         };
         let most = inherited.iter().map(risk).max();
         inherited.retain(|it| Some(risk(it)) == most);

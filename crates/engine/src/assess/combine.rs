@@ -3,13 +3,16 @@
 //! `F = max(flows(all parts), flows(risky parts) (+) terms)`, where `(+)` is noisy-OR and terms are
 //! everything that is no flow. The score is the least of `F(all evidence)` and, for every rank `r`,
 //! `cap(r) (+) F(evidence stronger than r)`, so that nothing jumps when stronger evidence appears.
+//!
+//! It is computed twice: with all flows decayed by their distance, and with severe ones undecayed, which
+//! reaches 59.9 at most. The larger one counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Claim, Rank, Term,
     contributions::{Item, contributions, split, weight},
-    flows::{Choice, Flows, Reading},
+    flows::{Choice, Decay, Flows, Reading},
 };
 use crate::{
     assessment::ScoringComponent, evidence::Tier, fixed::Fraction, policy::Policy, score::Score,
@@ -17,6 +20,9 @@ use crate::{
 
 /// Minimum standalone score of one piece of evidence of investigation tier or stronger for a block.
 const BLOCK_NEEDS: Score = Score::from_points(50);
+
+/// Highest score of severe categories whose distance does not count: a review, never a block.
+const CAP_OF_DISTANCE: Score = Score::from_tenths(599);
 
 /// The score of the evidence, before minimum score rules, and its components with their contributions.
 pub(super) struct Combined {
@@ -41,18 +47,27 @@ pub(super) fn combine(
         if contradicted { cap.min(below_block) } else { cap }
     };
 
-    let everything = strength(&terms, flows, Some(Rank::Behavior));
-    let mut value = everything.value;
-    let mut stronger: Option<Rank> = None;
-    for rank in Rank::ALL {
-        let without = strength(&terms, flows, stronger);
-        value = value.min(cap(rank).fraction().noisy_or(without.value));
-        stronger = Some(rank);
-    }
-    let mut score = Score::from_fraction(value);
-    if !can_block(&terms, flows) {
-        score = score.min(below_block);
-    }
+    let score = |decay| {
+        let everything = strength(&terms, flows, Some(Rank::Behavior), decay);
+        let mut value = everything.value;
+        let mut stronger: Option<Rank> = None;
+        for rank in Rank::ALL {
+            let without = strength(&terms, flows, stronger, decay);
+            value = value.min(cap(rank).fraction().noisy_or(without.value));
+            stronger = Some(rank);
+        }
+        (Score::from_fraction(value), everything)
+    };
+    let (score, everything) = {
+        let (mut strict, everything) = score(Decay::All);
+        if !can_block(&terms, flows) {
+            strict = strict.min(below_block);
+        }
+        let (distant, everything_at_any_distance) =
+            score(Decay::Below(policy.spec().undecayed_from));
+        let distant = distant.min(CAP_OF_DISTANCE).min(below_block);
+        if distant > strict { (distant, everything_at_any_distance) } else { (strict, everything) }
+    };
 
     let items = items(terms, flows, &everything);
     let budget = |rank| weight(logarithm(cap(rank).fraction()));
@@ -69,8 +84,8 @@ struct Strength {
 }
 
 /// `F` of the evidence of rank `weakest` and stronger; of none where there is no such rank.
-fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>) -> Strength {
-    let any = Choice { weakest: weakest.map(Rank::weakest_flows), risky_only: false };
+fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>, decay: Decay) -> Strength {
+    let any = Choice { weakest: weakest.map(Rank::weakest_flows), risky_only: false, decay };
     let risky = Choice { risky_only: true, ..any };
     let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
     let counted =
@@ -118,7 +133,7 @@ fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
 /// categories scores as much as the undivided sum.
 fn can_block(terms: &[Term], flows: &Flows) -> bool {
     let needed = BLOCK_NEEDS.fraction();
-    let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true };
+    let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true, decay: Decay::All };
     terms.iter().any(|term| term.rank <= Rank::Investigation && term.standalone_risk >= needed)
         || flows.strongest(choice).standalone_risk() >= needed
 }

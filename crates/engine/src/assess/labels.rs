@@ -1,7 +1,10 @@
 //! Evaluation of labels: which labels count, which contradict each other, and whether they make the
 //! address a service.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use jiff::civil::Date;
 
@@ -143,10 +146,10 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
 
 /// Attribution of an address on a path by its labels: a trace ends there, or carries the labels on.
 ///
-/// An investigation or stronger evidence attributes the address, and so do two independent
-/// community sources that agree on the category. Among several such labels the riskiest counts, so
-/// that a riskier label never lowers a score. Labels that attribute nothing are carried if they are
-/// risky.
+/// An investigation or stronger evidence that the address is a service's, or risky, ends a trace, and so do two
+/// independent community sources that agree on a risky category: two anonymous reports that call a thief's
+/// address an exchange hide nothing. Among several such labels the riskiest counts, so that a riskier label never
+/// lowers a score. Labels that end nothing are carried if they are risky.
 pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attribution {
     let settled = settle(known, policy, today);
     // In the order of their scores.
@@ -164,13 +167,19 @@ pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attri
             .collect();
         upstreams.len() > 1
     };
-    let surely = |candidate: &&&Candidate| candidate.label.tier.at_least(Tier::Investigation);
+    let is_risky = |candidate: &Candidate| candidate.severity >= RISKY_FROM;
+    let surely = |candidate: &&&Candidate| {
+        candidate.label.tier.at_least(Tier::Investigation)
+            && (candidate.label.category.info().service || is_risky(candidate))
+    };
     let end = counted.iter().find(surely).or_else(|| {
-        counted.iter().find(|candidate| candidate.label.tier == Tier::Community && agree(candidate))
+        counted.iter().find(|candidate| {
+            candidate.label.tier == Tier::Community && is_risky(candidate) && agree(candidate)
+        })
     });
     let carried = counted
         .iter()
-        .filter(|candidate| candidate.severity >= RISKY_FROM)
+        .filter(|candidate| is_risky(candidate))
         .filter(|candidate| end.is_none_or(|end| !std::ptr::eq(**candidate, *end)))
         .map(|candidate| CarriedLabel {
             tier: candidate.label.tier,
@@ -178,7 +187,7 @@ pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attri
             confidence: candidate.label.confidence,
             severity: candidate.severity,
             entity: candidate.label.entity.clone(),
-            hops: 0,
+            coinjoin: None,
         });
     Attribution {
         carried: carried.collect(),
@@ -271,32 +280,21 @@ fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Ti
     (conflicts, capped)
 }
 
-/// The category that makes the address a service: attributed by an investigation or better, or by two
-/// independent community sources.
-fn service<'a>(counted: impl Iterator<Item = &'a Candidate> + Clone) -> Option<Category> {
-    let of_services = counted.filter(|candidate| candidate.label.category.info().service);
-    let investigated = of_services
-        .clone()
-        .filter(|candidate| candidate.label.tier.at_least(Tier::Investigation))
-        .map(|candidate| candidate.label.category)
-        .next();
-    investigated.or_else(|| {
-        let reported =
-            || of_services.clone().filter(|candidate| candidate.label.tier == Tier::Community);
-        reported().map(|candidate| candidate.label.category).find(|category| {
-            let upstreams: BTreeSet<_> = reported()
-                .filter(|candidate| candidate.label.category == *category)
-                .map(|candidate| &candidate.label.upstream)
-                .collect();
-            upstreams.len() > 1
-        })
-    })
+/// The category that makes the address a service: attributed by an investigation or better.
+fn service<'a>(mut counted: impl Iterator<Item = &'a Candidate>) -> Option<Category> {
+    let attributed = counted.find(|Candidate { label, .. }| {
+        label.category.info().service && label.tier.at_least(Tier::Investigation)
+    });
+    attributed.map(|candidate| candidate.label.category)
 }
 
 fn term(candidate: &Candidate, policy: &Policy) -> Term {
     let Candidate { label, inherited, severity, .. } = candidate;
-    let standalone_risk = policy.risk(*severity, label.confidence, 1);
+    let standalone_risk = policy.risk(*severity, label.confidence);
     let name = label.entity.as_deref().unwrap_or("name not known");
+    // Benign claims of several parties agree, and do not add up to a risk.
+    let claimant =
+        if *severity >= RISKY_FROM { label.upstream.clone() } else { Arc::from("anybody") };
     let mut evidence = vec![reference(label)];
     let (kind, detail) = match inherited {
         Some(InheritedFrom { address, transactions }) => {
@@ -313,7 +311,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
     Term {
         rank: label.tier.into(),
         standalone_risk,
-        claim: Some((label.category, label.upstream.clone())),
+        claim: Some((label.category, claimant)),
         component: ScoringComponent {
             kind,
             standalone_score: Score::from_fraction(standalone_risk),

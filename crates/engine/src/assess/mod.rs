@@ -37,7 +37,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "1.2";
+pub const MODEL_VERSION: &str = "2.0";
 
 /// Assesses one address by the facts about it.
 ///
@@ -64,6 +64,7 @@ pub fn assess(
     let is_service = labels.service.is_some();
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
+    warnings.extend(flows.warnings(is_service));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
     let mut terms = listings.terms;
@@ -80,15 +81,20 @@ pub fn assess(
     let counted_flows = if is_service { flows::Flows::default() } else { flows.clone() };
 
     let combined = combine::combine(terms, &counted_flows, policy, &labels.capped_tiers);
-    let outcome = verdict::decide(combined, shown, minimum_scores, &searched.missing, policy);
+    let mut missing = searched.missing;
+    let mostly_untraced = flows.mostly_untraced().filter(|_| !is_service);
+    missing.extend(flows.untraced(policy).filter(|_| !is_service));
+    let outcome = verdict::decide(combined, shown, minimum_scores, &missing, policy);
 
     let mut reasons = listings.reasons;
     reasons.extend(association.reasons);
     reasons.extend(labels.reasons);
     reasons.extend(outcome.reasons);
     if reasons.is_empty() {
-        reasons.push(Reason { code: "no_findings", message: no_findings(&searched.coverage) });
+        let message = no_findings(&searched.coverage, mostly_untraced.as_ref());
+        reasons.push(Reason { code: "no_findings", message });
     }
+    reasons.extend(mostly_untraced);
 
     Assessment {
         blockchain: subject.chain(),
@@ -97,7 +103,7 @@ pub fn assess(
         risk_score: outcome.score,
         risk_level: outcome.level,
         verdict: outcome.verdict,
-        complete: searched.missing.is_empty(),
+        complete: missing.is_empty(),
         reasons,
         entity: listings.entity.or(labels.entity),
         labels: labels.views,
@@ -120,8 +126,9 @@ pub fn assess(
     }
 }
 
-/// The message if there are no adverse findings: it names the sources that were not checked.
-fn no_findings(coverage: &Coverage) -> String {
+/// The message if there are no adverse findings: it names the sources that were not checked, and says if the
+/// origin of most money was not found.
+fn no_findings(coverage: &Coverage, mostly_untraced: Option<&Reason>) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
         (sanctions, "sanctions lists"),
@@ -140,6 +147,10 @@ fn no_findings(coverage: &Coverage) -> String {
     if !unchecked.is_empty() {
         message.push_str("; not checked: ");
         message.push_str(&unchecked.join(", "));
+    }
+    if let Some(untraced) = mostly_untraced {
+        message.push_str("; ");
+        message.push_str(&untraced.message);
     }
     message
 }

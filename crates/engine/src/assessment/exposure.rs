@@ -16,12 +16,12 @@ use crate::{
 pub struct Exposure {
     /// Direction of the funds.
     pub direction: Direction,
-    /// Kind of endpoint: a category, `mining`, `coinjoin`, `bridge`, `unspent_by_subject` (the address
+    /// Kind of endpoint: a category, `mining`, `bridge`, `unspent_by_subject` (the address
     /// itself holds it), `unspent_downstream` (an address further on holds it), `fee` or `unresolved`.
     pub endpoint_type: &'static str,
     /// Reason for which the funds were not followed to an endpoint; null where they were.
     pub unresolved_reason: Option<UnresolvedReason>,
-    /// Protocol of the CoinJoin, where the endpoint is one.
+    /// Protocol of the joint transaction that the funds passed, if they are scored as one.
     pub coinjoin: Option<&'static str>,
     /// Category by which the funds are scored: that of the endpoint, or of a label on the path that weighs
     /// more.
@@ -40,14 +40,16 @@ pub struct Exposure {
     /// Part of the amount that moved on the day of the listing or later.
     pub since_listing: Option<Amount>,
     /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds.
-    pub hops: u8,
+    pub hops: u16,
     /// True if the party is a direct counterparty.
     pub direct: bool,
     /// True if the party is on a list in force.
     pub listed: bool,
     /// `false` for funds that an unrelated party sent unsolicited, such as dust.
     pub solicited: bool,
-    /// True if the funds count for the score; small sums of unsolicited funds do not.
+    /// True for dust: payments of next to nothing, which never count for the score.
+    pub dust: bool,
+    /// True if the funds count for the score; dust and small sums of unsolicited funds do not.
     pub scored: bool,
     /// Parts of the amount by their attributions, as minimum score rules see them; funds without a category are in
     /// none of them.

@@ -5,11 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    coinjoin::CoinjoinKind,
     evidence::{PatternFact, Tier},
     score::Confidence,
     taxonomy::Category,
-    trace::attribution::CarriedLabel,
+    trace::{Distance, attribution::CarriedLabel, mass::Mass},
 };
 
 /// Direction in which money is followed.
@@ -186,8 +185,10 @@ pub struct FlowPart {
     pub end: FlowEnd,
     /// Name of the party at the endpoint, if known.
     pub entity: Option<String>,
-    /// Fewest hops between the subject and the end; 1 is direct. Zero counts as one.
-    pub hops: u8,
+    /// Fewest hops between the subject and the end, in whatever amount; 1 is direct. Zero counts as one.
+    pub hops: u16,
+    /// True if all of it came by the first hop.
+    pub is_direct: bool,
     /// The strength of the attribution.
     pub tier: Tier,
     /// Confidence of the attribution.
@@ -196,19 +197,24 @@ pub struct FlowPart {
     pub amount: u128,
     /// In the last 90 days; at most `amount`.
     pub recent: u128,
+    /// The amount in the unit of a trace.
+    pub mass: Mass,
+    /// The mass, decayed by each hop but the first.
+    pub decayed: Mass,
     /// True if the party at the endpoint is on a list that is in force.
     pub listed: bool,
     /// The list that names the party, with its programs, in words.
     pub listed_by: Option<String>,
-    /// `false` for unsolicited money of an unrelated party: it is shown, and scored only if the
-    /// excluded sum of its category exceeds the policy's amount.
-    pub solicited: bool,
+    /// Whether the subject asked for the money.
+    pub solicitation: Solicitation,
     /// Risky labels on the path of the money that end no trace. The part counts once: as the
     /// endpoint or one of these labels, whichever scores highest.
-    pub carried: Vec<CarriedLabel>,
-    /// Amounts that moved before the party at the endpoint was listed and since; `None` if it is
-    /// not listed or the day is not known.
-    pub listing: Option<ListingSplit>,
+    pub carried: Vec<CarriedPart>,
+    /// Whether it moved before the party at the endpoint was listed, or since; `None` if it is not
+    /// listed or the day is not known.
+    pub listing_period: Option<ListingPeriod>,
+    /// The fewest days before the listing on which money of a part from before it moved.
+    pub days_before_listing: Option<u32>,
     /// Identifiers of transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
     /// The largest paths to the end.
@@ -219,32 +225,60 @@ impl FlowPart {
     /// Money of `amount` that ended at `end`, directly and long ago, with nothing else known of it.
     #[must_use]
     pub const fn plain(end: FlowEnd, amount: u128) -> Self {
+        let mass = Mass::of(amount, false);
         Self {
             end,
             entity: None,
             hops: 1,
+            is_direct: true,
             tier: Tier::Behavior,
             confidence: Confidence::CERTAIN,
             amount,
             recent: 0,
+            mass,
+            decayed: mass,
             listed: false,
             listed_by: None,
-            solicited: true,
+            solicitation: Solicitation::Solicited,
             carried: Vec::new(),
-            listing: None,
+            listing_period: None,
+            days_before_listing: None,
             transactions: Vec::new(),
             paths: Vec::new(),
         }
     }
 }
 
-/// An amount apart for before and after a listing; both sum to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ListingSplit {
-    /// Moved before the day of the listing.
-    pub before: u128,
-    /// Moved on that day or later.
-    pub since: u128,
+/// A label that all money of a part passed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CarriedPart {
+    /// The label.
+    pub label: CarriedLabel,
+    /// Where the money met it.
+    pub distance: Distance,
+}
+
+/// When money moved to or from a listed party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListingPeriod {
+    /// Before the day of the listing.
+    Before,
+    /// On that day or later.
+    Since,
+}
+
+/// Whether the subject asked for money. In doubt it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Solicitation {
+    /// Dust: a payment of next to nothing, of a sender whose such payments are little together. It is
+    /// shown and never scored.
+    Dust,
+    /// A small amount of senders whom the subject never paid, of which it passed nothing on. It is shown,
+    /// and scored if there is more of its category than the policy lets pass, or if a list names the
+    /// sender.
+    Unsolicited,
+    /// All else.
+    Solicited,
 }
 
 /// The way that money took, from the subject outwards.
@@ -273,8 +307,6 @@ pub enum FlowEnd {
     Attributed(Category),
     /// At freshly mined coins.
     Mining,
-    /// At a joint transaction of several people.
-    Coinjoin(CoinjoinKind),
     /// At a bridge to another chain.
     Bridge,
     /// At an output that is not spent yet.
@@ -292,7 +324,6 @@ impl FlowEnd {
         match self {
             Self::Attributed(category) => Some(category),
             Self::Mining => Some(Category::Miner),
-            Self::Coinjoin(_) => Some(Category::Coinjoin),
             Self::Bridge => Some(Category::Bridge),
             Self::Unspent | Self::Fee | Self::Unresolved(_) => None,
         }
@@ -300,11 +331,10 @@ impl FlowEnd {
 
     /// The identifier used in answers, of an end at this number of hops.
     #[must_use]
-    pub const fn as_str(self, hops: u8) -> &'static str {
+    pub const fn as_str(self, hops: u16) -> &'static str {
         match self {
             Self::Attributed(category) => category.as_str(),
             Self::Mining => "mining",
-            Self::Coinjoin(_) => "coinjoin",
             Self::Bridge => "bridge",
             Self::Unspent if hops == 0 => "unspent_by_subject",
             Self::Unspent => "unspent_downstream",
@@ -322,7 +352,7 @@ pub enum UnresolvedReason {
     DepthLimit,
     /// Both the share and the amount are below the policy's thresholds for following.
     BelowThreshold,
-    /// The trace reached a limit on addresses, states or transactions.
+    /// The trace read as many inputs and outputs as its budget allows.
     TraceLimit,
     /// Several assets were exchanged at once and no price is known.
     Conversion,

@@ -10,9 +10,9 @@ mod source;
 mod tier;
 
 pub use flow::{
-    ActivityFacts, AssetActivity, ChainFacts, ChainState, Direction, DirectionFlows, FlowEnd,
-    FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingSplit, PathStep, Tip, Unavailable,
-    UnresolvedReason,
+    ActivityFacts, AssetActivity, CarriedPart, ChainFacts, ChainState, Direction, DirectionFlows,
+    FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingPeriod, PathStep,
+    Solicitation, Tip, Unavailable, UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{

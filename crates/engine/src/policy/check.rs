@@ -153,8 +153,8 @@ fn mandatory_sources(spec: &PolicySpec, problems: &mut Problems) {
 }
 
 fn trace(trace: &TraceSpec, problems: &mut Problems) {
-    problems.require((1..=12).contains(&trace.hops), "trace.hops", || {
-        format!("{} is not from 1 to 12", trace.hops)
+    problems.require(trace.hops != Some(0), "trace.hops", || {
+        "must be from 1; leave it out for no limit".into()
     });
     problems.require(
         trace.stop_below_share_millionths <= 100_000,
@@ -166,12 +166,12 @@ fn trace(trace: &TraceSpec, problems: &mut Problems) {
             )
         },
     );
-    for (path, value) in [
-        ("trace.addressesPerHop", trace.addresses_per_hop),
-        ("trace.transfersPerAddress", trace.transfers_per_address),
+    for (path, value, most) in [
+        ("trace.entries", trace.entries, 1_000_000),
+        ("trace.transfersPerAddress", trace.transfers_per_address, 20_000),
     ] {
-        problems.require((1..=20_000).contains(&value), path, || {
-            format!("{value} is not from 1 to 20000")
+        problems.require((1..=most).contains(&value), path, || {
+            format!("{value} is not from 1 to {most}")
         });
     }
 }

@@ -9,8 +9,13 @@ use crate::fixed::Power;
 pub struct AmountCurve {
     points: Vec<(Quantity, Power)>,
     unsolicited_up_to: Quantity,
+    dust_up_to: Option<Quantity>,
     stop_trace_below: Quantity,
 }
+
+/// Dust is so small a part of the largest unsolicited amount, where the policy says nothing else: one of 1,000 US
+/// dollars.
+const DUST_ONE_IN: u128 = 1_000;
 
 impl AmountCurve {
     pub(super) fn new(rules: &AmountRules) -> Self {
@@ -18,6 +23,7 @@ impl AmountCurve {
         Self {
             points,
             unsolicited_up_to: rules.unsolicited_up_to,
+            dust_up_to: rules.dust_up_to,
             stop_trace_below: rules.stop_trace_below,
         }
     }
@@ -43,6 +49,15 @@ impl AmountCurve {
     #[must_use]
     pub fn unsolicited_ceiling(&self, decimals: u8) -> u128 {
         self.unsolicited_up_to.base_units(decimals)
+    }
+
+    /// The largest payment, in base units, that is dust.
+    #[must_use]
+    pub fn largest_dust(&self, decimals: u8) -> u128 {
+        match self.dust_up_to {
+            Some(amount) => amount.base_units(decimals),
+            None => self.unsolicited_ceiling(decimals) / DUST_ONE_IN,
+        }
     }
 
     /// The amount in base units below which a flow of a small share is not followed.

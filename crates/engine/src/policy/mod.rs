@@ -40,9 +40,6 @@ pub const UNRESOLVED_SEVERITY: u8 = 18;
 /// Minimum score of an active listing of the same key.
 pub const SAME_KEY_SCORE: Score = Score::from_points(90);
 
-/// Hops beyond which evidence has decayed to nothing that counts.
-const DECAY_HOPS: u64 = 64;
-
 /// Hexadecimal digits of a policy's revision: 64 bits, enough to tell policies apart.
 const REVISION_DIGITS: usize = 16;
 
@@ -52,7 +49,7 @@ pub struct Policy {
     spec: PolicySpec,
     severities: BTreeMap<Category, u8>,
     pattern_severities: BTreeMap<Pattern, u8>,
-    decay: Vec<Fraction>,
+    decay_of_a_hop: Fraction,
     amounts: BTreeMap<String, AmountCurve>,
     rules: Vec<Rule>,
     revision: Arc<str>,
@@ -101,8 +98,8 @@ impl Policy {
             .collect();
         spec.mandatory_sources.sort_by(|a, b| a.name.cmp(&b.name));
         let half_life = u64::from(spec.half_life_hops.tenths());
-        let decay =
-            (0..DECAY_HOPS).map(|hops| Fraction::half_to_the(hops * 10, half_life)).collect();
+        // Weights are powers of 2.5 of risks, and half-lives are in tenths.
+        let decay_of_a_hop = Fraction::half_to_the(25, half_life);
         let amounts = spec
             .amounts
             .iter()
@@ -111,7 +108,7 @@ impl Policy {
         spec.rules = rules::complete(&spec.rules);
         let rules = spec.rules.iter().filter(|rule| rule.enabled).map(Rule::compile).collect();
         let revision = revision(&spec);
-        Self { spec, severities, pattern_severities, decay, amounts, rules, revision }
+        Self { spec, severities, pattern_severities, decay_of_a_hop, amounts, rules, revision }
     }
 
     /// Names what the policy decides: the same for every policy that decides alike.
@@ -161,12 +158,16 @@ impl Policy {
         self.spec.lists.get(list).copied().unwrap_or(ListEffect::Advisory)
     }
 
-    /// `severity x confidence x decay`: what evidence at this distance is worth, where one hop is
-    /// direct.
+    /// `severity x confidence`: what evidence is worth by itself.
     #[must_use]
-    pub fn risk(&self, severity: u8, confidence: Confidence, hops: u8) -> Fraction {
-        let decay = self.decay.get(usize::from(hops.max(1)) - 1).copied().unwrap_or_default();
-        Fraction::ratio(severity.into(), 100).times(confidence.fraction()).times(decay)
+    pub fn risk(&self, severity: u8, confidence: Confidence) -> Fraction {
+        Fraction::ratio(severity.into(), 100).times(confidence.fraction())
+    }
+
+    /// `2^(-2.5 / half-life)`: the weight that is left of money after a hop.
+    #[must_use]
+    pub const fn decay_of_a_hop(&self) -> Fraction {
+        self.decay_of_a_hop
     }
 
     /// The highest score that evidence of `tier` and weaker ones can reach together.
@@ -248,7 +249,7 @@ mod tests {
         let policy = Policy::compile(PolicySpec::default()).unwrap();
         assert_eq!(policy, Policy::default());
         assert_eq!(policy.severity(Category::Mixer), 75);
-        assert_eq!(policy.risk(100, Confidence::CERTAIN, 1), Fraction::ONE);
+        assert_eq!(policy.risk(100, Confidence::CERTAIN), Fraction::ONE);
         for list in ALWAYS_BLOCKING {
             assert_eq!(policy.effect(&list.parse().unwrap()), ListEffect::Blocking);
         }

@@ -102,7 +102,7 @@ pub enum Role {
 
 impl Role {
     /// Categories whose payers are possible victims.
-    const HARMS_PAYERS: [Category; 5] = [
+    pub const HARMS_PAYERS: [Category; 5] = [
         Category::StolenFunds,
         Category::Scam,
         Category::PhishingDrainer,

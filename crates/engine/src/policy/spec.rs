@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    ALWAYS_BLOCKING, Quantity, SAME_KEY_SCORE,
+    ALWAYS_BLOCKING, Quantity, SAME_KEY_SCORE, Share,
     rules::{MOST_RULES, RuleSpec},
 };
 use crate::{
@@ -115,6 +115,10 @@ pub struct PolicySpec {
     pub thresholds: Thresholds,
     /// Number of hops after which the weight of indirect exposure is halved, with at most one decimal. Default 2.4.
     pub half_life_hops: HalfLife,
+    /// Severity, 0 to 100, from which the distance of a category's money does not lower the score below 59.9: such
+    /// money leads to a review however often it was passed on. Default 90.
+    #[schemars(range(max = 100))]
+    pub undecayed_from: u8,
     /// Highest scores that evidence of a tier and of weaker tiers can reach together.
     pub tier_caps: TierCaps,
     /// Effects of sanctions lists, by name of the list, such as `il-nbctf: blocking`. `blocking`: a listed address
@@ -132,6 +136,10 @@ pub struct PolicySpec {
     /// Requires flows of funds: an address on a chain that is not read is `indeterminate` instead of `allow`.
     /// Default `false`.
     pub flows_required: bool,
+    /// Smallest share of the funds received, such as `50%`, whose origin must have been found for an `allow`; with
+    /// less, the verdict is `indeterminate`. Left out, any share suffices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_traced: Option<Share>,
     /// Minimum score rules, beside the default ones: each raises the score to the threshold of its verdict if all
     /// its conditions hold. A rule with the id of a default rule replaces it; `enabled: false` switches it off.
     /// The defaults are `direct_listed_counterparty`, `severe_category_exposure`, `direct_mixing` and
@@ -153,17 +161,20 @@ pub struct PolicySpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TraceSpec {
-    /// Most hops from the address; 1 covers direct counterparties only. Default 6, at most 12.
-    #[schemars(range(min = 1, max = 12))]
-    pub hops: u8,
-    /// Share of all funds of a direction, in millionths, below which a flow is not followed further, if its
-    /// amount is also below `stopTraceBelow` of its unit. Default 1000 (0.1 %).
+    /// Most hops from the address; 1 covers direct counterparties only. Left out, a trace has no limit of hops:
+    /// with a limit, whoever passes money on often enough is not found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 255))]
+    pub hops: Option<u8>,
+    /// Share of all funds of a direction, in millionths, below which a flow is not followed further, as long as
+    /// all such flows together are at most 1 % and below `stopTraceBelow` of their unit. It counts in halvings of
+    /// the whole. Default 61 (2^-14).
     #[schemars(range(max = 100_000))]
     pub stop_below_share_millionths: u32,
-    /// Most addresses that are followed further at each hop, largest amounts first. Default 256.
-    #[schemars(range(min = 1, max = 20_000))]
-    pub addresses_per_hop: u32,
-    /// Most transfers that are read of one address or transaction, largest first. Default 2000.
+    /// Most inputs and outputs of transactions that are read in each direction. Default 100000.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub entries: u32,
+    /// Most transfers that are read of one address, largest first. Default 2000.
     #[schemars(range(min = 1, max = 20_000))]
     pub transfers_per_address: u32,
 }
@@ -171,9 +182,9 @@ pub struct TraceSpec {
 impl Default for TraceSpec {
     fn default() -> Self {
         Self {
-            hops: 6,
-            stop_below_share_millionths: 1_000,
-            addresses_per_hop: 256,
+            hops: None,
+            stop_below_share_millionths: 61,
+            entries: 100_000,
             transfers_per_address: 2_000,
         }
     }
@@ -184,11 +195,14 @@ impl TraceSpec {
     #[must_use]
     pub fn within(self, ceiling: Self) -> Self {
         Self {
-            hops: self.hops.min(ceiling.hops),
+            hops: match (self.hops, ceiling.hops) {
+                (Some(hops), Some(ceiling)) => Some(hops.min(ceiling)),
+                (hops, ceiling) => hops.or(ceiling),
+            },
             stop_below_share_millionths: self
                 .stop_below_share_millionths
                 .max(ceiling.stop_below_share_millionths),
-            addresses_per_hop: self.addresses_per_hop.min(ceiling.addresses_per_hop),
+            entries: self.entries.min(ceiling.entries),
             transfers_per_address: self.transfers_per_address.min(ceiling.transfers_per_address),
         }
     }
@@ -311,8 +325,13 @@ pub struct AmountRules {
         },
     ]))]
     pub curve: Vec<CurvePoint>,
-    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored.
+    /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored, if it is
+    /// also less than 1 % of all funds received. Funds of listed parties are scored all the same.
     pub unsolicited_up_to: Quantity,
+    /// Largest payment, in whole units, that is dust: funds that are shown and never scored, of one sender up to 20
+    /// times as much together. Default: a thousandth of `unsolicitedUpTo`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dust_up_to: Option<Quantity>,
     /// Amount, in whole units, below which a flow is not followed further, if its share is also below
     /// `trace.stopBelowShareMillionths`. Default 0.
     #[serde(default)]
@@ -336,6 +355,7 @@ impl Default for PolicySpec {
             pattern_severities: BTreeMap::new(),
             thresholds: Thresholds::default(),
             half_life_hops: HalfLife::default(),
+            undecayed_from: 90,
             tier_caps: TierCaps::default(),
             lists: BTreeMap::new(),
             mandatory_sources: vec![MandatorySource {
@@ -343,6 +363,7 @@ impl Default for PolicySpec {
                 maximum_age_hours: default_maximum_age_hours(),
             }],
             flows_required: false,
+            minimum_traced: None,
             rules: Vec::new(),
             amounts: default_amounts(),
             trace: TraceSpec::default(),
@@ -371,6 +392,7 @@ fn default_amounts() -> BTreeMap<String, AmountRules> {
                 point(quantity(first * 1_000), 100),
             ],
             unsolicited_up_to: quantity(first / 10),
+            dust_up_to: None,
             stop_trace_below: quantity(first / 10),
         }
     };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use crate::{evidence::Tier, score::Confidence, taxonomy::Category};
+use super::flow::Distance;
+use crate::{coinjoin::CoinjoinKind, evidence::Tier, score::Confidence, taxonomy::Category};
 
 /// The attribution of an address by listings and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct AttributedEnd {
     pub listed_on: Option<Date>,
 }
 
-/// A label that a flow carries because it passed through the label's address.
+/// A label that a flow carries because it passed through the label's address, or through a joint transaction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarriedLabel {
     /// Strength of the label.
@@ -47,41 +48,40 @@ pub struct CarriedLabel {
     pub severity: u8,
     /// Name, if known.
     pub entity: Option<Arc<str>>,
-    /// Number of hops between the subject and the address, set by the trace.
-    pub hops: u8,
+    /// The kind of joint transaction that the money passed through, if it is no label of an address.
+    pub coinjoin: Option<CoinjoinKind>,
 }
 
 /// Maximum number of labels that a flow carries; the strongest ones stay.
 const MOST_CARRIED: usize = 12;
 
-/// Adds labels at `hops` to those carried already. Of the labels of one tier and category, one is dropped if
-/// another has at least its confidence and at most its hops: a label's weight falls with its distance, so
-/// that a farther label counts only with more confidence. Of equal ones the first stays, in the order of
-/// their entities.
-pub(super) fn carry(before: &[CarriedLabel], met: &[CarriedLabel], hops: u8) -> Vec<CarriedLabel> {
-    let met = met.iter().map(|label| CarriedLabel { hops, ..label.clone() });
-    let mut labels: Vec<CarriedLabel> = before.iter().cloned().chain(met).collect();
-    // By hops, then by confidence: a label stays if it has more confidence than those before it.
-    labels.sort_by(|a, b| {
-        (a.tier, a.category, a.hops, b.confidence, a).cmp(&(
-            b.tier,
-            b.category,
-            b.hops,
-            a.confidence,
-            b,
-        ))
-    });
-    let mut carried: Vec<CarriedLabel> = Vec::new();
-    for label in labels {
-        let nearer = carried
-            .last()
-            .filter(|known| (known.tier, known.category) == (label.tier, label.category));
-        if nearer.is_none_or(|known| known.confidence < label.confidence) {
-            carried.push(label);
+/// Labels with the distances at which they were met, in the order of the labels.
+pub(super) type Carried = (Vec<CarriedLabel>, Vec<Distance>);
+
+/// Adds labels that are met at `distance` to those carried already. Of the labels of one tier and category, a
+/// farther one is dropped unless it has more confidence than the nearer ones: a label's weight falls with its
+/// distance. Of labels at one distance the one with the most confidence stays, of equal ones the first in the
+/// order of their entities.
+pub(super) fn carry(
+    (labels, distances): (&[CarriedLabel], &[Distance]),
+    met: &[CarriedLabel],
+    distance: Distance,
+) -> Carried {
+    let mut carried: Vec<(CarriedLabel, Distance)> =
+        labels.iter().cloned().zip(distances.iter().copied()).collect();
+    let mut met: Vec<&CarriedLabel> = met.iter().collect();
+    met.sort_by(|a, b| b.confidence.cmp(&a.confidence).then_with(|| a.cmp(b)));
+    for label in met {
+        let is_known = carried.iter().any(|(known, _)| {
+            (known.tier, known.category) == (label.tier, label.category)
+                && known.confidence >= label.confidence
+        });
+        if !is_known {
+            carried.push((label.clone(), distance));
         }
     }
     if carried.len() > MOST_CARRIED {
-        carried.sort_by(|a, b| {
+        carried.sort_by(|(a, _), (b, _)| {
             let standalone_risk = |label: &CarriedLabel| {
                 u32::from(label.severity) * u32::from(label.confidence.percent())
             };
@@ -89,6 +89,6 @@ pub(super) fn carry(before: &[CarriedLabel], met: &[CarriedLabel], hops: u8) -> 
         });
         carried.truncate(MOST_CARRIED);
     }
-    carried.sort();
-    carried
+    carried.sort_by(|(a, _), (b, _)| a.cmp(b));
+    carried.into_iter().unzip()
 }

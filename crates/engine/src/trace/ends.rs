@@ -2,16 +2,19 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     attribution::{AttributedEnd, CarriedLabel},
+    flow::{Distance, Flow, FlowKey},
     mass::{Mass, split},
-    state::{PathId, Paths, Route, State},
+    path::{PathId, Paths, Route},
 };
 use crate::{
     chain::ChainId,
-    evidence::{FlowEnd, FlowPart, FlowPath, ListingSplit, PathStep, Tier},
+    evidence::{
+        CarriedPart, FlowEnd, FlowPart, FlowPath, ListingPeriod, PathStep, Solicitation, Tier,
+    },
     score::Confidence,
 };
 
@@ -19,23 +22,38 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
     end: FlowEnd,
+    /// False for the subject's own balance alone: it is no output downstream.
+    has_moved: bool,
     entity: Option<Arc<str>>,
-    hops: u8,
+    is_indirect: bool,
     tier: Tier,
     confidence: Confidence,
     listed: bool,
-    solicited: bool,
-    carried: Vec<CarriedLabel>,
+    solicitation: Solicitation,
+    listing_period: Option<ListingPeriod>,
+    carried: Arc<[CarriedLabel]>,
+}
+
+/// A flow at its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EndedFlow<'f> {
+    pub(super) key: &'f FlowKey,
+    pub(super) flow: &'f Flow,
+    /// True if it came there by the first hop.
+    pub(super) is_direct: bool,
 }
 
 /// The flows that reached one end.
 #[derive(Debug, Default)]
 struct Reached {
     mass: Mass,
-    /// Amounts that moved before the party was listed, and since; 0 if it is not listed or the day is
-    /// unknown.
-    before_listing: u128,
-    since_listing: u128,
+    decayed: Mass,
+    /// Fewest hops.
+    hops: Option<u16>,
+    /// The distance of each carried label.
+    carried: Vec<Distance>,
+    /// The fewest days before the listing on which money moved.
+    days_before_listing: Option<u32>,
     /// The list that names the party: of several parties of one name, the list of the first one.
     listed_by: Option<Arc<str>>,
     /// Amount per path.
@@ -45,24 +63,11 @@ struct Reached {
 impl Reached {
     /// The largest paths, at most `kept`.
     fn largest(&self, kept: usize, paths: &Paths) -> Vec<Route> {
-        let route = |(path, amount): (&PathId, &u128)| Route { path: *path, amount: *amount };
+        let route = |(path, amount): (&PathId, &u128)| Route { path: Some(*path), amount: *amount };
         let mut routes: Vec<Route> = self.routes.iter().map(route).collect();
         routes.sort_by(|a, b| paths.order(a, b));
         routes.truncate(kept);
         routes
-    }
-
-    /// Parts of `amount` that moved before the listing and since; `None` if that is not known of
-    /// all of it.
-    fn listing(&self, amount: u128) -> Option<ListingSplit> {
-        let dated = [self.before_listing, self.since_listing];
-        if dated == [0, 0] || dated.into_iter().fold(0, u128::saturating_add) < self.mass.total() {
-            return None;
-        }
-        match *split(amount, &dated) {
-            [before, since] => Some(ListingSplit { before, since }),
-            _ => None,
-        }
     }
 }
 
@@ -79,67 +84,69 @@ impl Ends {
         Self { reached: BTreeMap::new(), paths_kept }
     }
 
-    /// Adds money that reached an attributed party.
+    /// Adds money that reached an attributed party by a transaction at `moved_at`.
     pub(super) fn attributed(
         &mut self,
         end: &AttributedEnd,
-        hops: u8,
-        solicited: bool,
-        carried: &[CarriedLabel],
-        state: &State,
+        ended: &EndedFlow<'_>,
+        moved_at: Timestamp,
     ) {
+        let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
         let key = EndKey {
             end: FlowEnd::Attributed(end.category),
+            has_moved: true,
             entity: end.entity.clone(),
-            hops,
+            is_indirect: !ended.is_direct,
             tier: end.tier,
             confidence: end.confidence,
             listed: end.listed,
-            solicited,
-            carried: carried.to_vec(),
+            solicitation: ended.key.solicitation,
+            listing_period: end.listed_on.map(|listed_on| {
+                if moved_on < listed_on { ListingPeriod::Before } else { ListingPeriod::Since }
+            }),
+            carried: Arc::clone(&ended.key.carried),
         };
-        let reached = self.add(key, state.mass, Some(state.route));
+        let reached = self.add(key, ended.flow);
         if reached.listed_by.is_none() {
             reached.listed_by.clone_from(&end.listed_by);
         }
-        if let Some(listed_on) = end.listed_on {
-            let moved_on = state.moved_at.to_zoned(TimeZone::UTC).date();
-            let side = if moved_on < listed_on {
-                &mut reached.before_listing
-            } else {
-                &mut reached.since_listing
-            };
-            *side = side.saturating_add(state.mass.total());
-        }
+        let days = end.listed_on.and_then(|listed_on| days_between(moved_on, listed_on));
+        reached.days_before_listing = reached.days_before_listing.into_iter().chain(days).min();
     }
 
     /// Adds a flow that ended at no attributed party.
-    pub(super) fn plain(
-        &mut self,
-        end: FlowEnd,
-        hops: u8,
-        solicited: bool,
-        carried: &[CarriedLabel],
-        mass: Mass,
-        route: Route,
-    ) {
-        if !mass.is_zero() {
-            self.add(plain_key(end, hops, solicited, carried), mass, Some(route));
+    pub(super) fn plain(&mut self, end: FlowEnd, ended: &EndedFlow<'_>) {
+        if !ended.flow.mass.is_zero() {
+            let EndedFlow { key, flow, is_direct } = ended;
+            self.add(plain_key(end, !is_direct, key.solicitation, &key.carried), flow);
         }
     }
 
     /// Adds an amount of the subject without a single transaction: its balance, at 0 hops, and the
     /// parts that were not read.
-    pub(super) fn aggregate(&mut self, end: FlowEnd, hop: u8, mass: Mass) {
+    pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
         if !mass.is_zero() {
-            self.add(plain_key(end, hop, true, &[]), mass, None);
+            let key = plain_key(end, false, Solicitation::Solicited, &Arc::from([]));
+            let key = EndKey { has_moved: hops > 0, ..key };
+            self.add(key, &Flow { hops, ..Flow::of(mass) });
         }
     }
 
-    fn add(&mut self, key: EndKey, mass: Mass, route: Option<Route>) -> &mut Reached {
+    fn add(&mut self, key: EndKey, flow: &Flow) -> &mut Reached {
+        // Another address of the subject's own cluster is an end in its own right.
+        let hops = flow.hops.max(u16::from(key.has_moved));
         let reached = self.reached.entry(key).or_default();
-        reached.mass += mass;
-        if let Some(Route { path, amount }) = route {
+        reached.mass += flow.mass;
+        reached.decayed += flow.decayed;
+        reached.hops = Some(reached.hops.map_or(hops, |fewest| fewest.min(hops)));
+        if reached.carried.is_empty() {
+            reached.carried.clone_from(&flow.carried);
+        } else {
+            for (distance, other) in reached.carried.iter_mut().zip(&flow.carried) {
+                distance.add(*other);
+            }
+        }
+        if let Route { path: Some(path), amount } = flow.route {
             let taken = reached.routes.entry(path).or_default();
             *taken = taken.saturating_add(amount);
         }
@@ -166,7 +173,13 @@ impl Ends {
                 let routes = reached.largest(kept, paths);
                 FlowPart {
                     recent,
-                    listing: reached.listing(amount),
+                    mass: reached.mass,
+                    decayed: reached.decayed,
+                    hops: reached.hops.unwrap_or_default(),
+                    carried: std::iter::zip(key.carried.iter().cloned(), reached.carried.iter())
+                        .map(|(label, distance)| CarriedPart { label, distance: *distance })
+                        .collect(),
+                    days_before_listing: reached.days_before_listing,
                     listed_by: reached.listed_by.as_deref().map(str::to_owned),
                     ..part(key, &routes, amount, paths, chain)
                 }
@@ -175,24 +188,33 @@ impl Ends {
     }
 }
 
-fn plain_key(end: FlowEnd, hops: u8, solicited: bool, carried: &[CarriedLabel]) -> EndKey {
+/// The days from one day to a later one; `None` if it is not later.
+fn days_between(from: Date, to: Date) -> Option<u32> {
+    let days = u32::try_from(from.duration_until(to).as_hours() / 24).ok()?;
+    (days > 0).then_some(days)
+}
+
+fn plain_key(
+    end: FlowEnd,
+    is_indirect: bool,
+    solicitation: Solicitation,
+    carried: &Arc<[CarriedLabel]>,
+) -> EndKey {
     EndKey {
         end,
+        has_moved: true,
         entity: None,
-        hops,
+        is_indirect,
         tier: match end {
             FlowEnd::Unresolved(_) => Tier::Behavior,
-            FlowEnd::Coinjoin(_) => Tier::Heuristic,
             // Facts of the chain itself.
             _ => Tier::OnChainProof,
         },
-        confidence: match end {
-            FlowEnd::Coinjoin(kind) => kind.confidence(),
-            _ => Confidence::CERTAIN,
-        },
+        confidence: Confidence::CERTAIN,
         listed: false,
-        solicited,
-        carried: carried.to_vec(),
+        solicitation,
+        listing_period: None,
+        carried: Arc::clone(carried),
     }
 }
 
@@ -202,9 +224,11 @@ fn part(key: EndKey, routes: &[Route], amount: u128, paths: &Paths, chain: Chain
         .map(|route| FlowPath {
             // Rounded apart from the part, it must not exceed it.
             amount: Mass::unscaled(route.amount).min(amount),
-            steps: paths
-                .steps(route.path)
+            steps: route
+                .path
+                .map(|path| paths.steps(path))
                 .into_iter()
+                .flatten()
                 .map(|(transaction, owner)| PathStep {
                     transaction: transaction.to_string(),
                     address: owner
@@ -222,12 +246,12 @@ fn part(key: EndKey, routes: &[Route], amount: u128, paths: &Paths, chain: Chain
     }
     FlowPart {
         entity: key.entity.map(|entity| entity.to_string()),
-        hops: key.hops,
+        is_direct: !key.is_indirect,
         tier: key.tier,
         confidence: key.confidence,
         listed: key.listed,
-        solicited: key.solicited,
-        carried: key.carried,
+        solicitation: key.solicitation,
+        listing_period: key.listing_period,
         transactions,
         paths,
         ..FlowPart::plain(key.end, amount)

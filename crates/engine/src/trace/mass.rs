@@ -4,6 +4,8 @@ use std::ops::{Add, AddAssign};
 
 use ruint::aliases::U256;
 
+use crate::fixed::Fraction;
+
 /// Amounts are base units times two to this power, so that splitting a satoshi over a hundred addresses
 /// loses nothing significant.
 const SCALE_BITS: u32 = 32;
@@ -46,6 +48,20 @@ impl Mass {
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.earlier == 0 && self.recent == 0
+    }
+
+    /// The lesser of both, for each period.
+    #[must_use]
+    pub fn at_most(self, most: Self) -> Self {
+        Self { earlier: self.earlier.min(most.earlier), recent: self.recent.min(most.recent) }
+    }
+
+    /// The product with a fraction, rounded down for each period.
+    #[must_use]
+    pub fn times(self, fraction: Fraction) -> Self {
+        let one = U256::from(Fraction::ONE.billionths());
+        let times = |amount| share(amount, fraction.billionths().into(), one);
+        Self { earlier: times(self.earlier), recent: times(self.recent) }
     }
 
     /// Splits the amount in proportion to `weights`.

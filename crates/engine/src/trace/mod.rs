@@ -1,49 +1,62 @@
 //! Traces of money: the origins and destinations of a subject's coins.
 //!
 //! The trace is a pure state machine. [`Trace::read_request`] returns the data to read, the caller
-//! reads it in batches of any size and passes it to [`Trace::supply`]; when no data is requested
+//! reads it in batches of any size and passes it to [`Trace::resume`]; when no data is requested
 //! any more, [`Trace::finish`] returns the flows. The same decisions are therefore made over every
 //! store, and no answer depends on the batches of reads.
 //!
-//! It proceeds level by level, one hop each. At each level equal states (an output, with the labels
-//! on its path) are merged; endpoints are recognised first; then small flows are cut, the largest
-//! addresses are followed within the budget, and the rest is unresolved, each part with its reason.
-//! Amounts are split in integers by largest remainder, so that all parts always sum to the whole.
+//! Money goes from transaction to transaction, those with the most of it first, of nearly equal ones in the
+//! order of the chain, so that what flows together is followed together. A step to another owner is a hop
+//! and decays it; a step within an owner's cluster is none. It ends at attributed parties; what remains when
+//! the budget is used up, or too little to be followed, is unresolved. Amounts are split in integers by
+//! largest remainder, so that all parts always sum to the whole.
 //!
 //! - [`attribution`]: attribution of an address on a path
 //! - [`mass`]: exact amounts and their division
-//! - `subject`: the first level: the subject's own transactions, change taken out
-//! - `level`: ends, cut, budget and the next hop
+//! - [`clusters`]: owners of scripts
+//! - `subject`: the subject's own transactions, change taken out
+//! - `flow`, `path`: money on its way
+//! - `frontier`: the transactions that are to be followed, in their order
+//! - `direction`: the order, the budget, the cut
+//! - `side`, `pass`: the passage of money through a transaction
 //! - `ends`: amounts by endpoint, with the largest paths
 
 pub mod attribution;
+pub mod clusters;
+mod direction;
 mod ends;
-mod level;
+mod flow;
+mod frontier;
 pub mod mass;
+mod pass;
+mod path;
 mod rules;
-mod state;
+mod side;
 mod subject;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution};
-pub use rules::{ReadLimits, TraceRules};
+pub use clusters::Clusters;
+pub use flow::Distance;
+pub use rules::{ENTRIES_PER_TRANSACTION, ReadLimits, TraceRules};
 
 use crate::{
     chain::ChainId,
-    evidence::{Direction, DirectionFlows, FlowFacts, Ledger, UnresolvedReason},
+    evidence::{DirectionFlows, FlowFacts, Ledger},
     utxo::{History, OutPoint, ScriptOwner, TransactionView, Txid},
 };
-use ends::Ends;
-use level::Level;
-use state::Paths;
+use direction::DirectionalTrace;
 
 /// Looks up the attribution of an owner: a listing or label that ends a trace, and weaker labels.
 pub type Attribute<'a> = dyn Fn(&ScriptOwner) -> Attribution + Send + Sync + 'a;
 
-/// The transactions that a trace needs next. Both lists are sorted and without duplicates.
+/// The transactions that a trace needs next, in the order in which it needs them, without duplicates. What a
+/// response leaves out counts as not read: it is never requested again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Transactions to be read with their inputs.
@@ -69,120 +82,98 @@ pub struct ReadResponse {
     pub origins: BTreeMap<Txid, Option<TransactionView>>,
     /// Spending transactions with their outputs, by the outputs that they spend.
     pub destinations: BTreeMap<OutPoint, Option<TransactionView>>,
+    /// The clusters of the owners of these inputs and outputs, as far as they are not known from before.
+    pub clusters: Vec<(ScriptOwner, ScriptOwner)>,
+}
+
+impl ReadResponse {
+    /// The owners of all inputs and outputs that were read.
+    pub fn owners(&self) -> impl Iterator<Item = &ScriptOwner> {
+        let origins = self.origins.values().flatten().flat_map(|read| &read.inputs.largest);
+        let destinations =
+            self.destinations.values().flatten().flat_map(|read| &read.outputs.largest);
+        origins.chain(destinations).map(|entry| &entry.output.owner)
+    }
 }
 
 /// A trace in progress.
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
 pub struct Trace<'a> {
     chain: ChainId,
-    subject: ScriptOwner,
-    rules: TraceRules,
+    clusters: Clusters,
     source: DirectionalTrace<'a>,
     destination: DirectionalTrace<'a>,
-    complete: bool,
-}
-
-/// One direction of a trace.
-struct DirectionalTrace<'a> {
-    direction: Direction,
-    level: Level,
-    /// The direction's total in base units.
-    whole: u128,
-    ends: Ends,
-    paths: Paths,
-    attribute: &'a Attribute<'a>,
+    request: ReadRequest,
 }
 
 impl<'a> Trace<'a> {
     /// Begins a trace of `subject`, whose history was read within [`TraceRules::read_limits`]. `today`
-    /// decides what the last 90 days are.
+    /// decides what the last 90 days are; `clusters` has those of the subject and of all owners in the
+    /// history.
     #[must_use]
     pub fn new(
         chain: ChainId,
         subject: &ScriptOwner,
         history: &History,
+        clusters: Clusters,
         rules: TraceRules,
         today: Date,
         attribute: &'a Attribute<'a>,
     ) -> Self {
-        let begun = subject::begin(subject, history, &rules, today);
-        let directional = |direction, (level, ends, paths, whole)| DirectionalTrace {
-            direction,
-            level,
-            whole,
-            ends,
-            paths,
-            attribute,
-        };
-        let mut trace = Self {
-            chain,
-            subject: subject.clone(),
-            rules,
-            source: directional(Direction::Source, begun.source),
-            destination: directional(Direction::Destination, begun.destination),
-            complete: true,
-        };
-        trace.apply_rules();
+        let begin = subject::Subject { owner: subject, history, clusters: &clusters, rules, today };
+        let (source, destination) = (begin.source(attribute), begin.destination(attribute));
+        let request = ReadRequest::default();
+        let mut trace = Self { chain, clusters, source, destination, request };
+        trace.advance();
         trace
     }
 
     /// The transactions to be read next; none when the trace is complete.
     #[must_use]
-    pub fn read_request(&self) -> ReadRequest {
-        let origins: BTreeSet<_> = self.source.level.outputs().map(|output| output.txid).collect();
-        let destinations: BTreeSet<_> = self.destination.level.outputs().collect();
-        ReadRequest {
-            origins: origins.into_iter().collect(),
-            destinations: destinations.into_iter().collect(),
-        }
+    pub const fn read_request(&self) -> &ReadRequest {
+        &self.request
     }
 
-    /// Follows the flows one level further, over the transactions of the last request.
-    pub fn resume(&mut self, response: &ReadResponse) {
-        let complete = self.source.expand(|output| response.origins.get(&output.txid))
-            & self.destination.expand(|output| response.destinations.get(output));
-        self.complete &= complete;
-        self.apply_rules();
-    }
-
-    /// Applies the rules to the current level of both directions.
-    fn apply_rules(&mut self) {
-        for direction in [&mut self.source, &mut self.destination] {
-            direction.apply_rules(&self.subject, &self.rules);
-        }
-    }
-
-    /// The number of largest inputs or outputs to be read of each transaction in a direction: the more
-    /// states are followed, the fewer.
+    /// The owners among those of a response whose clusters the trace does not know yet.
     #[must_use]
-    pub fn entries_per_transaction(&self, direction: Direction) -> u32 {
-        let directional = match direction {
-            Direction::Source => &self.source,
-            Direction::Destination => &self.destination,
-        };
-        self.rules.read_limits().entries_per_transaction(directional.level.states.0.len())
+    pub fn owners_to_look_up(&self, response: &ReadResponse) -> Vec<ScriptOwner> {
+        let mut owners: Vec<ScriptOwner> =
+            response.owners().filter(|owner| !self.clusters.has(owner)).cloned().collect();
+        owners.sort();
+        owners.dedup();
+        owners
+    }
+
+    /// Follows the money further, over the transactions of the last request.
+    pub fn resume(&mut self, response: &ReadResponse) {
+        self.clusters.extend(response.clusters.iter().cloned());
+        let request = std::mem::take(&mut self.request);
+        for direction in [&mut self.source, &mut self.destination] {
+            direction.supply(&request, response);
+        }
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        for direction in [&mut self.source, &mut self.destination] {
+            direction.advance(&self.clusters);
+            direction.request(&mut self.request);
+        }
     }
 
     /// The flows. Flows that are still open count as unresolved: time ran out.
     #[must_use]
-    pub fn finish(mut self) -> FlowFacts {
-        for direction in [&mut self.source, &mut self.destination] {
-            if direction.end_open(UnresolvedReason::TraceLimit) {
-                self.complete = false;
-            }
-        }
+    pub fn finish(self) -> FlowFacts {
         let info = self.chain.info();
-        let flows = |directional: DirectionalTrace<'_>| DirectionFlows {
-            parts: directional.ends.into_parts(directional.whole, &directional.paths, self.chain),
+        let mut complete = true;
+        let mut flows = |directional: DirectionalTrace<'_>| {
+            let (ends, paths, whole, is_complete) = directional.finish();
+            complete &= is_complete;
+            DirectionFlows { parts: ends.into_parts(whole, &paths, self.chain) }
         };
-        FlowFacts {
-            complete: self.complete,
-            ledgers: vec![Ledger {
-                unit: info.asset.to_owned(),
-                decimals: info.decimals,
-                source: flows(self.source),
-                destination: flows(self.destination),
-            }],
-        }
+        let (source, destination) = (flows(self.source), flows(self.destination));
+        let unit = info.asset.to_owned();
+        let ledgers = vec![Ledger { unit, decimals: info.decimals, source, destination }];
+        FlowFacts { complete, ledgers }
     }
 }

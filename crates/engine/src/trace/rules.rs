@@ -2,41 +2,47 @@
 
 use crate::{
     chain::Chain,
+    fixed::Fraction,
     policy::{Policy, TraceSpec},
+    taxonomy::Category,
 };
 
 /// The limits of a trace on one chain. Amounts are in base units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRules {
-    /// Maximum number of hops: the last level whose addresses are attributed.
-    pub hops: u8,
-    /// Share below which a flow may be cut, in millionths of its direction's total.
+    /// Maximum number of hops: the last one whose addresses are attributed. `None`: no limit.
+    pub hops: Option<u16>,
+    /// Share below which money may be cut, in millionths of its direction's total.
     pub stop_below_share_millionths: u32,
-    /// Amount below which a flow may be cut. A flow is cut only if it is below both.
+    /// Amount that all money that is cut in a direction is below.
     pub stop_trace_below: u128,
-    /// Addresses followed further at each level.
-    pub addresses_per_hop: u32,
-    /// Transfers read of an address, and inputs or outputs read of a transaction, at most.
+    /// Inputs or outputs read in each direction, of all transactions together.
+    pub entries: u32,
+    /// Transfers read of an address.
     pub transfers_per_address: u32,
-    /// States followed further at each level, of all addresses together.
-    pub states_per_level: u32,
-    /// Inputs and outputs read at each level, of all transactions together.
-    pub entries_per_level: u32,
+    /// Factor by which each hop but the first lessens the weight of money.
+    pub decay: Fraction,
+    /// Severity of joint transactions, 0 to 100.
+    pub coinjoin_severity: u8,
     /// Amount from which on a transfer counts as solicited, for any sender.
     pub unsolicited_below: u128,
+    /// The largest payment that is dust.
+    pub largest_dust: u128,
     /// Paths kept of each part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
 }
 
 /// Default of [`TraceRules::paths_per_part`].
 const PATHS_PER_PART: usize = 3;
-/// Limit of states that bounds time and memory where the limits of addresses and transfers do not: 256
-/// addresses with 2,000 outputs each, from transactions of 2,000 inputs, are a billion inputs a level.
-const STATES_PER_LEVEL: u32 = 10_000;
-/// Limit of inputs and outputs: at least ten of each transaction at [`STATES_PER_LEVEL`] states.
-const ENTRIES_PER_LEVEL: u32 = 100_000;
+/// Inputs or outputs read of an address's own transactions, in each direction.
+const ENTRIES_OF_HISTORY: u32 = 100_000;
+/// Inputs or outputs read of one transaction on the way, the largest ones. It bounds the memory of a read;
+/// blocks hold few larger transactions.
+pub const ENTRIES_PER_TRANSACTION: u32 = 5_000;
+/// Millionths in one.
+const MILLION: u32 = 1_000_000;
 
-/// The limits of one read: of an address's history, or of a level.
+/// The limits of a read of an address's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
     /// The number of largest transfers of an address in each direction, and of largest inputs or outputs
@@ -59,29 +65,35 @@ impl TraceRules {
     /// The limits that a policy sets for the native coin of a chain.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
-        let TraceSpec {
-            hops,
-            stop_below_share_millionths,
-            addresses_per_hop,
-            transfers_per_address,
-        } = policy.spec().trace;
+        let TraceSpec { hops, stop_below_share_millionths, entries, transfers_per_address } =
+            policy.spec().trace;
         let amounts = policy.amounts(chain.asset);
         Self {
-            hops,
+            hops: hops.map(u16::from),
             stop_below_share_millionths,
             stop_trace_below: amounts.map_or(0, |curve| curve.stop_trace_below(chain.decimals)),
-            addresses_per_hop,
+            entries,
             transfers_per_address,
-            states_per_level: STATES_PER_LEVEL,
-            entries_per_level: ENTRIES_PER_LEVEL,
+            decay: policy.decay_of_a_hop(),
+            coinjoin_severity: policy.severity(Category::Coinjoin),
             unsolicited_below: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
+            largest_dust: amounts.map_or(0, |curve| curve.largest_dust(chain.decimals)),
             paths_per_part: PATHS_PER_PART,
         }
     }
 
-    /// The limits of one read.
+    /// The limits of a read of the subject's history.
     #[must_use]
     pub const fn read_limits(&self) -> ReadLimits {
-        ReadLimits { transfers: self.transfers_per_address, entries: self.entries_per_level }
+        ReadLimits { transfers: self.transfers_per_address, entries: ENTRIES_OF_HISTORY }
+    }
+
+    /// The magnitude (`floor(log2(whole / amount))`) from which on money may be cut.
+    pub(super) const fn cut_magnitude(&self) -> u32 {
+        match MILLION.checked_div(self.stop_below_share_millionths) {
+            Some(parts) if parts > 0 => parts.ilog2(),
+            Some(_) => 0,
+            None => u32::MAX,
+        }
     }
 }

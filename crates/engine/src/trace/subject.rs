@@ -1,42 +1,132 @@
-//! The first level: the subject's own transactions. Change is no income: the amounts that the subject paid
-//! to itself are subtracted, transaction by transaction, before any flow is followed.
+//! The beginning of a trace: the subject's own transactions. Change is no income: the amounts that the subject
+//! paid to itself are subtracted, transaction by transaction, before any flow is followed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
-use super::{
-    TraceRules,
-    ends::Ends,
-    level::Level,
-    mass::Mass,
-    state::{PathId, Paths, Route, State, StateKey},
-};
+use super::{Attribute, Clusters, TraceRules, direction::DirectionalTrace, mass::Mass};
 use crate::{
-    evidence::{FlowEnd, UnresolvedReason},
-    utxo::{History, HistoryEntry, ScriptOwner, SideEntry, TransactionKind},
+    evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
+    utxo::{History, HistoryEntry, ScriptOwner, TransactionKind, Txid},
 };
 
 /// Length in days of the recent window.
 const RECENT_DAYS: i64 = 90;
 
-/// The start of both directions: the first level, the flows that ended before it, the paths, and the
-/// total in base units.
-pub(super) struct Start {
-    pub(super) source: (Level, Ends, Paths, u128),
-    pub(super) destination: (Level, Ends, Paths, u128),
+/// All dust of one sender is at most so many times the largest payment of dust.
+const DUST_PAYMENTS_OF_ONE_SENDER: u128 = 20;
+
+/// A subject whose money is to be traced.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'s> {
+    pub(super) owner: &'s ScriptOwner,
+    pub(super) history: &'s History,
+    pub(super) clusters: &'s Clusters,
+    pub(super) rules: TraceRules,
+    pub(super) today: Date,
 }
 
-pub(super) fn begin(
-    subject: &ScriptOwner,
-    history: &History,
-    rules: &TraceRules,
-    today: Date,
-) -> Start {
-    let since = recent_since(today);
-    Start {
-        source: source(subject, history, rules, since),
-        destination: destination(subject, history, rules, since),
+impl Subject<'_> {
+    /// The beginning towards the origins.
+    pub(super) fn source<'a>(self, attribute: &'a Attribute<'a>) -> DirectionalTrace<'a> {
+        let Self { owner, history, clusters, rules, today } = self;
+        let since = recent_since(today);
+        let income = |entry: &HistoryEntry| entry.received - entry.change();
+        let seen: u128 = history.incoming.iter().map(income).sum();
+        // Amounts received by transactions too small to be read: without a time, they count as earlier. Amounts
+        // sent beyond those received are from before the first recorded block.
+        let statistics = &history.statistics;
+        let unread = statistics.received.saturating_sub(seen);
+        let before = statistics.sent.saturating_sub(statistics.received);
+        let whole = seen.saturating_add(unread).saturating_add(before);
+
+        let mut trace = DirectionalTrace::new(Direction::Source, owner, whole, rules, attribute);
+        let payees = Payees::of(history);
+        let dust = self.dust();
+        for entry in sorted_by_txid(&history.incoming) {
+            let income = income(entry);
+            if income > 0 {
+                let transaction = &entry.transaction;
+                let mass = Mass::of(income, transaction.time >= since);
+                let solicitation = if dust.contains(&transaction.txid) {
+                    Solicitation::Dust
+                } else if is_solicited(owner, entry, income, &rules, &payees) {
+                    Solicitation::Solicited
+                } else {
+                    Solicitation::Unsolicited
+                };
+                trace.begin(transaction, mass, solicitation, entry.sent, clusters);
+            }
+        }
+        for (amount, reason) in
+            [(unread, UnresolvedReason::TraceLimit), (before, UnresolvedReason::UnknownOrigin)]
+        {
+            trace.aggregate(FlowEnd::Unresolved(reason), 1, Mass::of(amount, false));
+        }
+        trace
+    }
+
+    /// The beginning towards the destinations.
+    pub(super) fn destination<'a>(self, attribute: &'a Attribute<'a>) -> DirectionalTrace<'a> {
+        let Self { owner, history, clusters, rules, today } = self;
+        let since = recent_since(today);
+        let spending = |entry: &HistoryEntry| entry.sent - entry.change();
+        let seen: u128 = history.outgoing.iter().map(spending).sum();
+        let statistics = &history.statistics;
+        let unread = statistics.sent.saturating_sub(seen);
+        let held = statistics.received.saturating_sub(statistics.sent);
+        let whole = seen.saturating_add(unread).saturating_add(held);
+
+        let mut trace =
+            DirectionalTrace::new(Direction::Destination, owner, whole, rules, attribute);
+        for entry in sorted_by_txid(&history.outgoing) {
+            let spending = spending(entry);
+            if spending > 0 {
+                let transaction = &entry.transaction;
+                let mass = Mass::of(spending, transaction.time >= since);
+                let solicitation = Solicitation::Solicited;
+                trace.begin(transaction, mass, solicitation, entry.received, clusters);
+            }
+        }
+        let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
+        trace.aggregate(limit, 1, Mass::of(unread, false));
+        let recent = held_lately(history, since).min(held);
+        let balance = Mass::of(held - recent, false) + Mass::of(recent, true);
+        trace.aggregate(FlowEnd::Unspent, 0, balance);
+        trace
+    }
+
+    /// The transactions whose income is dust: next to nothing, of senders whose such payments to the subject
+    /// are little together. In doubt it is no dust.
+    fn dust(self) -> BTreeSet<Txid> {
+        let Self { owner, history, clusters, rules, .. } = self;
+        let small = history.incoming.iter().filter_map(|entry| {
+            let income = entry.received - entry.change();
+            let inputs = &entry.transaction.inputs;
+            let all_read = inputs.largest.len() as u64 >= inputs.count && inputs.unknown == 0;
+            let is_small = (1..=rules.largest_dust).contains(&income)
+                && entry.transaction.kind != TransactionKind::Coinbase
+                && all_read;
+            let senders: BTreeSet<&ScriptOwner> =
+                inputs.largest.iter().map(|input| clusters.of(&input.output.owner)).collect();
+            (is_small && !senders.contains(clusters.of(owner))).then_some((
+                entry.transaction.txid,
+                income,
+                senders,
+            ))
+        });
+        let small: Vec<(Txid, u128, BTreeSet<&ScriptOwner>)> = small.collect();
+        let mut sums: BTreeMap<&ScriptOwner, u128> = BTreeMap::new();
+        for (_, income, senders) in &small {
+            for sender in senders {
+                *sums.entry(sender).or_default() += income;
+            }
+        }
+        let most = rules.largest_dust.saturating_mul(DUST_PAYMENTS_OF_ONE_SENDER);
+        let is_little = |sender: &&ScriptOwner| sums.get(*sender).is_some_and(|sum| *sum <= most);
+        let dust = small.into_iter().filter(|(_, _, senders)| senders.iter().all(is_little));
+        dust.map(|(txid, ..)| txid).collect()
     }
 }
 
@@ -46,124 +136,6 @@ fn recent_since(today: Date) -> Timestamp {
         .checked_sub(RECENT_DAYS.days())
         .and_then(|day| day.to_zoned(TimeZone::UTC))
         .map_or(Timestamp::MIN, |midnight| midnight.timestamp())
-}
-
-fn source(
-    subject: &ScriptOwner,
-    history: &History,
-    rules: &TraceRules,
-    since: Timestamp,
-) -> (Level, Ends, Paths, u128) {
-    let (mut level, mut ends, mut paths) =
-        (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
-    let payees = Payees::of(history);
-    let mut seen = 0_u128;
-    for entry in sorted_by_txid(&history.incoming) {
-        let income = entry.received - entry.change();
-        if income == 0 {
-            continue;
-        }
-        seen += income;
-        let transaction = &entry.transaction;
-        let mass = Mass::of(income, transaction.time >= since);
-        let solicited = is_solicited(subject, entry, income, rules, &payees);
-        let end = match transaction.kind {
-            TransactionKind::Payment => None,
-            TransactionKind::Coinbase => Some(FlowEnd::Mining),
-            TransactionKind::Coinjoin(kind) => Some(FlowEnd::Coinjoin(kind)),
-        };
-        if let Some(end) = end {
-            let path = paths.step(None, transaction.txid, None);
-            ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
-            continue;
-        }
-        // The counterparties in the order of the inputs; then unknown inputs, and those that were not read.
-        let counterparties = counterparties_of(&transaction.inputs.largest, subject);
-        let read: u128 =
-            counterparties.iter().map(|counterparty| u128::from(counterparty.output.value)).sum();
-        let unknown = transaction.inputs.unknown;
-        let unread =
-            transaction.inputs.total.saturating_sub(entry.sent + read).saturating_sub(unknown);
-        let mut weights: Vec<u128> =
-            counterparties.iter().map(|counterparty| counterparty.output.value.into()).collect();
-        weights.extend([unknown, unread]);
-        let mut shares = mass.split(&weights).into_iter();
-        for (counterparty, mass) in counterparties.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&counterparty.output.owner));
-            let key = StateKey { output: counterparty.outpoint, solicited, carried: vec![] };
-            level.states.add(key, state(counterparty, mass, transaction.time, path), &paths);
-        }
-        let path = paths.step(None, transaction.txid, None);
-        for (mass, reason) in
-            shares.zip([UnresolvedReason::UnknownOrigin, UnresolvedReason::TraceLimit])
-        {
-            let end = FlowEnd::Unresolved(reason);
-            ends.plain(end, 1, solicited, &[], mass, whole(mass, path));
-        }
-    }
-    // Amounts received by transactions too small to be read: without a time, they count as earlier. Amounts
-    // sent beyond those received are from before the first recorded block.
-    let statistics = &history.statistics;
-    let unread = statistics.received.saturating_sub(seen);
-    let before = statistics.sent.saturating_sub(statistics.received);
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, Mass::of(unread, false));
-    ends.aggregate(
-        FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin),
-        1,
-        Mass::of(before, false),
-    );
-    let received = seen.saturating_add(unread).saturating_add(before);
-    (level, ends, paths, received)
-}
-
-fn destination(
-    subject: &ScriptOwner,
-    history: &History,
-    rules: &TraceRules,
-    since: Timestamp,
-) -> (Level, Ends, Paths, u128) {
-    let (mut level, mut ends, mut paths) =
-        (Level::first(), Ends::keeping(rules.paths_per_part), Paths::default());
-    let mut seen = 0_u128;
-    for entry in sorted_by_txid(&history.outgoing) {
-        let spending = entry.sent - entry.change();
-        if spending == 0 {
-            continue;
-        }
-        seen += spending;
-        let transaction = &entry.transaction;
-        let mass = Mass::of(spending, transaction.time >= since);
-        if let TransactionKind::Coinjoin(kind) = transaction.kind {
-            let path = paths.step(None, transaction.txid, None);
-            ends.plain(FlowEnd::Coinjoin(kind), 1, true, &[], mass, whole(mass, path));
-            continue;
-        }
-        let counterparties = counterparties_of(&transaction.outputs.largest, subject);
-        let read: u128 =
-            counterparties.iter().map(|counterparty| u128::from(counterparty.output.value)).sum();
-        let unread = transaction.outputs.total.saturating_sub(entry.received + read);
-        let mut weights: Vec<u128> =
-            counterparties.iter().map(|counterparty| counterparty.output.value.into()).collect();
-        weights.extend([unread, transaction.fee()]);
-        let mut shares = mass.split(&weights).into_iter();
-        for (counterparty, mass) in counterparties.iter().zip(&mut shares) {
-            let path = paths.step(None, transaction.txid, Some(&counterparty.output.owner));
-            let key = StateKey { output: counterparty.outpoint, solicited: true, carried: vec![] };
-            level.states.add(key, state(counterparty, mass, transaction.time, path), &paths);
-        }
-        let path = paths.step(None, transaction.txid, None);
-        let ended = [FlowEnd::Unresolved(UnresolvedReason::TraceLimit), FlowEnd::Fee];
-        for (mass, end) in shares.zip(ended) {
-            ends.plain(end, 1, true, &[], mass, whole(mass, path));
-        }
-    }
-    let statistics = &history.statistics;
-    let unread = statistics.sent.saturating_sub(seen);
-    ends.aggregate(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), 1, Mass::of(unread, false));
-    let held = statistics.received.saturating_sub(statistics.sent);
-    let recent = held_lately(history, since).min(held);
-    ends.aggregate(FlowEnd::Unspent, 0, Mass::of(held - recent, false) + Mass::of(recent, true));
-    (level, ends, paths, seen.saturating_add(unread).saturating_add(held))
 }
 
 /// The unspent amounts of the last 90 days: held money is as recent as its arrival.
@@ -223,26 +195,9 @@ fn is_solicited(
             .any(|input| input.output.owner == *subject || payees.known.contains(&input.output.owner))
 }
 
-/// The entries of others than the subject, by index.
-fn counterparties_of<'a>(entries: &'a [SideEntry], subject: &ScriptOwner) -> Vec<&'a SideEntry> {
-    let mut counterparties: Vec<&SideEntry> =
-        entries.iter().filter(|entry| entry.output.owner != *subject).collect();
-    counterparties.sort_by_key(|entry| entry.index);
-    counterparties
-}
-
 /// Entries in an order that does not depend on how they were read.
 fn sorted_by_txid(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
     let mut entries: Vec<&HistoryEntry> = entries.iter().collect();
     entries.sort_by_key(|entry| entry.transaction.txid);
     entries
-}
-
-fn state(entry: &SideEntry, mass: Mass, moved_at: Timestamp, path: PathId) -> State {
-    State { owner: entry.output.owner.clone(), mass, moved_at, route: whole(mass, path) }
-}
-
-/// The route of an amount that took one path.
-const fn whole(mass: Mass, path: PathId) -> Route {
-    Route { path, amount: mass.total() }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ruint::aliases::U256;
 
-use super::TransactionView;
+use super::{ScriptOwner, TransactionView};
 
 /// An address's statistics with its largest transactions in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,15 @@ pub struct History {
     pub incoming: Vec<HistoryEntry>,
     /// The transactions that spent its largest outputs, with their outputs, in any order.
     pub outgoing: Vec<HistoryEntry>,
+}
+
+impl History {
+    /// The owners of all inputs and outputs that were read, with repetitions.
+    pub fn owners(&self) -> impl Iterator<Item = &ScriptOwner> {
+        let inputs = self.incoming.iter().flat_map(|entry| &entry.transaction.inputs.largest);
+        let outputs = self.outgoing.iter().flat_map(|entry| &entry.transaction.outputs.largest);
+        inputs.chain(outputs).map(|entry| &entry.output.owner)
+    }
 }
 
 /// A transaction with the amounts that it moved to and from one address.

@@ -11,7 +11,7 @@ use assay_engine::{
     transfer::TransferDirection,
     utxo::{History, ScriptOwner, transfer::DEPOSIT_SUBJECT},
 };
-use assay_graph::{BATCH, ClusterRef, Graph, GraphError, GraphTip, follow};
+use assay_graph::{BATCH, ClusterRef, Graph, GraphError, GraphTip, clusters_of_history, follow};
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -125,7 +125,9 @@ impl GraphReader {
         let today = now.to_zoned(TimeZone::UTC).date();
         let attribute = |owner: &ScriptOwner| intel.attribution(query.chain, owner, policy, today);
         let follow_own = async |subject: &ScriptOwner, history: &History| {
-            let mut trace = own_trace(request, subject, history, &attribute);
+            let clusters = clusters_of_history(&*self.graph, subject, history, BATCH).await;
+            let clusters = clusters.map_err(ReadError::from)?;
+            let mut trace = own_trace(request, subject, (history, clusters), &attribute);
             follow(&*self.graph, &mut trace, BATCH).await.map_err(ReadError::from)?;
             Ok::<_, TransferError>(trace.finish())
         };
@@ -182,7 +184,8 @@ impl GraphReader {
         };
         let today = now.to_zoned(TimeZone::UTC).date();
         let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
-        let mut trace = Trace::new(chain, &owner, &history, rules, today, &attribute);
+        let clusters = clusters_of_history(graph, &owner, &history, BATCH).await?;
+        let mut trace = Trace::new(chain, &owner, &history, clusters, rules, today, &attribute);
         follow(graph, &mut trace, BATCH).await?;
         let mut parties = counterparties::parties(&owner, &history);
         if cluster.size > 1 {

@@ -15,7 +15,7 @@ use super::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TraceView {
     /// Hops to follow. `None`: as many as the policy says.
-    pub hops: Option<u8>,
+    pub hops: Option<u16>,
     /// Paths to keep of each part. `None`: as many as an answer shows.
     pub paths: Option<usize>,
 }
@@ -23,7 +23,7 @@ pub struct TraceView {
 impl TraceView {
     fn rules(self, policy: &Policy, subject: &CanonicalAddress) -> TraceRules {
         let mut rules = TraceRules::new(policy, subject.chain().info());
-        rules.hops = self.hops.unwrap_or(rules.hops);
+        rules.hops = self.hops.or(rules.hops);
         rules.paths_per_part = self.paths.unwrap_or(rules.paths_per_part);
         rules
     }

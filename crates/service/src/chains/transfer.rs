@@ -4,7 +4,7 @@ use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, ChainState, DirectionFlows, FlowFacts, Tip, Unavailable},
     policy::Policy,
-    trace::{Attribute, Trace, TraceRules},
+    trace::{Attribute, Clusters, Trace, TraceRules},
     transfer::{TransferDirection, TransferFacts, TransferQuery},
     utxo::{History, InvalidTransfer, ScriptOwner, TransactionView, Transfer, Txid},
 };
@@ -128,7 +128,7 @@ impl<'a> TransferRequest<'a> {
     /// The bounds of a trace of the transfer's own money. The receiver asked for it, or the caller would not
     /// check it, so that no part of it is unsolicited.
     pub(super) const fn own_rules(self) -> TraceRules {
-        TraceRules { unsolicited_below: 0, ..self.rules }
+        TraceRules { unsolicited_below: 0, largest_dust: 0, ..self.rules }
     }
 }
 
@@ -242,11 +242,12 @@ pub async fn facts(
 pub(super) fn own_trace<'a>(
     request: TransferRequest<'_>,
     subject: &ScriptOwner,
-    history: &History,
+    (history, clusters): (&History, Clusters),
     attribute: &'a Attribute<'a>,
 ) -> Trace<'a> {
     let today = request.now.to_zoned(TimeZone::UTC).date();
-    Trace::new(request.query.chain, subject, history, request.own_rules(), today, attribute)
+    let (chain, rules) = (request.query.chain, request.own_rules());
+    Trace::new(chain, subject, history, clusters, rules, today, attribute)
 }
 
 /// The number of largest outputs to be read of each transaction that spends the outputs of a withdrawal.

@@ -26,6 +26,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
         simple(6, "jobs", include_str!("../../migrations/sqlite/0006_jobs.sql")),
         simple(7, "revisions", include_str!("../../migrations/sqlite/0007_revisions.sql")),
         simple(8, "policy rules", include_str!("../../migrations/sqlite/0008_policy_rules.sql")),
+        simple(9, "trace budget", include_str!("../../migrations/sqlite/0009_trace_budget.sql")),
     ]);
     migrator.run(pool).await.map_err(|error| match error {
         MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),

@@ -88,11 +88,11 @@ pub struct TraceCeiling {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u8>,
-    /// Most addresses whose transfers are read at each hop.
+    /// Most inputs and outputs of transactions that are read in each direction.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub addresses_per_hop: Option<u32>,
-    /// Most transfers that are read for one address or transaction.
+    pub entries: Option<u32>,
+    /// Most transfers that are read for one address.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers_per_address: Option<u32>,

@@ -7,23 +7,30 @@ use crate::FieldProblem;
 
 /// Fields of a kind's spec by their old path, each with its new name. `*` stands for every key of an
 /// object, `[]` for every element of an array.
-const FIELDS: [(Kind, &str, &str); 11] = [
+const FIELDS: [(Kind, &str, &str); 9] = [
     (Kind::Plan, "floorShare", "fallbackShare"),
     (Kind::Plan, "onStoreLoss", "onTokenStoreLoss"),
     (Kind::Plan, "screenRows", "maxScreenRows"),
-    (Kind::Plan, "trace.addressesPerLevel", "addressesPerHop"),
     (Kind::ChainSource, "timeBound", "fetchTimeout"),
     (Kind::ChainSource, "testNetwork", "allowTestNetwork"),
     (Kind::RiskPolicy, "tierCaps.behaviour", "behavior"),
     (Kind::RiskPolicy, "amounts.*.curve.[].worth", "score"),
     (Kind::RiskPolicy, "amounts.*.cutBelow", "stopTraceBelow"),
     (Kind::RiskPolicy, "trace.cutShare", "stopBelowShareMillionths"),
-    (Kind::RiskPolicy, "trace.addressesPerLevel", "addressesPerHop"),
 ];
 
 /// Fields whose content has another form now, each with the field and the form that took its place.
-const REPLACED: [(Kind, &str, &str); 2] =
-    [(Kind::RiskPolicy, "floors", RULES), (Kind::RiskPolicy, "minimumScoreRules", RULES)];
+const REPLACED: [(Kind, &str, &str); 6] = [
+    (Kind::Plan, "trace.addressesPerLevel", ENTRIES),
+    (Kind::Plan, "trace.addressesPerHop", ENTRIES),
+    (Kind::RiskPolicy, "floors", RULES),
+    (Kind::RiskPolicy, "minimumScoreRules", RULES),
+    (Kind::RiskPolicy, "trace.addressesPerLevel", ENTRIES),
+    (Kind::RiskPolicy, "trace.addressesPerHop", ENTRIES),
+];
+
+const ENTRIES: &str =
+    "was replaced by `entries`: a trace is bounded by the inputs and outputs that it reads";
 
 const RULES: &str = "was replaced by `rules`: write another share or severity of severe categories as \
                      `rules: [{id: severe_category_exposure, description: \"...\", severityFrom: 90, \
@@ -107,7 +114,7 @@ mod tests {
                 "spec.floorShare: was renamed to `fallbackShare`",
                 "spec.onStoreLoss: was renamed to `onTokenStoreLoss`",
                 "spec.screenRows: was renamed to `maxScreenRows`",
-                "spec.trace.addressesPerLevel: was renamed to `addressesPerHop`",
+                &format!("spec.trace.addressesPerLevel: {ENTRIES}"),
                 "spec.onStoreLoss: `closed` was renamed to `refuse`",
             ]
         );
@@ -125,7 +132,7 @@ mod tests {
             "minimumScoreRules": {"severeCategorySharePercent": 10},
             "amounts": {"USD": {"curve": [{"amount": 5, "score": 1}, {"amount": 6, "worth": 2}], "cutBelow": 1}},
             "lists": {"a": "binding", "b": "informative", "c": "advisory"},
-            "trace": {"cutShare": 1000, "addressesPerLevel": 256},
+            "trace": {"cutShare": 1000, "addressesPerHop": 256},
         });
         assert_eq!(
             problems(Kind::RiskPolicy, &spec),
@@ -134,9 +141,9 @@ mod tests {
                 "spec.amounts.USD.curve[1].worth: was renamed to `score`",
                 "spec.amounts.USD.cutBelow: was renamed to `stopTraceBelow`",
                 "spec.trace.cutShare: was renamed to `stopBelowShareMillionths`",
-                "spec.trace.addressesPerLevel: was renamed to `addressesPerHop`",
                 &format!("spec.floors: {RULES}"),
                 &format!("spec.minimumScoreRules: {RULES}"),
+                &format!("spec.trace.addressesPerHop: {ENTRIES}"),
                 "spec.lists.a: `binding` was renamed to `blocking`",
                 "spec.lists.b: `informative` was renamed to `advisory`",
             ]

@@ -57,7 +57,7 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
     );
     for (path, ceiling) in [
         ("spec.trace.hops", spec.trace.hops.map(u32::from)),
-        ("spec.trace.addressesPerHop", spec.trace.addresses_per_hop),
+        ("spec.trace.entries", spec.trace.entries),
         ("spec.trace.transfersPerAddress", spec.trace.transfers_per_address),
     ] {
         require(ceiling != Some(0), path, "must be from 1; leave it out for no ceiling".into());

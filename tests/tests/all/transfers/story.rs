@@ -29,8 +29,8 @@ pub(super) type Expected =
 
 /// Every payment of the story, as `crates/sample/src/scenario.rs` tells it, and what follows from it for
 /// whoever got the money. The scores are worked out by hand: a party with severity s and confidence c that
-/// is n hops away gives s x c x 2^(-(n - 1) / 2.4) if all of the money is its own. They are left out where
-/// shares would have to be multiplied.
+/// is n hops away gives s x c x 2^(-(n - 1) / 2.4) if all of the money is its own, and of a severity from 90
+/// on at least the lesser of s x c and 59.9. They are left out where shares would have to be multiplied.
 pub(super) const DEPOSITS: &[Expected] = &[
     // A pool that is known directly: 5 x 95 % = 4.75.
     ("2024-04-29", (HARBOR, 0), "allow", Some(4.7), &[OLDMILL]),
@@ -59,13 +59,13 @@ pub(super) const DEPOSITS: &[Expected] = &[
     ("2024-10-28", (BLACKFROST, 1), "allow", Some(3.5), &[MERIDIAN]),
     ("2025-01-20", ("Town of Eastmere", 0), "allow", Some(4.7), &[HARBOR]),
     ("2025-01-27", (BLACKFROST, 2), "allow", Some(3.5), &[HARBOR]),
-    // Directly from the gang: 95 x 90 % = 85.5. Over one more hop 64.05; further away less than 50, but all
-    // of it is of a severe category, which is a review.
+    // Directly from the gang: 95 x 90 % = 85.5. Over one more hop 64.05, also of what Sable paid with change;
+    // further away less, but the gang's severity keeps it at 59.9.
     ("2025-02-17", ("Sable", 0), "block", Some(85.5), &[BLACKFROST]),
     ("2025-02-24", ("Jory", 0), "review", Some(64.0), &[BLACKFROST]),
-    ("2025-03-10", (MIXER, 0), "review", Some(50.0), &[BLACKFROST]),
-    ("2025-03-10", ("Finch", 0), "review", Some(50.0), &[BLACKFROST]),
-    ("2025-03-24", (HARBOR, 2), "review", Some(50.0), &[BLACKFROST]),
+    ("2025-03-10", (MIXER, 0), "review", Some(64.0), &[BLACKFROST]),
+    ("2025-03-10", ("Finch", 0), "review", Some(64.0), &[BLACKFROST]),
+    ("2025-03-24", (HARBOR, 2), "review", Some(59.9), &[BLACKFROST]),
     ("2025-04-14", (QUICKSTONE, 1), "block", Some(85.5), &[BLACKFROST]),
     ("2025-04-14", (BAZAAR, 1), "block", Some(85.5), &[BLACKFROST]),
     // Jory pays with the coins that he bought, not with those of the gang: his own review does not follow.
@@ -83,14 +83,15 @@ pub(super) const DEPOSITS: &[Expected] = &[
     ("2025-02-03", ("Piet", 0), "block", Some(81.0), &[HACK]),
     ("2025-03-03", (MIXER, 2), "block", Some(81.0), &[HACK]),
     ("2025-03-03", (QUICKSTONE, 1), "block", Some(81.0), &[HACK]),
-    ("2025-06-16", ("Evi", 0), "review", Some(50.0), &[HACK, HARBOR]),
+    // Half of it stolen, two hops away: 81 x 0.5^0.4 = 61.4 at any distance.
+    ("2025-06-16", ("Evi", 0), "review", Some(59.9), &[HACK, HARBOR]),
     // Out of a mixer: 75 x 90 % = 67.5. What went in had another origin.
     ("2024-11-18", ("Vera", 0), "allow", Some(4.7), &[HARBOR]),
     ("2024-12-09", (MIXER, 1), "allow", Some(3.5), &[HARBOR]),
     ("2025-04-21", ("Milo", 0), "review", Some(67.5), &[MIXER]),
     ("2024-07-22", ("Milo", 0), "allow", Some(4.7), &[MERIDIAN]),
-    // The market's money: 85 x 90 % = 76.5 directly, and 0.7492 of it with each hop of the peel chain, of
-    // which a trace follows six. The rest is unresolved: 18.
+    // The market's money: 85 x 90 % = 76.5 directly, and 0.7492 of it with each hop of the peel chain: it is
+    // less severe than what counts at any distance.
     ("2025-03-24", ("Lux", 0), "allow", Some(4.7), &[HARBOR]),
     ("2025-03-31", (BAZAAR, 0), "allow", Some(3.5), &[HARBOR]),
     ("2025-04-21", (BAZAAR, 0), "allow", Some(40.0), &[QUICKSTONE]),
@@ -106,15 +107,15 @@ pub(super) const DEPOSITS: &[Expected] = &[
     ("2025-06-02", ("Rook", 4), "allow", Some(24.0), &[BAZAAR]),
     ("2025-06-09", (HARBOR, 3), "allow", Some(18.0), &[BAZAAR]),
     ("2025-06-09", ("Rook", 5), "allow", Some(18.0), &[BAZAAR]),
-    ("2025-06-16", (MERIDIAN, 1), "allow", Some(18.0), &["unresolved"]),
-    ("2025-06-16", ("Rook", 6), "allow", Some(18.0), &["unresolved"]),
-    ("2025-06-23", (HARBOR, 3), "allow", Some(18.0), &["unresolved"]),
-    ("2025-06-23", ("Rook", 7), "allow", Some(18.0), &["unresolved"]),
-    ("2025-06-30", (MERIDIAN, 1), "allow", Some(18.0), &["unresolved"]),
-    ("2025-06-30", ("Rook", 8), "allow", Some(18.0), &["unresolved"]),
-    ("2025-07-07", (HARBOR, 3), "allow", Some(18.0), &["unresolved"]),
-    ("2025-07-07", ("Rook", 9), "allow", Some(18.0), &["unresolved"]),
-    ("2025-07-14", ("Tess", 0), "allow", Some(18.0), &["unresolved"]),
+    ("2025-06-16", (MERIDIAN, 1), "allow", Some(13.5), &[BAZAAR]),
+    ("2025-06-16", ("Rook", 6), "allow", Some(13.5), &[BAZAAR]),
+    ("2025-06-23", (HARBOR, 3), "allow", Some(10.1), &[BAZAAR]),
+    ("2025-06-23", ("Rook", 7), "allow", Some(10.1), &[BAZAAR]),
+    ("2025-06-30", (MERIDIAN, 1), "allow", Some(7.5), &[BAZAAR]),
+    ("2025-06-30", ("Rook", 8), "allow", Some(7.5), &[BAZAAR]),
+    ("2025-07-07", (HARBOR, 3), "allow", Some(5.6), &[BAZAAR]),
+    ("2025-07-07", ("Rook", 9), "allow", Some(5.6), &[BAZAAR]),
+    ("2025-07-14", ("Tess", 0), "allow", Some(4.2), &[BAZAAR]),
     ("2025-10-13", ("Evidence locker", 0), "block", Some(76.5), &[BAZAAR]),
     // Listed receivers: a listing blocks, whatever the money.
     ("2024-11-25", (ANCHOR, 0), "block", Some(100.0), &[QUICKSTONE]),
@@ -122,9 +123,10 @@ pub(super) const DEPOSITS: &[Expected] = &[
     ("2025-05-19", ("DUNMORE, Petra", 0), "block", Some(100.0), &[ANCHOR]),
     ("2025-07-14", (ANCHOR, 0), "block", Some(100.0), &[HARBOR]),
     ("2025-09-29", (GREYMARSH, 1), "block", Some(100.0), &[GREYMARSH]),
-    // Wim's rent is a listed party's, before it was listed and after; the money that he sells is not.
+    // Wim's rent is a listed party's, before it was listed, which is a review at most, and after; the money
+    // that he sells is not.
     ("2024-10-07", ("Wim", 0), "allow", Some(4.7), &[HARBOR]),
-    ("2025-03-03", ("Wim", 0), "block", Some(100.0), &[GREYMARSH]),
+    ("2025-03-03", ("Wim", 0), "review", Some(59.9), &[GREYMARSH]),
     ("2025-09-01", ("Wim", 0), "block", Some(100.0), &[GREYMARSH]),
     ("2025-11-03", (MERIDIAN, 1), "allow", Some(3.5), &[HARBOR]),
     ("2025-01-13", ("Bram", 0), "allow", Some(4.7), &[HARBOR]),

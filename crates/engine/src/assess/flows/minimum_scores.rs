@@ -10,7 +10,7 @@ use super::{
 use crate::{
     assess::{Measured, MinimumScore},
     assessment::Reason,
-    evidence::Direction,
+    evidence::{Direction, ListingPeriod},
     policy::{Policy, Rule},
 };
 
@@ -34,12 +34,15 @@ impl Flows {
     }
 }
 
-/// True if a party at this distance is a direct counterparty.
-const fn is_direct(hops: u8) -> bool {
-    hops <= 1
-}
-
 impl DirectionalFlows {
+    /// What the address did with the money.
+    pub(super) const fn verb(&self) -> &'static str {
+        match self.direction {
+            Direction::Source => "received",
+            Direction::Destination => "sent",
+        }
+    }
+
     fn rule_view(&self) -> RuleView<'_> {
         RuleView {
             direction: self.direction,
@@ -52,10 +55,7 @@ impl DirectionalFlows {
     fn minimum_score(&self, rule: &Rule, fired: &Fired, policy: &Policy) -> MinimumScore {
         let parts: Vec<&Part> =
             fired.funds.iter().filter_map(|index| self.parts.get(*index)).collect();
-        let verb = match self.direction {
-            Direction::Source => "received",
-            Direction::Destination => "sent",
-        };
+        let verb = self.verb();
         let mut message = format!(
             "{}: {} {} {verb} ({} of all funds {verb})",
             rule.description.trim_end_matches('.'),
@@ -90,7 +90,7 @@ impl Part {
                 category: claim.category?,
                 tier: claim.tier,
                 hops: claim.hops,
-                direct: is_direct(claim.hops),
+                direct: self.is_direct(claim),
                 // The first claim is that of the endpoint, at which alone a list ends a trace.
                 listed: index == 0 && self.flow.listed,
             })
@@ -98,7 +98,10 @@ impl Part {
         RuleFunds {
             amount: self.flow.amount,
             recent: self.flow.recent,
-            since_listing: self.flow.listing.map(|split| split.since),
+            since_listing: self.flow.listing_period.map(|period| match period {
+                ListingPeriod::Before => 0,
+                ListingPeriod::Since => self.flow.amount,
+            }),
             scored: self.counted,
             claims: claims.collect(),
         }
@@ -106,7 +109,7 @@ impl Part {
 }
 
 /// The parties with the largest amounts, each with the list that names it.
-fn names(parts: &[&Part]) -> Vec<String> {
+pub(super) fn names(parts: &[&Part]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for part in parts {
         let Some(entity) = &part.flow.entity else { continue };
@@ -127,7 +130,7 @@ fn names(parts: &[&Part]) -> Vec<String> {
 }
 
 /// An amount in whole units.
-fn whole_units(amount: u128, decimals: u8) -> String {
+pub(super) fn whole_units(amount: u128, decimals: u8) -> String {
     let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
     let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));
     let part = part.trim_end_matches('0');
@@ -135,7 +138,7 @@ fn whole_units(amount: u128, decimals: u8) -> String {
 }
 
 /// Millionths in percent: down to a tenth of a percent, smaller shares in full.
-fn percent(millionths: u32) -> String {
+pub(super) fn percent(millionths: u32) -> String {
     match millionths {
         0 => "less than 0.0001 %".to_owned(),
         1..1_000 => format!("0.{millionths:04} %"),

@@ -1,22 +1,24 @@
 //! Scores of flows of money.
 //!
-//! A part of a flow carries risk `r = severity x confidence x decay`. Parts combine by a power sum,
-//! both directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share
-//! on the basis ([`reading::Basis`]) on which the sum is largest.
+//! A part of a flow carries risk `r = severity x confidence`. Parts combine by a power sum, both
+//! directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share, decayed
+//! by its distance, on the basis ([`reading::Basis`]) on which the sum is largest.
 //!
 //! - `parts`: the score of each part, and the parts that count
 //! - `reading`: the sum of parts
 //! - `rules`: evaluation of the policy's minimum score rules
+//! - `remarks`: what is said of flows beside their score
 //! - `minimum_scores`: the rules that fire, with their reasons
 //! - `view`: the form in which flows are shown
 
 mod minimum_scores;
 mod parts;
 mod reading;
+mod remarks;
 pub mod rules;
 mod view;
 
-pub(super) use reading::{Choice, Reading};
+pub(super) use reading::{Choice, Decay, Reading};
 
 use parts::DirectionalFlows;
 

@@ -1,14 +1,20 @@
 //! The score of each part of a flow by itself, and the choice of parts that count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
+use ruint::aliases::U256;
+
+use super::reading::{Basis, Decay};
 use crate::{
-    evidence::{Direction, FlowEnd, FlowPart, Ledger, Tier},
-    fixed::{Fraction, Power, apportion},
-    policy::{AmountCurve, Policy, UNRESOLVED_SEVERITY},
+    coinjoin::CoinjoinKind,
+    evidence::{
+        CarriedPart, Direction, FlowEnd, FlowPart, Ledger, ListingPeriod, Solicitation, Tier,
+    },
+    fixed::{Power, apportion},
+    policy::{AmountCurve, Policy, Role, UNRESOLVED_SEVERITY},
     score::Confidence,
     taxonomy::Category,
-    trace::attribution::CarriedLabel,
+    trace::{attribution::CarriedLabel, mass::Mass},
 };
 
 /// Shares are shown in millionths.
@@ -36,7 +42,7 @@ pub(super) struct Part {
     pub(super) share: u64,
     /// Claims by which it can be assessed: its endpoint first, then the labels on its path.
     pub(super) claims: Vec<PartClaim>,
-    /// `false` for unsolicited money within the policy's limit.
+    /// `false` for dust, and for unsolicited money that the policy lets pass.
     pub(super) counted: bool,
 }
 
@@ -47,38 +53,56 @@ pub(super) struct PartClaim {
     pub(super) entity: Option<String>,
     pub(super) tier: Tier,
     pub(super) confidence: Confidence,
-    pub(super) hops: u8,
+    /// The kind of joint transaction, if the claim is one.
+    pub(super) coinjoin: Option<CoinjoinKind>,
+    pub(super) hops: u16,
     pub(super) severity: u8,
-    /// `severity x confidence x decay`, to the power 2.5.
+    /// `severity x confidence`, to the power 2.5.
     pub(super) power: Power,
+    /// The money of the part, decayed by the hops up to what the claim is about.
+    pub(super) decayed: Mass,
 }
 
 impl Part {
-    fn assess(flow: FlowPart, share: u64, counted: bool, policy: &Policy) -> Self {
-        let standalone_risk = |severity, confidence, hops| {
-            let risk: Fraction = policy.risk(severity, confidence, hops);
-            risk.power_2_5()
+    fn assess(
+        flow: FlowPart,
+        share: u64,
+        counted: bool,
+        direction: Direction,
+        policy: &Policy,
+    ) -> Self {
+        // What a victim lost, and what moved before anybody listed the party, leads to a review at most.
+        let tier_of = |category: Option<Category>, tier: Tier, is_end: bool| {
+            let is_victim = category
+                .is_some_and(|category| Role::towards(category, direction) == Role::PossibleVictim);
+            let is_before = is_end && flow.listing_period == Some(ListingPeriod::Before);
+            if is_victim || is_before { tier.weaker(Tier::Heuristic) } else { tier }
         };
+        let power = |severity, confidence| policy.risk(severity, confidence).power_2_5();
         let severity = severity(flow.end, policy);
         let end = PartClaim {
             category: flow.end.category(),
             entity: flow.entity.clone(),
-            tier: flow.tier,
+            tier: tier_of(flow.end.category(), flow.tier, true),
             confidence: flow.confidence,
+            coinjoin: None,
             hops: flow.hops.max(1),
             severity,
-            power: standalone_risk(severity, flow.confidence, flow.hops),
+            power: power(severity, flow.confidence),
+            decayed: flow.decayed,
         };
-        let carried = flow.carried.iter().map(|label| {
+        let carried = flow.carried.iter().map(|CarriedPart { label, distance }| {
             let severity = policy.severity(label.category);
             PartClaim {
                 category: Some(label.category),
                 entity: label.entity.as_deref().map(str::to_owned),
-                tier: label.tier,
+                tier: tier_of(Some(label.category), label.tier, false),
                 confidence: label.confidence,
-                hops: label.hops.max(1),
+                coinjoin: label.coinjoin,
+                hops: distance.hops.max(1),
                 severity,
-                power: standalone_risk(severity, label.confidence, label.hops),
+                power: power(severity, label.confidence),
+                decayed: distance.decayed,
             }
         });
         let claims = std::iter::once(end).chain(carried).collect();
@@ -90,11 +114,44 @@ impl Part {
         self.claims.iter().any(|claim| claim.severity > 0)
     }
 
-    /// The claim that counts, among those that `takes` accepts: the one with the highest score, and
+    /// The claim that counts, among those that `takes` accepts: the one that weighs most, and
     /// between equals the endpoint itself, or the stronger tier.
-    pub(super) fn strongest(&self, takes: impl Fn(&PartClaim) -> bool) -> Option<&PartClaim> {
+    pub(super) fn strongest(
+        &self,
+        basis: Basis,
+        decay: Decay,
+        takes: impl Fn(&PartClaim) -> bool,
+    ) -> Option<&PartClaim> {
         let accepted = self.claims.iter().filter(|claim| takes(claim));
-        accepted.reduce(|best, claim| if claim.power > best.power { claim } else { best })
+        let weight = |claim: &PartClaim| {
+            U256::from(claim.power.units()) * U256::from(self.amount(claim, basis, decay))
+        };
+        accepted
+            .map(|claim| (weight(claim), claim))
+            .reduce(|best, claim| if claim.0 > best.0 { claim } else { best })
+            .map(|(_, claim)| claim)
+    }
+
+    /// The claim by which the part is shown.
+    pub(super) fn shown_claim(&self) -> Option<&PartClaim> {
+        self.strongest(Basis::Lifetime, Decay::All, |_| true)
+    }
+
+    /// True if a claim is about a direct counterparty: nothing of the money is decayed.
+    pub(super) fn is_direct(&self, claim: &PartClaim) -> bool {
+        claim.decayed == self.flow.mass
+    }
+
+    /// The money that a claim counts, in the unit of a trace; on the basis of amounts, in base units.
+    pub(super) fn amount(&self, claim: &PartClaim, basis: Basis, decay: Decay) -> u128 {
+        let mass = if decay.applies_to(claim.severity) { claim.decayed } else { self.flow.mass };
+        match basis {
+            Basis::Lifetime => mass.total(),
+            Basis::Recent => mass.recent,
+            // Only direct money: further away, an amount would not depend on the distance.
+            Basis::Amount if self.is_direct(claim) => self.flow.amount,
+            Basis::Amount => 0,
+        }
     }
 }
 
@@ -110,10 +167,16 @@ impl DirectionalFlows {
         let amounts: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
         let shares = apportion(SHARE_WHOLE, &amounts);
         let ceiling = curve.as_ref().map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
-        let not_scored = unsolicited_within(ceiling, &flows);
+        let let_pass = unsolicited_within(ceiling, &flows);
         let parts = flows.into_iter().zip(shares).map(|(flow, share)| {
-            let counted = flow.solicited || !not_scored.contains(&flow.end.category());
-            Part::assess(flow, share, counted, policy)
+            let counted = match flow.solicitation {
+                Solicitation::Solicited => true,
+                Solicitation::Unsolicited => {
+                    flow.listed || !let_pass.contains(&flow.end.category())
+                }
+                Solicitation::Dust => false,
+            };
+            Part::assess(flow, share, counted, direction, policy)
         });
         Self {
             ledger: index,
@@ -139,30 +202,40 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
 /// solicitation.
 fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
     let mut ordered: Vec<FlowPart> = Vec::new();
-    let mut unresolved: BTreeMap<(FlowEnd, bool, &[CarriedLabel]), FlowPart> = BTreeMap::new();
+    let mut unresolved: BTreeMap<(FlowEnd, Solicitation, Vec<&CarriedLabel>), FlowPart> =
+        BTreeMap::new();
     for part in parts {
         if !matches!(part.end, FlowEnd::Unresolved(_)) {
             ordered.push(part.clone());
             continue;
         }
-        let sum =
-            unresolved.entry((part.end, part.solicited, &part.carried)).or_insert_with(|| {
-                FlowPart {
-                    solicited: part.solicited,
+        let labels = part.carried.iter().map(|carried| &carried.label).collect();
+        match unresolved.entry((part.end, part.solicitation, labels)) {
+            Entry::Occupied(mut sum) => sum.get_mut().add_unresolved(part),
+            Entry::Vacant(place) => {
+                place.insert(FlowPart {
+                    recent: part.recent,
+                    mass: part.mass,
+                    decayed: part.mass,
+                    solicitation: part.solicitation,
                     carried: part.carried.clone(),
-                    ..FlowPart::plain(part.end, 0)
-                }
-            });
-        sum.amount = sum.amount.saturating_add(part.amount);
-        sum.recent = sum.recent.saturating_add(part.recent);
-        sum.paths.extend(part.paths.iter().cloned());
+                    paths: part.paths.clone(),
+                    ..FlowPart::plain(part.end, part.amount)
+                });
+            }
+        }
     }
     ordered.sort_by(|a, b| {
         b.amount
             .cmp(&a.amount)
-            .then_with(|| (a.end, a.hops, &a.entity).cmp(&(b.end, b.hops, &b.entity)))
+            .then_with(|| {
+                (a.end, a.hops, &a.entity, b.decayed).cmp(&(b.end, b.hops, &b.entity, a.decayed))
+            })
             .then_with(|| (a.tier, b.confidence, b.recent).cmp(&(b.tier, a.confidence, a.recent)))
-            .then_with(|| (b.listed, b.solicited).cmp(&(a.listed, a.solicited)))
+            .then_with(|| {
+                let key = |part: &FlowPart| (part.listed, part.solicitation, part.listing_period);
+                key(b).cmp(&key(a))
+            })
             .then_with(|| a.carried.cmp(&b.carried))
             .then_with(|| a.transactions.cmp(&b.transactions))
     });
@@ -170,12 +243,34 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
     ordered
 }
 
-/// The categories whose unsolicited money is, in sum, no more than `ceiling`.
+/// Unsolicited money is let pass only if it is less than one in so many parts of all money.
+const UNSOLICITED_ONE_IN: u128 = 100;
+
+/// The categories whose unsolicited money of parties that are not listed is, in sum, no more than `ceiling`, and
+/// less than 1 % of all money.
 fn unsolicited_within(ceiling: u128, parts: &[FlowPart]) -> BTreeSet<Option<Category>> {
     let mut sums: BTreeMap<Option<Category>, u128> = BTreeMap::new();
-    for part in parts.iter().filter(|part| !part.solicited) {
+    let is_unsolicited =
+        |part: &&FlowPart| part.solicitation == Solicitation::Unsolicited && !part.listed;
+    for part in parts.iter().filter(is_unsolicited) {
         let sum = sums.entry(part.end.category()).or_default();
         *sum = sum.saturating_add(part.amount);
     }
-    sums.into_iter().filter(|(_, sum)| *sum <= ceiling).map(|(category, _)| category).collect()
+    let whole = parts.iter().map(|part| part.amount).fold(0, u128::saturating_add);
+    let is_little = |sum: u128| sum <= ceiling && sum.saturating_mul(UNSOLICITED_ONE_IN) < whole;
+    sums.into_iter().filter(|(_, sum)| is_little(*sum)).map(|(category, _)| category).collect()
+}
+
+impl FlowPart {
+    /// Adds another unresolved part, regardless of its distance.
+    fn add_unresolved(&mut self, other: &Self) {
+        self.amount = self.amount.saturating_add(other.amount);
+        self.recent = self.recent.saturating_add(other.recent);
+        self.mass += other.mass;
+        self.decayed += other.mass;
+        for (carried, other) in self.carried.iter_mut().zip(&other.carried) {
+            carried.distance.add(other.distance);
+        }
+        self.paths.extend(other.paths.iter().cloned());
+    }
 }

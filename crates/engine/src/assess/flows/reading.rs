@@ -16,21 +16,43 @@ use crate::{
     evidence::Tier,
     fixed::{Fraction, Power, PowerSum},
     taxonomy::RISKY_FROM,
+    trace::mass::Mass,
 };
 
 /// Basis on which effective shares are computed. The basis with the largest sum counts for all
 /// parts: a choice per part would make the sum depend on how money is split, and a riskier
 /// classification of money could lower it (`docs/scoring.md` shows the cases).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Basis {
+pub(in crate::assess) enum Basis {
     /// A part's share of all money of its direction.
     Lifetime,
-    /// The same over the last 90 days.
+    /// The same over the last 90 days; less where less than a tenth of all money is recent.
     Recent,
-    /// The amount by itself. Amounts lie on the policy's curve from the riskiest down, so that each
-    /// part gets the rise of the curve over its own stretch.
+    /// The amount of direct money by itself. Amounts lie on the policy's curve from the riskiest down, so that
+    /// each part gets the rise of the curve over its own stretch.
     Amount,
 }
+
+/// The claims whose weight decays with the distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::assess) enum Decay {
+    /// All of them.
+    All,
+    /// Those below a severity: graver ones weigh the same at any distance.
+    Below(u8),
+}
+
+impl Decay {
+    pub(super) const fn applies_to(self, severity: u8) -> bool {
+        match self {
+            Self::All => true,
+            Self::Below(from) => severity < from,
+        }
+    }
+}
+
+/// One in so many parts of all money must be recent for the last 90 days to count in full.
+const RECENT_ONE_IN: u32 = 10;
 
 const BASES: [Basis; 3] = [Basis::Lifetime, Basis::Recent, Basis::Amount];
 
@@ -63,13 +85,15 @@ pub(in crate::assess) struct Choice {
     pub(in crate::assess) weakest: Option<Tier>,
     /// Parts of risky categories only.
     pub(in crate::assess) risky_only: bool,
+    /// The claims that decay with the distance.
+    pub(in crate::assess) decay: Decay,
 }
 
 impl Choice {
     /// The claim by which a part counts; `None` if it does not count.
-    fn counted_claim(self, part: &Part) -> Option<&PartClaim> {
+    fn counted_claim(self, part: &Part, basis: Basis) -> Option<&PartClaim> {
         let weakest = self.weakest.filter(|_| part.counted)?;
-        part.strongest(|claim| {
+        part.strongest(basis, self.decay, |claim| {
             claim.tier.at_least(weakest) && (!self.risky_only || claim.severity >= RISKY_FROM)
         })
     }
@@ -102,11 +126,12 @@ impl Flows {
             let weights = flows.weights(choice, reading.basis);
             let risky = flows.parts.iter().zip(weights).filter(|(part, _)| part.is_risk());
             weighted.extend(risky.map(|(part, weight)| {
-                let claim = choice.counted_claim(part).or_else(|| part.strongest(|_| true));
+                let claim =
+                    choice.counted_claim(part, reading.basis).or_else(|| part.shown_claim());
                 Weighted {
                     tier: claim.map_or(part.flow.tier, |claim| claim.tier),
                     weight: if flows.ledger == reading.ledger { weight } else { 0 },
-                    component: flows.component(part, claim),
+                    component: flows.component(part, claim, choice.decay),
                 }
             }));
         }
@@ -116,15 +141,11 @@ impl Flows {
 
 impl DirectionalFlows {
     fn sum(&self, choice: Choice, basis: Basis) -> PowerSum {
-        let chosen = self.chosen(choice);
+        let chosen = self.chosen(choice, basis);
         match basis {
-            Basis::Lifetime => PowerSum::weighted(
-                chosen.map(|(part, power)| (part.flow.amount, power)),
-                self.whole(|part| part.flow.amount),
-            ),
-            Basis::Recent => PowerSum::weighted(
-                chosen.map(|(part, power)| (part.flow.recent, power)),
-                self.whole(|part| part.flow.recent),
+            Basis::Lifetime | Basis::Recent => PowerSum::weighted(
+                chosen.map(|chosen| (chosen.amount, chosen.power)),
+                self.whole(basis),
             ),
             Basis::Amount => {
                 let steps = self.steps(chosen);
@@ -133,68 +154,76 @@ impl DirectionalFlows {
         }
     }
 
-    /// The parts that count, each with its risk to the power 2.5.
-    fn chosen(&self, choice: Choice) -> impl Iterator<Item = (&Part, Power)> {
-        self.parts
-            .iter()
-            .filter_map(move |part| choice.counted_claim(part).map(|claim| (part, claim.power)))
+    /// The parts that count.
+    fn chosen(&self, choice: Choice, basis: Basis) -> impl Iterator<Item = Chosen> {
+        self.parts.iter().filter_map(move |part| Chosen::of(part, choice, basis))
     }
 
     /// `e x r^2.5` of every part, comparable among all parts on one basis.
     fn weights(&self, choice: Choice, basis: Basis) -> Vec<u128> {
-        let steps = self.steps(self.chosen(choice));
-        let (lifetime, recent) =
-            (self.whole(|part| part.flow.amount), self.whole(|part| part.flow.recent));
-        let weight = |part: &Part, power: Power| {
-            let step = steps.get(&Reverse(power));
-            let power = u128::from(power.units());
-            match basis {
-                Basis::Lifetime => proportion(part.flow.amount, lifetime, power),
-                Basis::Recent => proportion(part.flow.recent, recent, power),
-                Basis::Amount => step.map_or(0, |step| {
-                    let product = step.rise.times(step.power);
-                    proportion(part.flow.amount, U256::from(step.amount), product.units().into())
-                }),
-            }
+        let steps = match basis {
+            Basis::Amount => self.steps(self.chosen(choice, basis)),
+            Basis::Lifetime | Basis::Recent => BTreeMap::new(),
         };
-        let weigh = |part| choice.counted_claim(part).map_or(0, |claim| weight(part, claim.power));
-        self.parts.iter().map(weigh).collect()
+        let whole = self.whole(basis);
+        let weight = |Chosen { power, amount }| match steps.get(&Reverse(power)) {
+            Some(step) => {
+                let product = step.rise.times(step.power);
+                proportion(amount, U256::from(step.amount), product.units().into())
+            }
+            None if basis == Basis::Amount => 0,
+            None => proportion(amount, whole, power.units().into()),
+        };
+        let parts = self.parts.iter();
+        parts.map(|part| Chosen::of(part, choice, basis).map_or(0, weight)).collect()
     }
 
     /// Score that a part would have alone, on its best basis.
-    pub(super) fn alone(&self, part: &Part) -> Fraction {
-        let Some(claim) = part.strongest(|_| part.counted) else {
-            return Fraction::ZERO;
+    pub(super) fn alone(&self, part: &Part, decay: Decay) -> Fraction {
+        let choice = Choice { weakest: Some(Tier::Behavior), risky_only: false, decay };
+        let on = |basis| {
+            let Some(Chosen { power, amount }) = Chosen::of(part, choice, basis) else {
+                return PowerSum::default();
+            };
+            match (basis, &self.curve) {
+                (Basis::Lifetime | Basis::Recent, _) => {
+                    PowerSum::weighted([(amount, power)], self.whole(basis))
+                }
+                (Basis::Amount, Some(curve)) => {
+                    PowerSum::of_products([(curve.weight(amount, self.decimals), power)])
+                }
+                (Basis::Amount, None) => PowerSum::default(),
+            }
         };
-        let share = |amount, whole| PowerSum::weighted([(amount, claim.power)], whole);
-        let height = self
-            .curve
-            .as_ref()
-            .map_or_else(Power::default, |curve| curve.weight(part.flow.amount, self.decimals));
-        share(part.flow.amount, self.whole(|part| part.flow.amount))
-            .max(share(part.flow.recent, self.whole(|part| part.flow.recent)))
-            .max(PowerSum::of_products([(height, claim.power)]))
-            .root()
+        BASES.map(on).into_iter().max().unwrap_or_default().root()
     }
 
-    /// The sum of all parts, chosen or not.
-    pub(super) fn whole(&self, amount: impl Fn(&Part) -> u128) -> U256 {
-        self.parts.iter().fold(U256::ZERO, |sum, part| sum + U256::from(amount(part)))
+    /// The sum that shares of a basis are of: of all parts, chosen or not.
+    fn whole(&self, basis: Basis) -> U256 {
+        let sum = |amount: fn(&Mass) -> u128| {
+            let masses = self.parts.iter().map(|part| amount(&part.flow.mass));
+            masses.fold(U256::ZERO, |sum, amount| sum + U256::from(amount))
+        };
+        let lifetime = sum(|mass| mass.total());
+        match basis {
+            Basis::Lifetime => lifetime,
+            Basis::Recent => {
+                sum(|mass| mass.recent).max(lifetime.div_ceil(U256::from(RECENT_ONE_IN)))
+            }
+            Basis::Amount => U256::ZERO,
+        }
     }
 
     /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.
-    fn steps<'a>(
-        &self,
-        chosen: impl Iterator<Item = (&'a Part, Power)>,
-    ) -> BTreeMap<Reverse<Power>, Step> {
+    fn steps(&self, chosen: impl Iterator<Item = Chosen>) -> BTreeMap<Reverse<Power>, Step> {
         let mut steps: BTreeMap<Reverse<Power>, Step> = BTreeMap::new();
         let Some(curve) = &self.curve else {
             return steps;
         };
-        for (part, power) in chosen {
+        for Chosen { power, amount } in chosen {
             let step = steps.entry(Reverse(power)).or_default();
             step.power = power;
-            step.amount = step.amount.saturating_add(part.flow.amount);
+            step.amount = step.amount.saturating_add(amount);
         }
         let (mut total, mut reached) = (0_u128, Power::default());
         for step in steps.values_mut() {
@@ -204,6 +233,22 @@ impl DirectionalFlows {
             reached = height;
         }
         steps
+    }
+}
+
+/// A part that counts on a basis.
+#[derive(Clone, Copy)]
+struct Chosen {
+    /// Its risk to the power 2.5.
+    power: Power,
+    /// The money that counts, at the basis' scale.
+    amount: u128,
+}
+
+impl Chosen {
+    fn of(part: &Part, choice: Choice, basis: Basis) -> Option<Self> {
+        let claim = choice.counted_claim(part, basis)?;
+        Some(Self { power: claim.power, amount: part.amount(claim, basis, choice.decay) })
     }
 }
 

@@ -41,7 +41,7 @@ pub struct RuleClaim {
     /// Strength of the attribution.
     pub tier: Tier,
     /// Hops between the address and the party; 1 is direct.
-    pub hops: u8,
+    pub hops: u16,
     /// True if the party is a direct counterparty.
     pub direct: bool,
     /// True if the party is on a list in force.
@@ -159,7 +159,7 @@ impl Evaluation<'_> {
         categories.as_ref().is_none_or(|categories| categories.contains(&claim.category))
             && severity_from.is_none_or(|from| self.policy.severity(claim.category) >= from)
             && (!direct || claim.direct)
-            && hops_up_to.is_none_or(|most| claim.hops <= most)
+            && hops_up_to.is_none_or(|most| claim.hops <= u16::from(most))
             && tier_from.is_none_or(|weakest| claim.tier.at_least(weakest))
             && role.is_none_or(|role| role == role_of())
             && (!selection.since_listing || claim.listed)

@@ -3,6 +3,7 @@
 use super::{
     Flows,
     parts::{DirectionalFlows, Part, PartClaim, SHARE_WHOLE},
+    reading::Decay,
     rules::RuleFunds,
 };
 use crate::{
@@ -10,7 +11,9 @@ use crate::{
         Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePart,
         ExposurePath, ScoringComponent,
     },
-    evidence::{Direction, FlowEnd, FlowPart, FlowPath, ListingSplit},
+    coinjoin::CoinjoinKind,
+    evidence::{Direction, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation},
+    policy::Role,
     score::Score,
     taxonomy::Category,
 };
@@ -24,7 +27,7 @@ impl Flows {
             .flat_map(|flows| flows.parts.iter().map(move |part| (flows, part)));
         parts
             .filter(|(_, part)| part.is_risk())
-            .map(|(flows, part)| flows.component(part, part.strongest(|_| true)))
+            .map(|(flows, part)| flows.component(part, part.shown_claim(), Decay::All))
             .collect()
     }
 
@@ -38,13 +41,18 @@ impl Flows {
 
 impl DirectionalFlows {
     /// A part as a line of the score, assessed as `claim`.
-    pub(super) fn component(&self, part: &Part, claim: Option<&PartClaim>) -> ScoringComponent {
+    pub(super) fn component(
+        &self,
+        part: &Part,
+        claim: Option<&PartClaim>,
+        decay: Decay,
+    ) -> ScoringComponent {
         let flow = &part.flow;
         let hops = claim.map_or(flow.hops, |claim| claim.hops).max(1);
         let detail = detail(self.direction, flow, claim, hops);
         ScoringComponent {
             kind: ComponentKind::Exposure,
-            standalone_score: Score::from_fraction(self.alone(part)),
+            standalone_score: Score::from_fraction(self.alone(part, decay)),
             detail,
             category: claim.and_then(|claim| claim.category),
             entity: claim.and_then(|claim| claim.entity.clone()),
@@ -68,7 +76,7 @@ impl DirectionalFlows {
             if let Some((_, line)) = lines.iter_mut().find(|(known, _)| *known == key) {
                 line.add(part);
             } else {
-                let mut line = Line { hops: u8::MAX, ..Line::default() };
+                let mut line = Line { hops: u16::MAX, ..Line::default() };
                 line.add(part);
                 lines.push((key, line));
             }
@@ -97,21 +105,19 @@ impl DirectionalFlows {
                 FlowEnd::Unresolved(reason) => Some(reason),
                 _ => None,
             },
-            coinjoin: match key.end {
-                FlowEnd::Coinjoin(kind) => Some(kind.as_str()),
-                _ => None,
-            },
+            coinjoin: key.coinjoin.map(CoinjoinKind::as_str),
             category: key.assessed_as.or(key.end.category()),
             entity: key.entity.map(str::to_owned),
             amount: self.amount(line.amount),
             share: decimal(line.share),
             recent_amount: self.amount(line.recent),
-            before_listing: line.listing.map(|listing| self.amount(listing.before)),
-            since_listing: line.listing.map(|listing| self.amount(listing.since)),
+            before_listing: line.listing.map(|[before, _]| self.amount(before)),
+            since_listing: line.listing.map(|[_, since]| self.amount(since)),
             hops: line.hops,
             direct: key.distance != Distance::Indirect,
             listed: key.listed,
-            solicited: key.solicited,
+            solicited: key.solicitation == Solicitation::Solicited,
+            dust: key.solicitation == Solicitation::Dust,
             scored: line.scored,
             parts: line.parts.into_iter().map(exposure_part).collect(),
             transactions,
@@ -139,7 +145,7 @@ fn without_score(mut line: Exposure) -> Exposure {
 }
 
 /// A part in words: the party, its attribution and its distance.
-fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops: u8) -> String {
+fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops: u16) -> String {
     let (moved, to_or_from, other_side) = match direction {
         Direction::Source => ("received", "from", "origin"),
         Direction::Destination => ("sent", "to", "destination"),
@@ -148,6 +154,14 @@ fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops
         let category = claim.category.filter(|_| claim.category != flow.end.category());
         category.map(|category| (claim, category))
     });
+    if let Some((PartClaim { coinjoin: Some(kind), .. }, _)) = by_label {
+        let distance = if hops > 1 { format!(" {hops} hops away") } else { String::new() };
+        let kind = words(kind.as_str());
+        return format!(
+            "{moved} through a CoinJoin ({kind}){distance}; {other_side}: {}",
+            party(flow)
+        );
+    }
     if let Some((claim, category)) = by_label {
         let tier = words(claim.tier.as_str());
         let distance = if hops > 1 { format!(" {hops} hops away") } else { String::new() };
@@ -159,16 +173,30 @@ fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops
     }
     if let (true, Some(name)) = (flow.listed, &flow.entity) {
         let list = flow.listed_by.as_deref().unwrap_or("a sanctions list");
+        let when = match (flow.listing_period, flow.days_before_listing) {
+            (Some(ListingPeriod::Before), Some(1)) => " 1 day before it was listed".to_owned(),
+            (Some(ListingPeriod::Before), Some(days)) => {
+                format!(" {days} days before it was listed, or earlier")
+            }
+            _ => String::new(),
+        };
         return match hops {
-            1 => format!("direct exposure to a sanctioned party: {name} ({list}); funds {moved}"),
+            1 => format!(
+                "direct exposure to a sanctioned party: {name} ({list}); funds {moved}{when}"
+            ),
             hops => format!(
-                "indirect exposure to a sanctioned party over {hops} hops: {name} ({list}); funds {moved}"
+                "indirect exposure to a sanctioned party over {hops} hops: {name} ({list}); funds \
+                 {moved}{when}"
             ),
         };
     }
+    let role = match flow.end.category().map(|category| Role::towards(category, direction)) {
+        Some(Role::PossibleVictim) => "; possibly lost to it as a victim",
+        _ => "",
+    };
     match hops {
-        1 => format!("{moved} directly {to_or_from} {}", party(flow)),
-        hops => format!("{moved} {to_or_from} {} over {hops} hops", party(flow)),
+        1 => format!("{moved} directly {to_or_from} {}{role}", party(flow)),
+        hops => format!("{moved} {to_or_from} {} over {hops} hops{role}", party(flow)),
     }
 }
 
@@ -182,7 +210,6 @@ fn party(flow: &FlowPart) -> String {
             format!("an address labelled {}", words(category.as_str()))
         }
         (FlowEnd::Mining, _) => "newly mined coins".to_owned(),
-        (FlowEnd::Coinjoin(kind), _) => format!("a CoinJoin ({})", words(kind.as_str())),
         (FlowEnd::Bridge, _) => "a bridge to another chain".to_owned(),
         (FlowEnd::Unspent, _) => "an unspent output".to_owned(),
         (FlowEnd::Fee, _) => "a transaction fee".to_owned(),
@@ -204,9 +231,11 @@ struct LineKey<'a> {
     end: FlowEnd,
     /// The category of a label on the path, if it weighs more than the endpoint.
     assessed_as: Option<Category>,
+    /// The kind of joint transaction, if the part is assessed as one.
+    coinjoin: Option<CoinjoinKind>,
     entity: Option<&'a str>,
     listed: bool,
-    solicited: bool,
+    solicitation: Solicitation,
     distance: Distance,
 }
 
@@ -222,16 +251,18 @@ enum Distance {
 impl<'a> LineKey<'a> {
     fn of(part: &'a Part) -> Self {
         let flow = &part.flow;
-        let assessed_as = part.strongest(|_| true).and_then(|claim| claim.category);
+        let claim = part.shown_claim();
+        let assessed_as = claim.and_then(|claim| claim.category);
         Self {
             end: flow.end,
             assessed_as: assessed_as.filter(|category| Some(*category) != flow.end.category()),
+            coinjoin: claim.and_then(|claim| claim.coinjoin),
             entity: flow.entity.as_deref(),
             listed: flow.listed,
-            solicited: flow.solicited,
+            solicitation: flow.solicitation,
             distance: match flow.hops {
                 0 => Distance::None,
-                1 => Distance::Direct,
+                _ if flow.is_direct => Distance::Direct,
                 _ => Distance::Indirect,
             },
         }
@@ -244,8 +275,9 @@ struct Line {
     amount: u128,
     recent: u128,
     share: u64,
-    hops: u8,
-    listing: Option<ListingSplit>,
+    hops: u16,
+    /// Amounts from before the listing and since. `None` if all of it has no known day of a listing.
+    listing: Option<[u128; 2]>,
     scored: bool,
     parts: Vec<RuleFunds>,
     transactions: Vec<String>,
@@ -261,10 +293,13 @@ impl Line {
         self.hops = self.hops.min(flow.hops);
         self.scored |= part.counted;
         self.add_funds(part.rule_funds());
-        if let Some(split) = flow.listing {
-            let sum = self.listing.get_or_insert(ListingSplit { before: 0, since: 0 });
-            sum.before = sum.before.saturating_add(split.before);
-            sum.since = sum.since.saturating_add(split.since);
+        if let Some(period) = flow.listing_period {
+            let [before, since] = self.listing.get_or_insert([0, 0]);
+            let sum = match period {
+                ListingPeriod::Before => before,
+                ListingPeriod::Since => since,
+            };
+            *sum = sum.saturating_add(flow.amount);
         }
         self.transactions.extend(flow.transactions.iter().cloned());
         self.paths.extend(flow.paths.iter().cloned());

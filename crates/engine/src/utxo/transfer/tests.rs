@@ -2,10 +2,10 @@ use jiff::civil::date;
 
 use super::*;
 use crate::{
-    evidence::{DirectionFlows, FlowEnd, FlowFacts, UnresolvedReason},
+    evidence::{DirectionFlows, FlowEnd, FlowFacts, Solicitation, UnresolvedReason},
     policy::Policy,
     taxonomy::Category,
-    trace::{AttributedEnd, Attribution, Trace, TraceRules},
+    trace::{AttributedEnd, Attribution, Clusters, Trace, TraceRules},
     utxo::{SideEntry, TransactionSide, TxOut},
 };
 
@@ -73,13 +73,19 @@ fn trace(subject: &ScriptOwner, history: &History) -> FlowFacts {
     };
     let rules = TraceRules {
         unsolicited_below: 0,
+        largest_dust: 0,
         ..TraceRules::new(&Policy::default(), ChainId::BTC.info())
     };
-    Trace::new(ChainId::BTC, subject, history, rules, date(2026, 1, 1), &attribute).finish()
+    let (clusters, today) = (Clusters::default(), date(2026, 1, 1));
+    Trace::new(ChainId::BTC, subject, history, clusters, rules, today, &attribute).finish()
 }
 
 fn parts(flows: &DirectionFlows) -> Vec<(FlowEnd, u128, bool)> {
-    flows.parts.iter().map(|part| (part.end, part.amount, part.solicited)).collect()
+    flows
+        .parts
+        .iter()
+        .map(|part| (part.end, part.amount, part.solicitation == Solicitation::Solicited))
+        .collect()
 }
 
 #[test]

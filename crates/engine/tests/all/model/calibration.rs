@@ -3,7 +3,10 @@
 use super::common::*;
 use assay_engine::{
     assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
-    evidence::{ChainState, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier, Unavailable},
+    evidence::{
+        ChainState, FlowPart, Label, Pattern, PatternFact, PatternRole, Solicitation, Tier,
+        Unavailable,
+    },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, Environment, Facts,
     },
@@ -211,20 +214,35 @@ fn a_direct_transfer_with_a_listed_party_leads_to_review_at_any_share() {
         assess_flows(flows(vec![dust.clone(), part(Category::Exchange, 1_000_000_000)], vec![]));
     assert_eq!((tenths(&answer), verdict(&answer)), (500, "review"));
     assert!(codes(&answer).contains(&"direct_listed_counterparty"));
-    let unasked = FlowPart { solicited: false, ..dust };
-    let chain = flows_in("USD", 2, vec![unasked, part(Category::Exchange, 1_000_000_000)], vec![]);
-    let answer = assess_flows(chain);
-    assert_eq!(verdict(&answer), "allow", "nobody is blocked for dust that a stranger sent");
-    assert!(!answer.exposure[1].solicited, "but it is shown");
+    let unasked = |solicitation| {
+        let little = FlowPart { solicitation, ..dust.clone() };
+        let clean = part(Category::Exchange, 1_000_000_000);
+        assess_flows(flows_in("USD", 2, vec![little, clean], vec![]))
+    };
+    let answer = unasked(Solicitation::Unsolicited);
+    assert_eq!(verdict(&answer), "review", "of a listed party, all but dust counts");
+    let answer = unasked(Solicitation::Dust);
+    assert_eq!(verdict(&answer), "allow", "nobody is reviewed for dust that a stranger sent");
+    let shown = &answer.exposure[1];
+    assert_eq!((shown.solicited, shown.dust, shown.scored), (false, true, false));
+    let warning = answer.warnings.iter().find(|warning| warning.code == "dust").unwrap();
+    assert_eq!(warning.message, "0.01 USD of dust received from some sanctions: it is not scored");
 }
 
 #[test]
-fn unasked_for_money_above_the_policys_amount_counts() {
-    let unasked = |cents| FlowPart { solicited: false, ..part(Category::Scam, cents) };
-    let chain =
-        |cents| flows_in("USD", 2, vec![unasked(cents), part(Category::Exchange, 100)], vec![]);
-    assert_eq!(verdict(&assess_flows(chain(100_000))), "allow");
-    assert_eq!(verdict(&assess_flows(chain(100_001))), "block");
+fn unasked_for_money_above_the_policys_amount_or_one_percent_counts() {
+    let scored = |cents, clean| {
+        let solicitation = Solicitation::Unsolicited;
+        let unasked = FlowPart { solicitation, ..part(Category::Scam, cents) };
+        let chain = flows_in("USD", 2, vec![unasked, part(Category::Exchange, clean)], vec![]);
+        let answer = assess_flows(chain);
+        answer.exposure.iter().find(|line| !line.solicited).unwrap().scored
+    };
+    let much = 1_000_000_000;
+    assert!(!scored(100_000, much), "a thousand dollars");
+    assert!(scored(100_001, much));
+    assert!(!scored(99, 9_901), "less than a hundredth of all money");
+    assert!(scored(100, 9_900));
 }
 
 #[test]
@@ -257,10 +275,28 @@ fn a_large_amount_counts_at_any_share() {
 
 #[test]
 fn recent_money_counts_by_its_recent_share() {
-    let old = part(Category::Exchange, 1_000_000);
-    let recent = FlowPart { recent: 100, ..part(Category::Scam, 100) };
-    let answer = assess_flows(flows(vec![old, recent], vec![]));
-    assert_eq!(tenths(&answer), 800, "all of the last 90 days came from a scam");
+    let with_old = |old| {
+        let recent = FlowPart { recent: 100, ..part(Category::Scam, 100) };
+        assess_flows(flows(vec![part(Category::Exchange, old), recent], vec![]))
+    };
+    assert_eq!(tenths(&with_old(900)), 800, "all of the last 90 days came from a scam");
+    let swept_dust = with_old(1_000_000);
+    assert_eq!(level(&swept_dust), "low", "next to nothing of all money is recent");
+}
+
+#[test]
+fn distance_alone_never_makes_severe_money_harmless() {
+    let at = |hops, category| {
+        let answer = assess_flows(flows(vec![FlowPart { hops, ..part(category, 1_000) }], vec![]));
+        (tenths(&answer), verdict(&answer))
+    };
+    assert_eq!(at(1, Category::StolenFunds), (900, "block"));
+    for hops in [2, 7, 40, 600] {
+        let (score, verdict) = at(hops, Category::StolenFunds);
+        assert!(score >= 599 && verdict != "allow", "{hops} hops: {score} {verdict}");
+    }
+    assert_eq!(at(40, Category::StolenFunds), (599, "review"));
+    assert_eq!(at(40, Category::Scam).1, "allow", "less severe money decays");
 }
 
 #[test]
@@ -277,7 +313,7 @@ fn a_service_is_judged_by_its_category() {
     let second = label(Category::Exchange, Tier::Community, 90, "another forum");
     let answer =
         assess_facts(&Facts { labels: vec![rumour, second], chain: dirty(), ..nothing_known() });
-    assert_eq!(verdict(&answer), "allow", "two independent ones do");
+    assert_eq!(verdict(&answer), "block", "nor do two: a report costs nothing");
     let contradicted = vec![
         label(Category::Exchange, Tier::Investigation, 90, "explorer"),
         label(Category::Scam, Tier::Investigation, 50, "police"),

@@ -17,6 +17,7 @@ use assay_engine::{
     policy::Policy,
     score::Confidence,
     taxonomy::Category,
+    trace::mass::Mass,
 };
 use jiff::{Timestamp, civil::date};
 
@@ -135,15 +136,27 @@ pub fn flows_in(
     source: Vec<FlowPart>,
     destination: Vec<FlowPart>,
 ) -> ChainState {
+    let settled = |parts: Vec<FlowPart>| DirectionFlows {
+        parts: parts.into_iter().map(at_its_distance).collect(),
+    };
     followed(
         vec![Ledger {
             unit: unit.into(),
             decimals,
-            source: DirectionFlows { parts: source },
-            destination: DirectionFlows { parts: destination },
+            source: settled(source),
+            destination: settled(destination),
         }],
         vec![],
     )
+}
+
+/// A part whose masses follow from its amounts and its hops.
+fn at_its_distance(part: FlowPart) -> FlowPart {
+    let earlier = part.amount.saturating_sub(part.recent);
+    let mass = Mass::of(earlier, false) + Mass::of(part.recent, true);
+    let decay = Policy::default().decay_of_a_hop();
+    let decayed = (1..part.hops).fold(mass, |mass, _| mass.times(decay));
+    FlowPart { mass, decayed, is_direct: part.hops <= 1, ..part }
 }
 
 pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState {

@@ -1,10 +1,10 @@
 //! The default rules, and rules of a policy's own, in an assessment.
 
 use assay_engine::{
-    assessment::{Assessment, ComponentKind, ScoringComponent},
-    evidence::{FlowPart, ListingSplit, Tier},
+    assessment::{Amount, Assessment, ComponentKind, ScoringComponent},
+    evidence::{FlowPart, ListingPeriod, Tier},
     facts::Facts,
-    policy::{Policy, PolicySpec},
+    policy::{Policy, PolicySpec, Role},
     taxonomy::Category,
 };
 use serde_json::{Value, json};
@@ -60,16 +60,56 @@ fn a_listing_rule_is_a_component_with_its_id() {
 
 #[test]
 fn direct_dealing_with_a_listed_party_counts_since_its_listing() {
-    let listed = |before, since| FlowPart {
-        listing: Some(ListingSplit { before, since }),
-        ..listed_part(before + since)
+    let listed = |amount, period| FlowPart { listing_period: Some(period), ..listed_part(amount) };
+    let answer = |mut listed: Vec<FlowPart>| {
+        listed.push(part(Category::Exchange, 1_000_000));
+        assess_flows(flows(vec![], listed))
     };
-    let answer =
-        |listed| assess_flows(flows(vec![], vec![listed, part(Category::Exchange, 1_000_000)]));
-    assert_eq!(rules(&answer(listed(10, 1))), ["direct_listed_counterparty"]);
-    assert!(rules(&answer(listed(11, 0))).is_empty(), "all of it moved before the listing");
-    assert_eq!(rules(&answer(listed_part(11))), ["direct_listed_counterparty"], "day not known");
-    assert!(rules(&answer(distant(listed(0, 11)))).is_empty(), "not direct");
+    let (before, since) = (listed(10, ListingPeriod::Before), listed(1, ListingPeriod::Since));
+    let both = answer(vec![before.clone(), since.clone()]);
+    assert_eq!(rules(&both), ["direct_listed_counterparty"]);
+    let line = &both.exposure[1];
+    let amount = |amount: &Option<Amount>| amount.as_ref().map(|amount| amount.value.clone());
+    assert_eq!(amount(&line.before_listing).as_deref(), Some("10"));
+    assert_eq!(amount(&line.since_listing).as_deref(), Some("1"));
+    assert!(rules(&answer(vec![before])).is_empty(), "all of it moved before the listing");
+    let undated = answer(vec![listed_part(11)]);
+    assert_eq!(rules(&undated), ["direct_listed_counterparty"], "day not known");
+    assert!(rules(&answer(vec![distant(since)])).is_empty(), "not direct");
+}
+
+#[test]
+fn money_from_before_a_listing_leads_to_review_at_most() {
+    let moved = |period, days| FlowPart {
+        listing_period: Some(period),
+        days_before_listing: days,
+        ..listed_part(1_000)
+    };
+    let answer = |part| assess_flows(flows(vec![], vec![part]));
+    let since = answer(moved(ListingPeriod::Since, None));
+    assert_eq!(verdict(&since), "block");
+    let before = answer(moved(ListingPeriod::Before, Some(1_190)));
+    assert_eq!((verdict(&before), before.risk_score.tenths()), ("review", 599));
+    let component = &before.scoring_components[0];
+    assert_eq!(component.tier, Some(Tier::Heuristic));
+    assert!(
+        component.detail.ends_with("funds sent 1190 days before it was listed, or earlier"),
+        "{}",
+        component.detail
+    );
+}
+
+#[test]
+fn money_that_a_victim_may_have_lost_leads_to_review_at_most() {
+    for category in Role::HARMS_PAYERS {
+        let sent = assess_flows(flows(vec![], vec![part(category, 1_000)]));
+        let score = sent.risk_score.tenths();
+        assert_eq!((verdict(&sent), score), ("review", 599), "{category}");
+        let detail = &sent.scoring_components[0].detail;
+        assert!(detail.ends_with("; possibly lost to it as a victim"), "{detail}");
+        let received = assess_flows(flows(vec![part(category, 1_000)], vec![]));
+        assert_eq!(verdict(&received), "block", "{category}");
+    }
 }
 
 #[test]

@@ -24,8 +24,8 @@ use std::{
 use assay_chain::histories::HistorySource;
 use assay_engine::{
     chain::ChainId,
-    evidence::{ChainFacts, Direction, FlowFacts, IngestMode, Tip, Unavailable},
-    trace::{ReadRequest, ReadResponse, Trace},
+    evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
+    trace::{Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace, TraceRules},
     transfer::TransferDirection,
     utxo::{BlockRef, ScriptOwner, SideLimits, Txid, transfer::DEPOSIT_SUBJECT},
 };
@@ -44,6 +44,9 @@ use super::{
 use fetch::Fetching;
 use history::Totals;
 use kept::Kept;
+
+/// Most inputs and outputs that a trace reads in each direction: each transaction takes requests to the API.
+const MOST_ENTRIES: u32 = 2_000;
 
 /// For how long the newest block is taken for the newest without asking again.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
@@ -90,6 +93,7 @@ impl OnDemand {
         deadline: Instant,
     ) -> Result<Traced, StoreError> {
         let TraceRequest { subject, rules, policy, intel, now } = request;
+        let rules = bounded(rules);
         let kept = self.kept(now);
         let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
         let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
@@ -109,7 +113,10 @@ impl OnDemand {
                 let today = now.to_zoned(TimeZone::UTC).date();
                 let attribute =
                     |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
-                let mut trace = Trace::new(self.chain, &owner, &history, rules, today, &attribute);
+                // No clusters: an address is an owner of its own.
+                let clusters = Clusters::default();
+                let mut trace =
+                    Trace::new(self.chain, &owner, &history, clusters, rules, today, &attribute);
                 self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await?;
                 flows = trace.finish();
                 lifetime = Some(activity(subject, &history));
@@ -130,18 +137,14 @@ impl OnDemand {
         tip: u64,
         seen: &mut Seen,
     ) -> Result<(), StoreError> {
-        loop {
+        while !trace.read_request().is_empty() {
             let wants = trace.read_request();
-            if wants.is_empty() {
-                return Ok(());
-            }
-            let legs = [Direction::Source, Direction::Destination]
-                .map(|way| trace.entries_per_transaction(way));
-            let supply = self.supply(fetching, kept, &wants, tip, legs).await?;
+            let supply = self.supply(fetching, kept, wants, tip, ENTRIES_PER_TRANSACTION).await?;
             seen.add(supply.origins.keys().copied());
             seen.add(supply.destinations.keys().map(|output| output.txid));
             trace.resume(&supply);
         }
+        Ok(())
     }
 
     /// The newest block as a fact, and the name of the data that an answer rests on.
@@ -166,6 +169,7 @@ impl OnDemand {
         request: TransferRequest<'_>,
         deadline: Instant,
     ) -> Result<TransferRead, TransferError> {
+        let request = TransferRequest { rules: bounded(request.rules), ..request };
         let TransferRequest { query, policy, intel, now, .. } = request;
         let unreadable = || TransferError::Unavailable(self.chain, Unavailable::Unreadable);
         let kept = self.kept(now);
@@ -187,7 +191,8 @@ impl OnDemand {
         let attribute = |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
         if query.direction == TransferDirection::Deposit {
             let history = transfer.deposit();
-            let mut trace = own_trace(request, &DEPOSIT_SUBJECT, &history, &attribute);
+            let mut trace =
+                own_trace(request, &DEPOSIT_SUBJECT, (&history, Clusters::default()), &attribute);
             let followed = self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await;
             followed.map_err(ReadError::from)?;
             let state = self.state(tip, reported_at, &seen);
@@ -196,14 +201,15 @@ impl OnDemand {
         // The money of this transfer first: little is read for it.
         let outputs = transfer.outpoints();
         let wants = ReadRequest { origins: vec![], destinations: outputs.clone() };
-        let legs = [0, outputs_read(request, &transfer)];
-        let supply = self.supply(&fetching, &kept, &wants, tip.height, legs).await;
+        let largest = outputs_read(request, &transfer);
+        let supply = self.supply(&fetching, &kept, &wants, tip.height, largest).await;
         let supply = supply.map_err(ReadError::from)?;
         let read = supply.destinations.len() == outputs.len();
         let known = supply.destinations.iter();
         let known = known.filter_map(|(output, by)| Some((*output, by.as_ref()?)));
         let history = transfer.withdrawal(known);
-        let mut trace = own_trace(request, transfer.owner(), &history, &attribute);
+        let mut trace =
+            own_trace(request, transfer.owner(), (&history, Clusters::default()), &attribute);
         let followed = self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await;
         followed.map_err(ReadError::from)?;
         let mut own = trace.finish();
@@ -239,15 +245,15 @@ impl OnDemand {
         known
     }
 
-    /// The available part of the data that a trace requests: stored responses, and those fetched in
-    /// time.
+    /// The available part of the data that a trace requests, with the `largest` inputs or outputs of each
+    /// transaction: stored responses, and those fetched in time.
     async fn supply(
         &self,
         fetching: &Fetching,
         kept: &Kept<'_>,
         wants: &ReadRequest,
         tip: u64,
-        [of_origins, of_destinations]: [u32; 2],
+        largest: u32,
     ) -> Result<ReadResponse, StoreError> {
         let spenders = fetching.spenders(kept, &wants.destinations).await?;
         let wanted: BTreeSet<Txid> =
@@ -258,11 +264,11 @@ impl OnDemand {
         let found = |txid: &Txid, limits| Some(transactions.get(txid)?.as_ref()?.view(limits));
         let mut supply = ReadResponse::default();
         for txid in &wants.origins {
-            if let Some(transaction) = found(txid, SideLimits { inputs: of_origins, outputs: 0 }) {
+            if let Some(transaction) = found(txid, SideLimits { inputs: largest, outputs: 0 }) {
                 supply.origins.insert(*txid, Some(transaction));
             }
         }
-        let limits = SideLimits { inputs: 0, outputs: of_destinations };
+        let limits = SideLimits { inputs: 0, outputs: largest };
         for (output, spender) in spenders {
             match spender {
                 None => {
@@ -295,6 +301,11 @@ impl ChainReader for OnDemand {
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
         Ok(None)
     }
+}
+
+/// Rules within the bounds of every chain that is read on demand.
+fn bounded(rules: TraceRules) -> TraceRules {
+    TraceRules { entries: rules.entries.min(MOST_ENTRIES), ..rules }
 }
 
 /// Transactions on which an answer rests.

@@ -11,7 +11,7 @@ use assay_chain::{
 };
 use assay_engine::{
     address::CanonicalAddress,
-    evidence::{ChainState, FlowEnd, UnresolvedReason},
+    evidence::{ChainState, Direction, FlowEnd, UnresolvedReason},
     facts::Environment,
     policy::Policy,
     trace::TraceRules,

@@ -41,7 +41,7 @@ async fn expect_new_words(store: &dyn Store, kept: &str) {
         json!({
             "displayName": "Gold \"floorShare\": x", "apiAccess": true, "maxScreenRows": 500,
             "onTokenStoreLoss": "refuse", "fallbackShare": 20,
-            "trace": {"hops": 4, "addressesPerHop": 100},
+            "trace": {"hops": 4},
             "limits": [{"name": "burst", "requests": 10, "window": "1s", "counts": "requests"}],
         })
     );
@@ -60,7 +60,7 @@ async fn expect_new_words(store: &dyn Store, kept: &str) {
                 "curve": [{"amount": "0.1", "score": 25}, {"amount": 1, "score": 50}],
                 "unsolicitedUpTo": "0.01", "stopTraceBelow": "0.005",
             }},
-            "trace": {"hops": 5, "stopBelowShareMillionths": 2000, "addressesPerHop": 50},
+            "trace": {"hops": 5, "stopBelowShareMillionths": 2000},
         })
     );
     let default = spec("default");

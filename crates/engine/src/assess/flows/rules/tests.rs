@@ -26,7 +26,7 @@ fn claim(category: Category) -> RuleClaim {
     RuleClaim { category, tier: Tier::Investigation, hops: 1, direct: true, listed: false }
 }
 
-fn distant(category: Category, hops: u8) -> RuleClaim {
+fn distant(category: Category, hops: u16) -> RuleClaim {
     RuleClaim { hops, direct: false, ..claim(category) }
 }
 
@@ -284,7 +284,7 @@ fn money_that_a_rule_selects_is_no_clean_money_beside_other_such_money() {
 
 fn any_claim() -> impl Strategy<Value = RuleClaim> {
     let tiers = prop::sample::select(&Tier::ALL[..]);
-    (prop::sample::select(Category::ALL), tiers, 1..4_u8, any::<bool>()).prop_map(
+    (prop::sample::select(Category::ALL), tiers, 1..4_u16, any::<bool>()).prop_map(
         |(category, tier, hops, listed)| RuleClaim {
             category,
             tier,

@@ -1,14 +1,8 @@
-//! States of a trace: outputs that flows reached, and the paths to them.
+//! The ways that money took, step by step.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, HashMap},
-};
+use std::{cmp::Ordering, collections::HashMap};
 
-use jiff::Timestamp;
-
-use super::{attribution::CarriedLabel, mass::Mass};
-use crate::utxo::{OutPoint, ScriptOwner, Txid};
+use crate::utxo::{ScriptOwner, Txid};
 
 /// The identifier of a path from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,10 +55,10 @@ impl Paths {
     pub(super) fn order(&self, a: &Route, b: &Route) -> Ordering {
         b.amount.cmp(&a.amount).then_with(|| {
             if a.path == b.path {
-                Ordering::Equal
-            } else {
-                self.steps(a.path).cmp(&self.steps(b.path))
+                return Ordering::Equal;
             }
+            let steps = |route: &Route| route.path.map(|path| self.steps(path));
+            steps(a).cmp(&steps(b))
         })
     }
 }
@@ -72,50 +66,7 @@ impl Paths {
 /// A path and the amount that took it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Route {
-    pub(super) path: PathId,
+    /// The steps; `None` for money that is still with the subject.
+    pub(super) path: Option<PathId>,
     pub(super) amount: u128,
-}
-
-/// The key of a state: two flows at the same output that carry the same labels are one state.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct StateKey {
-    pub(super) output: OutPoint,
-    pub(super) solicited: bool,
-    pub(super) carried: Vec<CarriedLabel>,
-}
-
-/// An amount at an output.
-#[derive(Clone, Debug)]
-pub(super) struct State {
-    /// Owner of the output.
-    pub(super) owner: ScriptOwner,
-    pub(super) mass: Mass,
-    /// Time at which it left the output (source) or arrived (destination).
-    pub(super) moved_at: Timestamp,
-    /// The path of the largest amount.
-    pub(super) route: Route,
-}
-
-/// All states at one distance from the subject.
-#[derive(Debug, Default)]
-pub(super) struct States(pub(super) BTreeMap<StateKey, State>);
-
-impl States {
-    /// Adds a state, or its amount to the state with the same key.
-    pub(super) fn add(&mut self, key: StateKey, state: State, paths: &Paths) {
-        if state.mass.is_zero() {
-            return;
-        }
-        match self.0.get_mut(&key) {
-            Some(known) => {
-                known.mass += state.mass;
-                if paths.order(&state.route, &known.route).is_lt() {
-                    known.route = state.route;
-                }
-            }
-            None => {
-                self.0.insert(key, state);
-            }
-        }
-    }
 }

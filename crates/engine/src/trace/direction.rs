@@ -1,0 +1,253 @@
+//! One direction of a trace: money goes from transaction to transaction, in one order, until it ends.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use super::{
+    Attribute, Attribution, Clusters, ReadRequest, ReadResponse, TraceRules,
+    ends::{EndedFlow, Ends},
+    flow::{Flow, FlowKey, Flows},
+    frontier::{Frontier, Next, Place, Rank},
+    mass::{Mass, scaled},
+    path::Paths,
+    side::Side,
+};
+use crate::{
+    evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
+    utxo::{ScriptOwner, TransactionView, Txid},
+};
+
+/// Number of transactions that are read at once, at most. Reading ahead changes no answer.
+const READ_AHEAD: usize = 128;
+/// One in so many parts of a direction's whole may be cut.
+const CUT_ONE_IN: u128 = 100;
+
+/// A transaction that was asked for.
+#[derive(Clone, Debug)]
+enum Read {
+    /// It was not read: time ran out, or the source failed.
+    Missing,
+    /// The chain does not have it.
+    Unknown,
+    Known(Arc<TransactionView>),
+}
+
+/// One direction of a trace.
+pub(super) struct DirectionalTrace<'a> {
+    pub(super) direction: Direction,
+    pub(super) subject: ScriptOwner,
+    pub(super) rules: TraceRules,
+    pub(super) attribute: &'a Attribute<'a>,
+    pub(super) attributions: HashMap<ScriptOwner, Arc<Attribution>>,
+    /// The direction's total in base units.
+    pub(super) whole: u128,
+    pub(super) frontier: Frontier,
+    read: HashMap<Place, Read>,
+    /// Transactions that money has passed.
+    passed: HashSet<Txid>,
+    entries_read: u64,
+    entries_passed: u64,
+    pub(super) ends: Ends,
+    pub(super) paths: Paths,
+    /// False if something was not read that should have been.
+    pub(super) is_complete: bool,
+}
+
+impl<'a> DirectionalTrace<'a> {
+    pub(super) fn new(
+        direction: Direction,
+        subject: &ScriptOwner,
+        whole: u128,
+        rules: TraceRules,
+        attribute: &'a Attribute<'a>,
+    ) -> Self {
+        Self {
+            direction,
+            subject: subject.clone(),
+            rules,
+            attribute,
+            attributions: HashMap::new(),
+            whole,
+            frontier: Frontier::new(scaled(whole)),
+            read: HashMap::new(),
+            passed: HashSet::new(),
+            entries_read: 0,
+            entries_passed: 0,
+            ends: Ends::keeping(rules.paths_per_part),
+            paths: Paths::default(),
+            is_complete: true,
+        }
+    }
+
+    /// Follows the money as far as what was read allows.
+    pub(super) fn advance(&mut self, clusters: &Clusters) {
+        while let Some(next) = self.frontier.next() {
+            if next.level >= self.rules.cut_magnitude() && self.rest_is_little() {
+                self.end_waiting(UnresolvedReason::BelowThreshold);
+                return;
+            }
+            if next.rank.is_none() {
+                // All of one level are looked at before money goes on, so that what comes together at a
+                // transaction goes on together.
+                let places = self.frontier.places_without_rank(next.level);
+                if places.iter().any(|place| !self.read.contains_key(place)) {
+                    return;
+                }
+                for place in places {
+                    self.look_at(place);
+                }
+            } else if let Some(Read::Known(transaction)) = self.read.get(&next.place).cloned() {
+                let flows = self.frontier.take(next.place);
+                self.expand(&transaction, flows, clusters);
+            } else {
+                // Not reached: a place has a rank once its transaction is known.
+                self.end_at(next.place, FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
+            }
+        }
+    }
+
+    /// Gives the money at a place its rank, by the transaction that was read for it, or ends it.
+    fn look_at(&mut self, place: Place) {
+        let end = match (place, self.read.get(&place).cloned()) {
+            (Place::Output(_), Some(Read::Known(spender))) => return self.move_to(place, spender),
+            (Place::Transaction(_), Some(Read::Known(transaction))) => {
+                let rank = Rank::new(self.direction, transaction.height);
+                return self.frontier.rank(place, rank);
+            }
+            (Place::Output(_), Some(Read::Unknown)) => FlowEnd::Unspent,
+            (Place::Transaction(_), Some(Read::Unknown)) => {
+                FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin)
+            }
+            (_, Some(Read::Missing) | None) => {
+                self.is_complete = false;
+                FlowEnd::Unresolved(UnresolvedReason::TraceLimit)
+            }
+        };
+        self.end_at(place, end);
+    }
+
+    /// True if all money that waits may be cut.
+    fn rest_is_little(&self) -> bool {
+        let rest = self.frontier.total;
+        rest < scaled(self.rules.stop_trace_below)
+            && rest.saturating_mul(CUT_ONE_IN) <= scaled(self.whole)
+    }
+
+    /// Adds what this direction waits for to a request.
+    pub(super) fn request(&self, request: &mut ReadRequest) {
+        let unread = self.frontier.in_order().filter(|next| !self.read.contains_key(&next.place));
+        for Next { place, .. } in unread.take(READ_AHEAD) {
+            match place {
+                Place::Output(output) => request.destinations.push(output),
+                Place::Transaction(txid) => request.origins.push(txid),
+            }
+        }
+    }
+
+    /// Takes over what was read for `request`.
+    pub(super) fn supply(&mut self, request: &ReadRequest, response: &ReadResponse) {
+        let read = |found: Option<&Option<TransactionView>>| match found {
+            None => Read::Missing,
+            Some(None) => Read::Unknown,
+            Some(Some(transaction)) => Read::Known(Arc::new(transaction.clone())),
+        };
+        match self.direction {
+            Direction::Source => self.read.extend(
+                request
+                    .origins
+                    .iter()
+                    .map(|txid| (Place::Transaction(*txid), read(response.origins.get(txid)))),
+            ),
+            Direction::Destination => {
+                self.read.extend(request.destinations.iter().map(|output| {
+                    (Place::Output(*output), read(response.destinations.get(output)))
+                }));
+            }
+        }
+    }
+
+    /// Moves the money at an output to the transaction that spends it.
+    fn move_to(&mut self, place: Place, spender: Arc<TransactionView>) {
+        let transaction = Place::Transaction(spender.txid);
+        let rank = Rank::new(self.direction, spender.height);
+        for (key, flow) in self.frontier.take(place).0 {
+            self.frontier.add(transaction, key, flow, &self.paths);
+        }
+        self.frontier.rank(transaction, rank);
+        self.read.insert(transaction, Read::Known(spender));
+    }
+
+    /// Ends all money at a place.
+    fn end_at(&mut self, place: Place, end: FlowEnd) {
+        for (key, flow) in self.frontier.take(place).0 {
+            self.end_waited(end, &key, &flow);
+        }
+    }
+
+    /// Ends all money that waits.
+    fn end_waiting(&mut self, reason: UnresolvedReason) {
+        while let Some(next) = self.frontier.next() {
+            self.end_at(next.place, FlowEnd::Unresolved(reason));
+        }
+    }
+
+    fn end_waited(&mut self, end: FlowEnd, key: &FlowKey, flow: &Flow) {
+        let is_direct = flow.hops <= 1 && flow.decayed == flow.mass;
+        self.ends.plain(end, &EndedFlow { key, flow, is_direct });
+    }
+
+    /// Ends what is left, if anything: time ran out.
+    pub(super) fn finish(mut self) -> (Ends, Paths, u128, bool) {
+        if !self.frontier.is_empty() {
+            self.is_complete = false;
+            self.end_waiting(UnresolvedReason::TraceLimit);
+        }
+        (self.ends, self.paths, self.whole, self.is_complete)
+    }
+
+    /// Ends an amount of the subject without a single transaction: its balance, and what was not read.
+    pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
+        self.ends.aggregate(end, hops, mass);
+    }
+
+    /// Passes money through one of the subject's own transactions. `own` is what the subject itself has on
+    /// this side of it, which is no income and no spending.
+    pub(super) fn begin(
+        &mut self,
+        transaction: &TransactionView,
+        mass: Mass,
+        solicitation: Solicitation,
+        own: u128,
+        clusters: &Clusters,
+    ) {
+        let key = FlowKey {
+            owner: Some(clusters.of(&self.subject).clone()),
+            has_left: false,
+            solicitation,
+            carried: Arc::from([]),
+        };
+        let side = Side::new(self.direction, transaction, Some((&self.subject, own)));
+        self.pass(transaction, &side, Flows::one(key, Flow::of(mass)), clusters);
+    }
+
+    /// Passes money through a transaction, within the budget.
+    fn expand(&mut self, transaction: &TransactionView, flows: Flows, clusters: &Clusters) {
+        let side = Side::new(self.direction, transaction, None);
+        let entries = side.entries.len() as u64;
+        let is_first = !self.passed.contains(&transaction.txid);
+        let read = if is_first { entries } else { 0 };
+        let budget = u64::from(self.rules.entries);
+        if self.entries_read + read > budget || self.entries_passed + entries > 2 * budget {
+            for (key, flow) in &flows.0 {
+                self.end_waited(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), key, flow);
+            }
+            return;
+        }
+        self.passed.insert(transaction.txid);
+        self.entries_read += read;
+        self.entries_passed += entries;
+        self.pass(transaction, &side, flows, clusters);
+    }
+}

@@ -1,0 +1,333 @@
+//! Traces over small chains that are made by hand, as `docs/scoring.md` describes them.
+
+use jiff::civil::date;
+
+use super::{mass::Mass, *};
+use crate::{
+    coinjoin::CoinjoinKind,
+    evidence::{Direction, FlowEnd, FlowPart, Tier, UnresolvedReason},
+    fixed::Fraction,
+    score::Confidence,
+    taxonomy::Category,
+    utxo::{
+        HistoryEntry, OwnOutput, SideLimits, Statistics, Transaction, TransactionKind, TxInput,
+        TxOut,
+    },
+};
+
+/// One coin in base units.
+const COIN: u64 = 100_000_000;
+const SUBJECT: u16 = 1;
+/// An exchange, at which traces end.
+const EXCHANGE: u16 = 2;
+const RULES: TraceRules = TraceRules {
+    hops: None,
+    stop_below_share_millionths: 0,
+    stop_trace_below: 0,
+    entries: 100_000,
+    transfers_per_address: 2_000,
+    decay: Fraction::from_billionths(485_968_117),
+    coinjoin_severity: 40,
+    unsolicited_below: 0,
+    largest_dust: 0,
+    paths_per_part: 3,
+};
+
+fn owner(number: u16) -> ScriptOwner {
+    let mut bytes = [0; 20];
+    bytes[..2].copy_from_slice(&number.to_be_bytes());
+    ScriptOwner::KeyHash(bytes)
+}
+
+/// A chain with one transaction a block.
+#[derive(Default)]
+struct HandMade(Vec<Transaction>);
+
+impl HandMade {
+    fn add(&mut self, kind: TransactionKind, inputs: &[OutPoint], outputs: &[(u16, u64)]) -> Txid {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&(self.0.len() as u64 + 1).to_be_bytes());
+        let txid = Txid::from_bytes(bytes);
+        let spent = |outpoint: &OutPoint| {
+            let made = self.0.iter().find(|transaction| transaction.txid == outpoint.txid).unwrap();
+            Some(made.outputs[outpoint.index as usize].clone())
+        };
+        let inputs =
+            inputs.iter().map(|outpoint| TxInput { outpoint: *outpoint, spent: spent(outpoint) });
+        let inputs = inputs.collect();
+        let output = |(number, value): &(u16, u64)| TxOut { owner: owner(*number), value: *value };
+        let outputs = outputs.iter().map(output).collect();
+        self.0.push(Transaction { txid, kind, inputs, outputs });
+        txid
+    }
+
+    fn mine(&mut self, outputs: &[(u16, u64)]) -> Txid {
+        self.add(TransactionKind::Coinbase, &[], outputs)
+    }
+
+    fn pay(&mut self, inputs: &[(Txid, u32)], outputs: &[(u16, u64)]) -> Txid {
+        self.add(TransactionKind::Payment, &outpoints(inputs), outputs)
+    }
+
+    fn view(&self, transaction: &Transaction, limits: SideLimits) -> TransactionView {
+        let height = self.0.iter().position(|other| other.txid == transaction.txid).unwrap();
+        let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
+        transaction.view(height as u64, time, limits)
+    }
+
+    fn spender(&self, output: &OutPoint) -> Option<&Transaction> {
+        let spends = |transaction: &&Transaction| {
+            transaction.inputs.iter().any(|input| input.outpoint == *output)
+        };
+        self.0.iter().find(spends)
+    }
+
+    fn history(&self) -> History {
+        let subject = owner(SUBJECT);
+        let (mut incoming, mut outgoing, mut statistics) = (vec![], vec![], None);
+        for transaction in &self.0 {
+            let consumed = transaction.inputs.iter().flat_map(|input| &input.spent);
+            let sum = |outputs: &mut dyn Iterator<Item = &TxOut>| -> u128 {
+                let own = outputs.filter(|output| output.owner == subject);
+                own.map(|output| u128::from(output.value)).sum()
+            };
+            let (sent, received) =
+                (sum(&mut consumed.clone()), sum(&mut transaction.outputs.iter()));
+            let output = |(output, index): (&TxOut, u32)| OwnOutput {
+                index,
+                value: output.value,
+                spent: self.spender(&OutPoint { txid: transaction.txid, index }).is_some(),
+            };
+            let own = transaction.outputs.iter().zip(0..);
+            let outputs = own.filter(|(output, _)| output.owner == subject).map(output).collect();
+            let view = self.view(transaction, SideLimits { inputs: 2_000, outputs: 2_000 });
+            let (time, inputs) = (view.time, view.inputs.total);
+            let entry = HistoryEntry { transaction: view, received, sent, outputs };
+            if sent + received > 0 {
+                let statistics = statistics.get_or_insert_with(|| Statistics::new(time));
+                statistics.count(time, sent, received, inputs);
+            }
+            if received > 0 {
+                incoming.push(entry.clone());
+            }
+            if sent > 0 {
+                outgoing.push(entry);
+            }
+        }
+        History { statistics: statistics.unwrap(), incoming, outgoing }
+    }
+
+    /// The parts of one direction. Owners share clusters as `clusters` says.
+    fn trace(
+        &self,
+        direction: Direction,
+        rules: TraceRules,
+        clusters: &[(u16, u16)],
+    ) -> Vec<FlowPart> {
+        let attribute = |of: &ScriptOwner| {
+            let end = AttributedEnd {
+                category: Category::Exchange,
+                entity: None,
+                tier: Tier::Investigation,
+                confidence: Confidence::CERTAIN,
+                listed: false,
+                listed_by: None,
+                listed_on: None,
+            };
+            Attribution { end: (*of == owner(EXCHANGE)).then_some(end), carried: vec![] }
+        };
+        let clusters = clusters.iter().map(|(of, is)| (owner(*of), owner(*is))).collect();
+        let (chain, today) = ("btc".parse().unwrap(), date(2026, 1, 1));
+        let mut trace =
+            Trace::new(chain, &owner(SUBJECT), &self.history(), clusters, rules, today, &attribute);
+        while !trace.read_request().is_empty() {
+            let ReadRequest { origins, destinations } = trace.read_request().clone();
+            let find = |txid: &Txid| self.0.iter().find(|transaction| transaction.txid == *txid);
+            let most = ENTRIES_PER_TRANSACTION;
+            let view = |found: Option<&Transaction>, limits| Some(self.view(found?, limits));
+            let inputs = SideLimits { inputs: most, outputs: 0 };
+            let outputs = SideLimits { inputs: 0, outputs: most };
+            let response = ReadResponse {
+                origins: origins.iter().map(|txid| (*txid, view(find(txid), inputs))).collect(),
+                destinations: destinations
+                    .iter()
+                    .map(|output| (*output, view(self.spender(output), outputs)))
+                    .collect(),
+                clusters: vec![],
+            };
+            trace.resume(&response);
+        }
+        let flows = trace.finish();
+        assert!(flows.complete);
+        flows.ledgers[0].direction(direction).parts.clone()
+    }
+}
+
+fn outpoints(of: &[(Txid, u32)]) -> Vec<OutPoint> {
+    of.iter().map(|(txid, index)| OutPoint { txid: *txid, index: *index }).collect()
+}
+
+fn decayed(mass: Mass, hops: u32) -> Mass {
+    (0..hops).fold(mass, |mass, _| mass.times(RULES.decay))
+}
+
+#[test]
+fn payments_to_oneself_are_no_hops() {
+    let mut chain = HandMade::default();
+    let mined = chain.mine(&[(EXCHANGE, COIN)]);
+    let mut last = chain.pay(&[(mined, 0)], &[(10, COIN)]);
+    for _ in 0..5 {
+        last = chain.pay(&[(last, 0)], &[(10, COIN)]);
+    }
+    chain.pay(&[(last, 0)], &[(SUBJECT, COIN)]);
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
+    assert_eq!((part.hops, part.is_direct, part.amount), (2, false, COIN.into()));
+    assert_eq!(part.mass, Mass::of(COIN.into(), false));
+    assert_eq!(part.decayed, decayed(part.mass, 1));
+    assert_eq!(part.paths[0].steps.len(), 7);
+}
+
+#[test]
+fn a_peel_chain_decays_by_each_hop_but_the_first() {
+    let mut chain = HandMade::default();
+    let mut last = chain.mine(&[(EXCHANGE, 8 * COIN)]);
+    for hop in 0..7 {
+        let index = u32::from(hop > 0);
+        last = chain
+            .pay(&[(last, index)], &[(100 + hop, COIN), (10 + hop, (7 - u64::from(hop)) * COIN)]);
+    }
+    chain.pay(&[(last, 1)], &[(SUBJECT, COIN)]);
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!((part.hops, part.amount), (8, COIN.into()));
+    assert_eq!(part.mass, Mass::of(COIN.into(), false));
+    assert_eq!(part.decayed, decayed(part.mass, 7));
+}
+
+#[test]
+fn money_that_is_fanned_out_and_merged_arrives_whole() {
+    let mut chain = HandMade::default();
+    let many: u16 = 1_001;
+    let sum = 9 * COIN;
+    let value =
+        |index: u16| sum / u64::from(many) + u64::from(u64::from(index) < sum % u64::from(many));
+    let mined = chain.mine(&[(EXCHANGE, sum)]);
+    // Behind the fan, a chain of payments: it must not be followed once for each few of the fan's shares.
+    let behind: u16 = 8;
+    let first =
+        (0..behind).fold(mined, |last, index| chain.pay(&[(last, 0)], &[(10 + index, sum)]));
+    let fan: Vec<_> = (0..many).map(|index| (1_000 + index, value(index))).collect();
+    let fan = chain.pay(&[(first, 0)], &fan);
+    let moved: Vec<_> = (0..many)
+        .map(|index| (chain.pay(&[(fan, index.into())], &[(3_000 + index, value(index))]), 0))
+        .collect();
+    let merged = chain.pay(&moved, &[(30, sum)]);
+    chain.pay(&[(merged, 0)], &[(SUBJECT, sum)]);
+    // Each input counts once: the merge, each single payment, the fan and those behind it.
+    let entries = 1_001 + 1_001 + 1 + u32::from(behind);
+    let parts = chain.trace(Direction::Source, TraceRules { entries, ..RULES }, &[]);
+    let [part] = &*parts else { panic!("{} parts", parts.len()) };
+    assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
+    assert_eq!((part.hops, part.amount), (4 + behind, sum.into()));
+    let least = entries - 1;
+    let parts = chain.trace(Direction::Source, TraceRules { entries: least, ..RULES }, &[]);
+    let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
+    assert!(parts.iter().any(|part| part.end == limit));
+}
+
+#[test]
+fn a_joint_transaction_is_passed_in_proportion_and_carried() {
+    let mut chain = HandMade::default();
+    let exchange = chain.mine(&[(EXCHANGE, 3 * COIN)]);
+    let other = chain.mine(&[(10, COIN)]);
+    let inputs = outpoints(&[(exchange, 0), (other, 0)]);
+    let kind = TransactionKind::Coinjoin(CoinjoinKind::Wasabi1);
+    chain.add(kind, &inputs, &[(SUBJECT, 2 * COIN), (11, 2 * COIN)]);
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let [exchange, mined] = &*parts else { panic!("{parts:?}") };
+    assert_eq!((exchange.amount, exchange.hops), (u128::from(COIN) * 3 / 2, 1));
+    assert_eq!((mined.end, mined.hops), (FlowEnd::Mining, 2));
+    assert_eq!(mined.amount, u128::from(COIN) / 2);
+    for part in &parts {
+        let [carried] = &*part.carried else { panic!("{part:?}") };
+        assert_eq!(carried.label.coinjoin, Some(CoinjoinKind::Wasabi1));
+        assert_eq!(
+            (carried.label.tier, carried.label.category),
+            (Tier::Heuristic, Category::Coinjoin)
+        );
+        assert_eq!((carried.label.confidence.percent(), carried.label.severity), (90, 40));
+        assert_eq!(carried.distance, Distance { hops: 1, decayed: part.mass });
+    }
+}
+
+#[test]
+fn money_ends_at_newly_mined_coins() {
+    let mut chain = HandMade::default();
+    let mined = chain.mine(&[(10, COIN), (11, COIN)]);
+    chain.pay(&[(mined, 0), (mined, 1)], &[(SUBJECT, 2 * COIN)]);
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!((part.end, part.hops, part.is_direct), (FlowEnd::Mining, 2, false));
+    assert_eq!(part.decayed, decayed(part.mass, 1));
+    // Both miners' money is one flow there, with the path of one.
+    assert_eq!(part.paths.len(), 1);
+}
+
+#[test]
+fn money_beyond_the_budget_is_unresolved() {
+    let mut chain = HandMade::default();
+    let first = chain.mine(&[(EXCHANGE, COIN)]);
+    let second = chain.mine(&[(EXCHANGE, COIN)]);
+    let wide = chain.pay(&[(first, 0), (second, 0)], &[(10, 2 * COIN)]);
+    let narrow = chain.mine(&[(11, COIN)]);
+    let paid = chain.pay(&[(wide, 0), (narrow, 0)], &[(SUBJECT, 3 * COIN)]);
+    assert!(chain.spender(&OutPoint { txid: paid, index: 0 }).is_none());
+    let parts = chain.trace(Direction::Source, TraceRules { entries: 1, ..RULES }, &[]);
+    let [mined, unresolved] = &*parts else { panic!("{parts:?}") };
+    assert_eq!((mined.end, mined.amount), (FlowEnd::Mining, COIN.into()));
+    assert_eq!(unresolved.end, FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
+    assert_eq!(
+        (unresolved.amount, unresolved.hops, unresolved.is_direct),
+        (2 * u128::from(COIN), 1, true)
+    );
+    let parts = chain.trace(Direction::Source, TraceRules { entries: 2, ..RULES }, &[]);
+    assert_eq!(parts[0].end, FlowEnd::Attributed(Category::Exchange));
+}
+
+#[test]
+fn little_money_is_not_followed() {
+    let mut chain = HandMade::default();
+    let little = chain.mine(&[(10, COIN)]);
+    let exchange = chain.mine(&[(EXCHANGE, 99 * COIN)]);
+    chain.pay(&[(exchange, 0), (little, 0)], &[(SUBJECT, 100 * COIN)]);
+    let end = |stop_trace_below, stop_below_share_millionths| {
+        let rules = TraceRules { stop_below_share_millionths, stop_trace_below, ..RULES };
+        let parts = chain.trace(Direction::Source, rules, &[]);
+        let [_, little] = &*parts else { panic!("{parts:?}") };
+        assert_eq!(little.amount, COIN.into());
+        (little.end, little.hops)
+    };
+    let cut = (FlowEnd::Unresolved(UnresolvedReason::BelowThreshold), 1);
+    // One in a hundred has the magnitude 6: floor(log2(100)).
+    assert_eq!(end(u128::from(COIN) + 1, 15_625), cut);
+    assert_eq!(end(u128::from(COIN), 15_625), (FlowEnd::Mining, 2));
+    assert_eq!(end(u128::from(COIN) + 1, 7_812), (FlowEnd::Mining, 2));
+}
+
+#[test]
+fn the_balance_is_apart_from_money_in_the_same_cluster() {
+    let mut chain = HandMade::default();
+    let mined = chain.mine(&[(SUBJECT, 3 * COIN)]);
+    chain.pay(&[(mined, 0)], &[(10, COIN), (SUBJECT, 2 * COIN)]);
+    let clusters = [(SUBJECT, SUBJECT), (10, SUBJECT)];
+    let parts = chain.trace(Direction::Destination, RULES, &clusters);
+    let [balance, moved] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(
+        (balance.end, balance.hops, balance.amount),
+        (FlowEnd::Unspent, 0, 2 * u128::from(COIN))
+    );
+    assert_eq!((moved.end, moved.hops, moved.amount), (FlowEnd::Unspent, 1, COIN.into()));
+    assert!(balance.is_direct && moved.is_direct && balance.paths.is_empty());
+}

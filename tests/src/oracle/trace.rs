@@ -1,0 +1,254 @@
+//! The rule of `docs/scoring.md`, section 3, "How money is followed", a second time: sentence by
+//! sentence, over a whole chain in memory, without any thought of speed.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use assay_engine::{
+    evidence::{Direction, UnresolvedReason},
+    trace::ENTRIES_PER_TRANSACTION,
+    utxo::{OutPoint, ScriptOwner, Txid},
+};
+use jiff::{Timestamp, ToSpan, tz::TimeZone};
+use num_bigint::BigUint;
+
+use super::{
+    Case,
+    amounts::{Precision, SCALE_BITS},
+    drive::Haste,
+    flow::{Flow, Flows},
+    ledger::Ledger,
+    parts::{End, Parts},
+};
+
+/// A place where money waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// A transaction that has not been looked at.
+    Unseen(Txid),
+    /// An output that has not been looked at.
+    Output(OutPoint),
+    /// A transaction with its place in the chain, by its number.
+    Transaction(usize),
+}
+
+/// One direction, followed to its end.
+#[derive(Debug)]
+pub(super) struct Traced {
+    pub(super) parts: Parts,
+    /// True if everything that was looked at could be read.
+    pub(super) complete: bool,
+    /// Shares that flows were split into.
+    pub(super) shares: u64,
+}
+
+/// One direction under way.
+pub(super) struct Walk<'a> {
+    pub(super) case: &'a Case,
+    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) direction: Direction,
+    pub(super) precision: Precision,
+    haste: Haste,
+    /// The whole of the direction.
+    whole: BigUint,
+    waiting: BTreeMap<Place, Flows>,
+    /// The largest magnitude that was followed so far.
+    level: u64,
+    /// Transactions that money passed on the way.
+    passed: BTreeSet<Txid>,
+    /// Entries of all transactions that money passed, each once...
+    once: u64,
+    /// ...and each time.
+    each_time: u64,
+    pub(super) parts: Parts,
+    complete: bool,
+    pub(super) shares: u64,
+}
+
+/// Follows the money of a case in one direction.
+pub(super) fn trace(
+    case: &Case,
+    ledger: &Ledger<'_>,
+    direction: Direction,
+    precision: Precision,
+    haste: Haste,
+) -> Traced {
+    let mut walk = Walk {
+        case,
+        ledger,
+        direction,
+        precision,
+        haste,
+        whole: BigUint::ZERO,
+        waiting: BTreeMap::new(),
+        level: 0,
+        passed: BTreeSet::new(),
+        once: 0,
+        each_time: 0,
+        parts: Parts::default(),
+        complete: true,
+        shares: 0,
+    };
+    walk.whole = BigUint::from(walk.whole()) << SCALE_BITS;
+    walk.begin();
+    walk.go_on();
+    Traced { parts: walk.parts, complete: walk.complete, shares: walk.shares }
+}
+
+impl Walk<'_> {
+    /// The cluster of an owner.
+    pub(super) fn cluster(&self, owner: &ScriptOwner) -> ScriptOwner {
+        self.ledger.clusters.get(owner).unwrap_or(owner).clone()
+    }
+
+    pub(super) fn is_recent(&self, time: Timestamp) -> bool {
+        let first_day = self.case.today - 90.days();
+        time >= first_day.to_zoned(TimeZone::UTC).expect("midnight").timestamp()
+    }
+
+    /// Money waits where the output at which it is leads.
+    pub(super) fn wait(&mut self, output: &OutPoint, flow: Flow) {
+        if flow.mass.is_nothing() {
+            return;
+        }
+        let place = match self.direction {
+            Direction::Source => {
+                // Where money waits already, it joins that money.
+                let number = self.ledger.number(&output.txid).map(Place::Transaction);
+                let number = number.filter(|number| self.waiting.contains_key(number));
+                number.unwrap_or(Place::Unseen(output.txid))
+            }
+            Direction::Destination => Place::Output(*output),
+        };
+        self.waiting.entry(place).or_default().add(flow);
+    }
+
+    /// Money at a place that is looked at takes its place in the chain, or ends.
+    fn move_on(&mut self, place: Place, flow: Flow) {
+        let unresolved = |reason| End::Unresolved(reason);
+        let (txid, number, nothing) = match place {
+            Place::Unseen(txid) => {
+                (txid, self.ledger.number(&txid), unresolved(UnresolvedReason::UnknownOrigin))
+            }
+            Place::Output(output) => {
+                (output.txid, self.ledger.spender_number(&output), End::Unspent)
+            }
+            Place::Transaction(_) => unreachable!("it is in its place"),
+        };
+        if !self.haste.reads(&txid) {
+            self.complete = false;
+            self.end_waiting(unresolved(UnresolvedReason::TraceLimit), flow);
+            return;
+        }
+        match number {
+            Some(number) => {
+                self.waiting.entry(Place::Transaction(number)).or_default().add(flow);
+            }
+            None => self.end_waiting(nothing, flow),
+        }
+    }
+
+    /// Money ends while it waits.
+    fn end_waiting(&mut self, end: End, flow: Flow) {
+        let is_direct = flow.hops <= 1 && flow.decayed.equals(&flow.mass);
+        self.end(end, is_direct, flow);
+    }
+
+    /// floor(log2(whole / mass)).
+    fn magnitude(&self, flows: &Flows) -> u64 {
+        let mass = flows.mass();
+        // No mass has that many bits.
+        let fits = (0..1024_u64).take_while(|power| (&mass << power) <= self.whole);
+        fits.last().expect("no more than the whole")
+    }
+
+    /// The magnitude from which on money may be cut.
+    fn least_magnitude_of_cut(&self) -> Option<u64> {
+        let share = u64::from(self.case.rules.stop_below_share_millionths);
+        if share == 0 {
+            return None;
+        }
+        (0..64).take_while(|power| share << power <= 1_000_000).last().or(Some(0))
+    }
+
+    fn go_on(&mut self) {
+        loop {
+            let magnitudes: BTreeMap<Place, u64> =
+                self.waiting.iter().map(|(place, flows)| (*place, self.magnitude(flows))).collect();
+            let Some(least) = magnitudes.values().min().copied() else { return };
+            self.level = self.level.max(least);
+            if self.is_below_threshold() {
+                for flow in std::mem::take(&mut self.waiting).into_values().flat_map(Flows::all) {
+                    self.end_waiting(End::Unresolved(UnresolvedReason::BelowThreshold), flow);
+                }
+                return;
+            }
+            let places: Vec<Place> = magnitudes
+                .into_iter()
+                .filter(|(_, magnitude)| *magnitude <= self.level)
+                .map(|(one, _)| one)
+                .collect();
+            let unseen: Vec<Place> = places
+                .iter()
+                .filter(|place| !matches!(place, Place::Transaction(_)))
+                .copied()
+                .collect();
+            if unseen.is_empty() {
+                self.take_first(&places);
+            }
+            for place in unseen {
+                let flows = self.waiting.remove(&place).expect("money waits there");
+                for flow in flows.all() {
+                    self.move_on(place, flow);
+                }
+            }
+        }
+    }
+
+    fn is_below_threshold(&self) -> bool {
+        let waiting: BigUint = self.waiting.values().map(Flows::mass).sum();
+        self.least_magnitude_of_cut().is_some_and(|least| self.level >= least)
+            && waiting < BigUint::from(self.case.rules.stop_trace_below) << SCALE_BITS
+            && waiting * 100_u32 <= self.whole
+    }
+
+    /// All flows at the first of these transactions pass it, unless the budget is used up.
+    fn take_first(&mut self, places: &[Place]) {
+        let number = |place: &Place| match place {
+            Place::Transaction(number) => *number,
+            _ => unreachable!("all were looked at"),
+        };
+        let transactions = &self.ledger.transactions;
+        let in_order = |place: &&Place| {
+            let transaction = &transactions[number(place)];
+            (transaction.height, transaction.txid)
+        };
+        let first = match self.direction {
+            Direction::Source => places.iter().min_by_key(|place| {
+                let (height, txid) = in_order(place);
+                (Reverse(height), txid)
+            }),
+            Direction::Destination => places.iter().min_by_key(in_order),
+        };
+        let first = first.expect("money waits somewhere");
+        let flows = self.waiting.remove(first).expect("money waits there");
+        let transaction = &transactions[number(first)];
+
+        let room = usize::try_from(ENTRIES_PER_TRANSACTION).expect("a number of entries");
+        let entries = self.count(transaction, room);
+        let budget = u64::from(self.case.rules.entries);
+        let once = if self.passed.contains(&transaction.txid) { 0 } else { entries };
+        if self.once + once > budget || self.each_time + entries > 2 * budget {
+            for flow in flows.all() {
+                self.end_waiting(End::Unresolved(UnresolvedReason::TraceLimit), flow);
+            }
+            return;
+        }
+        self.passed.insert(transaction.txid);
+        self.once += once;
+        self.each_time += entries;
+        self.pass(transaction, flows, room);
+    }
+}
