@@ -24,6 +24,7 @@ mod command_line;
 mod description;
 mod edge;
 mod egress;
+mod evasion;
 mod feeds;
 mod flows;
 mod generated;
