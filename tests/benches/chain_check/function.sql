@@ -32,7 +32,8 @@ $$;
 -- Tables of one connection: money that waits at a transaction, money at outputs whose spenders are not known,
 -- transactions that money passed, and what ended.
 CREATE FUNCTION begin() RETURNS void LANGUAGE sql AS $$
-    CREATE TEMP TABLE waiting (tx_id bigint PRIMARY KEY, mass numeric NOT NULL);
+    CREATE TEMP TABLE waiting (
+        tx_id bigint PRIMARY KEY, height bigint NOT NULL, txid bytea NOT NULL, mass numeric NOT NULL);
     CREATE TEMP TABLE unseen (tx_id bigint, place integer, mass numeric NOT NULL, PRIMARY KEY (tx_id, place));
     CREATE TEMP TABLE passed (tx_id bigint PRIMARY KEY);
     CREATE TEMP TABLE ended (what text NOT NULL, mass numeric NOT NULL);
@@ -92,7 +93,7 @@ BEGIN
         END IF;
         DELETE FROM waiting WHERE tx_id = (
             SELECT w.tx_id FROM waiting AS w WHERE w.mass * 2 ^ (level + 1) > whole
-            ORDER BY w.tx_id DESC LIMIT 1)
+            ORDER BY w.height DESC, w.txid LIMIT 1)
         RETURNING tx_id, mass INTO next;
         IF EXISTS (SELECT FROM chain_btc.tx AS t WHERE t.tx_id = next.tx_id AND t.kind = 1) THEN
             INSERT INTO ended VALUES ('mining', next.mass);
@@ -128,8 +129,12 @@ RETURNS void LANGUAGE sql AS $$
         WHERE total > 0),
     labelled AS (
         INSERT INTO ended SELECT category, part FROM split WHERE category IS NOT NULL AND part > 0)
-    INSERT INTO waiting SELECT prev_tx_id, sum(part) FROM split WHERE category IS NULL AND part > 0
-    GROUP BY prev_tx_id ON CONFLICT (tx_id) DO UPDATE SET mass = waiting.mass + excluded.mass
+    INSERT INTO waiting
+    SELECT t.tx_id, t.height, t.txid, s.part
+    FROM (SELECT prev_tx_id, sum(part) AS part FROM split WHERE category IS NULL AND part > 0
+          GROUP BY prev_tx_id) AS s
+    CROSS JOIN LATERAL (SELECT * FROM chain_btc.tx AS t WHERE t.tx_id = s.prev_tx_id OFFSET 0) AS t
+    ON CONFLICT (tx_id) DO UPDATE SET mass = waiting.mass + excluded.mass
 $$;
 
 -- Where it went.
@@ -194,11 +199,14 @@ BEGIN
               ON true),
         held AS (
             INSERT INTO ended SELECT 'unspent_downstream', s.mass FROM spent AS s WHERE s.tx_id IS NULL)
-        INSERT INTO waiting SELECT s.tx_id, sum(s.mass) FROM spent AS s WHERE s.tx_id IS NOT NULL
-        GROUP BY s.tx_id ON CONFLICT (tx_id) DO UPDATE SET mass = waiting.mass + excluded.mass;
+        INSERT INTO waiting
+        SELECT t.tx_id, t.height, t.txid, s.mass
+        FROM (SELECT tx_id, sum(mass) AS mass FROM spent WHERE tx_id IS NOT NULL GROUP BY tx_id) AS s
+        CROSS JOIN LATERAL (SELECT * FROM chain_btc.tx AS t WHERE t.tx_id = s.tx_id OFFSET 0) AS t
+        ON CONFLICT (tx_id) DO UPDATE SET mass = waiting.mass + excluded.mass;
         DELETE FROM waiting WHERE tx_id = (
             SELECT w.tx_id FROM waiting AS w WHERE w.mass * 2 ^ (level + 1) > whole
-            ORDER BY w.tx_id LIMIT 1)
+            ORDER BY w.height, w.txid LIMIT 1)
         RETURNING tx_id, mass INTO next;
         CONTINUE WHEN next.tx_id IS NULL;
         SELECT count(*) INTO entries FROM chain_btc.output AS o WHERE o.tx_id = next.tx_id;

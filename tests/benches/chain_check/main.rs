@@ -40,7 +40,7 @@ use load::Known;
 
 const CHAIN: ChainId = ChainId::BTC;
 /// Subjects of either kind whose traces are compared.
-const SUBJECTS: u64 = 150;
+const SUBJECTS: u64 = 12;
 const LEAVES: u64 = 1_000;
 
 fn main() {
@@ -71,8 +71,11 @@ async fn compare(database: &Postgres, chain: &BigChain, known: &Known) {
     let graphs = PostgresGraphs::new(connected.expect("a database"));
     let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a graph");
     // Everything counts as asked for, and as old: the function knows neither.
-    let rules =
-        TraceRules { unsolicited_below: 0, ..TraceRules::new(&Policy::default(), CHAIN.info()) };
+    let rules = TraceRules {
+        unsolicited_below: 0,
+        largest_dust: 0,
+        ..TraceRules::new(&Policy::default(), CHAIN.info())
+    };
     let mut function = Function::make(database, known).await;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let subjects = subjects(chain);

@@ -1,6 +1,15 @@
 //! Random compositions of moves, and those that the engine lets pass.
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{
+    fmt,
+    num::NonZero,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+};
 
 use assay_engine::{
     chain::ChainId,
@@ -168,18 +177,32 @@ pub struct Violation {
     pub score: Score,
 }
 
-/// The schemes of these seeds that the engine lets pass. All money of a scheme is stolen or listed, so
-/// that none may pass.
+impl Violation {
+    /// The violation by a scheme, if the engine lets it pass.
+    fn of(scheme: Scheme) -> Option<Self> {
+        let assessment = scheme.example().assess();
+        let passes = matches!(assessment.verdict, Verdict::Allow | Verdict::Indeterminate);
+        passes.then_some(Self { scheme, score: assessment.risk_score })
+    }
+}
+
+/// The schemes of these seeds that the engine lets pass, in the order of their seeds. All money of a scheme is
+/// stolen or listed, so that none may pass.
 #[must_use]
 pub fn violations(seeds: Range<u64>) -> Vec<Violation> {
-    let schemes = seeds.map(Scheme::generate);
-    schemes
-        .filter_map(|scheme| {
-            let assessment = scheme.example().assess();
-            let passes = matches!(assessment.verdict, Verdict::Allow | Verdict::Indeterminate);
-            passes.then_some(Violation { scheme, score: assessment.risk_score })
-        })
-        .collect()
+    let next = AtomicU64::new(seeds.start);
+    let look = || {
+        let own = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let own = own.take_while(|seed| *seed < seeds.end);
+        own.filter_map(|seed| Violation::of(Scheme::generate(seed))).collect::<Vec<_>>()
+    };
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut passing: Vec<Violation> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(look)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect()
+    });
+    passing.sort_by_key(|violation| violation.scheme.seed);
+    passing
 }
 
 #[cfg(test)]

@@ -2,23 +2,11 @@
 //!
 //! `cargo bench -p assay-tests --bench evasion` prints the same with all scores.
 
-use std::{
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-};
-
 use assay_engine::score::Verdict;
 use assay_tests::{
     economy::{Economy, Group, Size, Survey},
-    is_full,
     laundering::{self, Violation, tricks, violations},
 };
-
-/// Schemes that one thread looks at in one go.
-const AT_ONCE: u64 = 50;
 
 /// A trick that still works: fees of a block count as newly mined, whoever paid them.
 const KNOWN_GAP: &str = "as a miner's fee";
@@ -46,32 +34,14 @@ fn no_known_innocent_is_blocked_and_dust_lifts_nobody() {
     }
 }
 
-/// All money of a scheme is stolen or listed.
+/// All money of a scheme is stolen or listed. The benchmark looks at 100,000 in a full run.
 #[test]
 fn no_random_scheme_passes_without_a_review() {
-    let schemes: u64 = if is_full() { 100_000 } else { 2_000 };
-    let (next, passing) = (AtomicU64::new(0), Mutex::new(Vec::<Violation>::new()));
-    let look = || {
-        loop {
-            let first = next.fetch_add(AT_ONCE, Ordering::Relaxed);
-            if first >= schemes {
-                break;
-            }
-            let found = violations(first..schemes.min(first + AT_ONCE));
-            passing.lock().unwrap().extend(found);
-        }
-    };
-    let workers = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(look);
-        }
-    });
-    let passing = passing.into_inner().unwrap();
+    let passing = violations(0..2_000);
     for Violation { scheme, score } in &passing {
         eprintln!("{score}  {scheme}");
     }
-    assert!(passing.is_empty(), "{} of {schemes} schemes pass", passing.len());
+    assert!(passing.is_empty(), "{} schemes pass", passing.len());
 }
 
 /// Verdicts on the innocents of a simulated economy, none of whom is blocked.
