@@ -19,8 +19,12 @@ use crate::{
     utxo::{ScriptOwner, TransactionView, Txid},
 };
 
-/// Number of transactions that are read at once, at most. Reading ahead changes no answer.
-const READ_AHEAD: usize = 128;
+/// Number of transactions of the first request, at most. After a request of as many as it may have, the next one may
+/// have twice as many: a short trace reads little that it does not need, a long one has few requests. Reading ahead
+/// changes no answer.
+const FIRST_READ_AHEAD: usize = 128;
+/// A request that may have twice as many has at most one in so many of the entries of the budget.
+const READ_AHEAD_ONE_IN: u32 = 16;
 /// One in so many parts of a direction's whole may be cut.
 const CUT_ONE_IN: u128 = 100;
 
@@ -45,6 +49,8 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
     read: HashMap<Place, Read>,
+    /// Number of transactions of the next request, at most.
+    read_ahead: usize,
     /// Transactions that money has passed.
     passed: HashSet<Txid>,
     entries_read: u64,
@@ -72,6 +78,7 @@ impl<'a> DirectionalTrace<'a> {
             whole,
             frontier: Frontier::new(scaled(whole)),
             read: HashMap::new(),
+            read_ahead: FIRST_READ_AHEAD,
             passed: HashSet::new(),
             entries_read: 0,
             entries_passed: 0,
@@ -136,13 +143,19 @@ impl<'a> DirectionalTrace<'a> {
     }
 
     /// Adds what this direction waits for to a request.
-    pub(super) fn request(&self, request: &mut ReadRequest) {
+    pub(super) fn request(&mut self, request: &mut ReadRequest) {
         let unread = self.frontier.in_order().filter(|next| !self.read.contains_key(&next.place));
-        for Next { place, .. } in unread.take(READ_AHEAD) {
+        let mut requested = 0;
+        for Next { place, .. } in unread.take(self.read_ahead) {
             match place {
                 Place::Output(output) => request.destinations.push(output),
                 Place::Transaction(txid) => request.origins.push(txid),
             }
+            requested += 1;
+        }
+        let most = usize::try_from(self.rules.entries / READ_AHEAD_ONE_IN).unwrap_or(usize::MAX);
+        if requested == self.read_ahead && requested <= most / 2 {
+            self.read_ahead *= 2;
         }
     }
 
