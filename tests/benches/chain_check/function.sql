@@ -101,7 +101,7 @@ BEGIN
         END IF;
         SELECT count(*) INTO entries FROM chain_btc.input AS i WHERE i.tx_id = next.tx_id;
         is_new := NOT EXISTS (SELECT FROM passed AS p WHERE p.tx_id = next.tx_id);
-        IF (is_new AND once + entries > b.entries) OR ever + entries > 2 * b.entries THEN
+        IF (is_new AND once + entries > b.entries) OR ever + entries > 20 * b.entries THEN
             INSERT INTO ended VALUES ('trace_limit', next.mass);
             CONTINUE;
         END IF;
@@ -211,7 +211,7 @@ BEGIN
         CONTINUE WHEN next.tx_id IS NULL;
         SELECT count(*) INTO entries FROM chain_btc.output AS o WHERE o.tx_id = next.tx_id;
         is_new := NOT EXISTS (SELECT FROM passed AS p WHERE p.tx_id = next.tx_id);
-        IF (is_new AND once + entries > b.entries) OR ever + entries > 2 * b.entries THEN
+        IF (is_new AND once + entries > b.entries) OR ever + entries > 20 * b.entries THEN
             INSERT INTO ended VALUES ('trace_limit', next.mass);
             CONTINUE;
         END IF;

@@ -40,7 +40,7 @@ use load::Known;
 
 const CHAIN: ChainId = ChainId::BTC;
 /// Subjects of either kind whose traces are compared.
-const SUBJECTS: u64 = 12;
+const SUBJECTS: u64 = 6;
 const LEAVES: u64 = 1_000;
 
 fn main() {

@@ -145,6 +145,11 @@ impl Flows {
         self.0.values().map(|flow| flow.mass.total()).sum()
     }
 
+    /// Number of flows.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The flows, in order.
     pub(super) fn all(self) -> Vec<Flow> {
         self.0.into_values().collect()

@@ -240,7 +240,8 @@ impl Walk<'_> {
         let entries = self.count(transaction, room);
         let budget = u64::from(self.case.rules.entries);
         let once = if self.passed.contains(&transaction.txid) { 0 } else { entries };
-        if self.once + once > budget || self.each_time + entries > 2 * budget {
+        let splits = entries * u64::try_from(flows.count()).expect("a number of flows");
+        if self.once + once > budget || self.each_time + splits > 20 * budget {
             for flow in flows.all() {
                 self.end_waiting(End::Unresolved(UnresolvedReason::TraceLimit), flow);
             }
@@ -248,7 +249,7 @@ impl Walk<'_> {
         }
         self.passed.insert(transaction.txid);
         self.once += once;
-        self.each_time += entries;
+        self.each_time += splits;
         self.pass(transaction, flows, room);
     }
 }

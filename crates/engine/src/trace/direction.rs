@@ -25,6 +25,8 @@ use crate::{
 const FIRST_READ_AHEAD: usize = 128;
 /// A request that may have twice as many has at most one in so many of the entries of the budget.
 const READ_AHEAD_ONE_IN: u32 = 16;
+/// A trace splits flows at most so many times for each entry of its budget: a bound of its computing time.
+const SPLITS_OF_ENTRY: u64 = 20;
 /// One in so many parts of a direction's whole may be cut.
 const CUT_ONE_IN: u128 = 100;
 
@@ -54,7 +56,7 @@ pub(super) struct DirectionalTrace<'a> {
     /// Transactions that money has passed.
     passed: HashSet<Txid>,
     entries_read: u64,
-    entries_passed: u64,
+    splits: u64,
     pub(super) ends: Ends,
     pub(super) paths: Paths,
     /// False if something was not read that should have been.
@@ -81,7 +83,7 @@ impl<'a> DirectionalTrace<'a> {
             read_ahead: FIRST_READ_AHEAD,
             passed: HashSet::new(),
             entries_read: 0,
-            entries_passed: 0,
+            splits: 0,
             ends: Ends::keeping(rules.paths_per_part),
             paths: Paths::default(),
             is_complete: true,
@@ -251,8 +253,10 @@ impl<'a> DirectionalTrace<'a> {
         let entries = side.entries.len() as u64;
         let is_first = !self.passed.contains(&transaction.txid);
         let read = if is_first { entries } else { 0 };
+        // Every flow is split over every entry.
+        let splits = entries.saturating_mul(flows.0.len() as u64);
         let budget = u64::from(self.rules.entries);
-        if self.entries_read + read > budget || self.entries_passed + entries > 2 * budget {
+        if self.entries_read + read > budget || self.splits + splits > SPLITS_OF_ENTRY * budget {
             for (key, flow) in &flows.0 {
                 self.end_waited(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), key, flow);
             }
@@ -260,7 +264,7 @@ impl<'a> DirectionalTrace<'a> {
         }
         self.passed.insert(transaction.txid);
         self.entries_read += read;
-        self.entries_passed += entries;
+        self.splits += splits;
         self.pass(transaction, &side, flows, clusters);
     }
 }
