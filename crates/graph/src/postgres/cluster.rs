@@ -9,7 +9,7 @@ use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use super::{Schema, row};
 use crate::{
-    GraphError,
+    ClusterRef, GraphError,
     backend::{
         cluster::{ClusterRows, RecordedLink, TransactionPlace},
         rows::{self, OwnerRow},
@@ -55,19 +55,51 @@ pub(super) async fn links(
     found(&sqlx::query(query).bind(owners).fetch_all(connection).await?)
 }
 
-/// True if an owner shares its cluster with others; `None` if it never appeared.
-pub(super) async fn is_shared(
+/// The clusters of owners: see [`Graph::clusters`](crate::Graph::clusters). One statement, because a trace
+/// waits for it each time it has read transactions.
+pub(super) async fn clusters(
     connection: &mut PgConnection,
     schema: &Schema,
-    owner: &ScriptOwner,
-) -> Result<Option<bool>, GraphError> {
+    owners: &[ScriptOwner],
+) -> Result<Vec<Option<ClusterRef>>, GraphError> {
     let query = schema.sql(
-        "SELECT EXISTS (SELECT FROM chain.cluster_link WHERE child_id = h.holder_id)
-             OR EXISTS (SELECT FROM chain.cluster_link WHERE parent_id = h.holder_id)
-         FROM (SELECT holder_id FROM chain.holder WHERE key = $1 OFFSET 0) AS h",
+        "WITH RECURSIVE up (place, node) AS (
+             SELECT asked.place, h.holder_id
+             FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (key, place)
+             CROSS JOIN LATERAL
+                 (SELECT holder_id FROM chain.holder WHERE holder.key = asked.key OFFSET 0) AS h
+             UNION ALL
+             SELECT up.place, l.parent_id FROM up CROSS JOIN LATERAL
+                 (SELECT parent_id FROM chain.cluster_link WHERE child_id = up.node OFFSET 0) AS l)
+         SELECT up.place, newest.size,
+                (SELECT key FROM chain.holder WHERE holder_id = newest.smallest_id),
+                (SELECT key FROM chain.holder WHERE holder_id = newest.parent_id)
+         FROM up LEFT JOIN LATERAL
+             (SELECT size, smallest_id, parent_id FROM chain.cluster_link
+              WHERE parent_id = up.node ORDER BY size DESC LIMIT 1) AS newest ON true
+         WHERE (SELECT count(*) FROM
+             (SELECT FROM chain.cluster_link WHERE child_id = up.node OFFSET 0) AS own) = 0",
     );
-    let found = sqlx::query(query).bind(owner.to_bytes()).fetch_optional(connection).await?;
-    Ok(found.map(|row| row.try_get(0)).transpose()?)
+    let keys: Vec<_> = owners.iter().map(ScriptOwner::to_bytes).collect();
+    let mut clusters = vec![None; owners.len()];
+    for row in sqlx::query(query).bind(keys).fetch_all(connection).await? {
+        let place: i64 = row.try_get(0)?;
+        let index = usize::try_from(place - 1).unwrap_or(usize::MAX);
+        let (Some(owner), Some(cluster)) = (owners.get(index), clusters.get_mut(index)) else {
+            continue;
+        };
+        let size = row.try_get::<Option<i64>, _>(1)?;
+        *cluster = Some(match size {
+            // An owner without a link shares its cluster with nobody.
+            None => ClusterRef { id: owner.clone(), root: owner.clone(), size: 1 },
+            Some(size) => ClusterRef {
+                id: rows::owner_from_key(row.try_get(2)?)?,
+                root: rows::owner_from_key(row.try_get(3)?)?,
+                size: size.unsigned_abs(),
+            },
+        });
+    }
+    Ok(clusters)
 }
 
 #[async_trait]

@@ -12,7 +12,7 @@ use sqlx::{PgConnection, Row, SqlStr, postgres::PgRow};
 
 use super::{
     PostgresGraph, Schema,
-    cluster::{PostgresClusterRows, is_shared},
+    cluster::{PostgresClusterRows, clusters},
     read, row,
 };
 use crate::{
@@ -123,21 +123,8 @@ impl Graph for PostgresGraph {
         &self,
         owners: &[ScriptOwner],
     ) -> Result<Vec<Option<ClusterRef>>, GraphError> {
-        // Most addresses are alone in their cluster, and one statement shows that.
-        if let [owner] = owners {
-            let mut connection = self.reads.acquire().await?;
-            match is_shared(&mut connection, &self.schema, owner).await? {
-                None => return Ok(vec![None]),
-                Some(false) => {
-                    let (id, root) = (owner.clone(), owner.clone());
-                    return Ok(vec![Some(ClusterRef { id, root, size: 1 })]);
-                }
-                Some(true) => {}
-            }
-        }
-        let mut read = self.reads.begin(READ).await?;
-        let mut rows = PostgresClusterRows { connection: &mut read, schema: &self.schema };
-        cluster::clusters(&mut rows, owners).await
+        let mut connection = self.reads.acquire().await?;
+        clusters(&mut connection, &self.schema, owners).await
     }
 
     async fn cluster(&self, owner: &ScriptOwner, most: u32) -> Result<Option<Cluster>, GraphError> {
