@@ -1,9 +1,9 @@
 //! Running a trace over a graph.
 
-use std::collections::BTreeMap;
-
 use assay_engine::{
-    trace::{Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace},
+    trace::{
+        Clusters, Destinations, ENTRIES_PER_TRANSACTION, Origins, ReadRequest, ReadResponse, Trace,
+    },
     utxo::{History, ScriptOwner},
 };
 use tokio::try_join;
@@ -71,19 +71,18 @@ async fn read(
     batch: usize,
 ) -> Result<ReadResponse, GraphError> {
     let batch = batch.max(1);
+    let most = ENTRIES_PER_TRANSACTION;
     let origins = async {
-        let mut read = BTreeMap::new();
+        let mut read = Origins::new();
         for some in request.origins.chunks(batch) {
-            let found = graph.origins(some, ENTRIES_PER_TRANSACTION).await?;
-            read.extend(some.iter().copied().zip(found));
+            read.extend(graph.origins_ahead(some, most, request.origins_ahead).await?);
         }
         Ok::<_, GraphError>(read)
     };
     let destinations = async {
-        let mut read = BTreeMap::new();
+        let mut read = Destinations::new();
         for some in request.destinations.chunks(batch) {
-            let found = graph.destinations(some, ENTRIES_PER_TRANSACTION).await?;
-            read.extend(some.iter().copied().zip(found));
+            read.extend(graph.destinations_ahead(some, most, request.destinations_ahead).await?);
         }
         Ok::<_, GraphError>(read)
     };

@@ -27,12 +27,13 @@ mod sqlite;
 use std::{
     collections::{HashMap, HashSet},
     ops::ControlFlow,
+    sync::Arc,
 };
 
 use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
-    trace::ReadLimits,
+    trace::{Destinations, Origins, ReadLimits},
     utxo::{
         BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView,
         TxOut, Txid,
@@ -154,6 +155,31 @@ pub trait FlowSource: std::fmt::Debug + Send + Sync {
         outputs: &[OutPoint],
         largest: u32,
     ) -> Result<Vec<Option<TransactionView>>, GraphError>;
+
+    /// The transactions with their `largest` largest inputs, and up to `ahead` further ones that created their
+    /// largest inputs, nearest first: a trace is likely to need these next. A backend whose reads cost little
+    /// reads none ahead.
+    async fn origins_ahead(
+        &self,
+        transactions: &[Txid],
+        largest: u32,
+        _ahead: u32,
+    ) -> Result<Origins, GraphError> {
+        let found = self.origins(transactions, largest).await?.into_iter();
+        Ok(transactions.iter().copied().zip(found.map(|found| found.map(Arc::new))).collect())
+    }
+
+    /// The transactions that spend the outputs, with their own `largest` largest outputs; and those that spend
+    /// up to `ahead` of these outputs, the largest ones, nearest first.
+    async fn destinations_ahead(
+        &self,
+        outputs: &[OutPoint],
+        largest: u32,
+        _ahead: u32,
+    ) -> Result<Destinations, GraphError> {
+        let found = self.destinations(outputs, largest).await?.into_iter();
+        Ok(outputs.iter().copied().zip(found.map(|found| found.map(Arc::new))).collect())
+    }
 }
 
 /// A chain's graph for reading.

@@ -1,12 +1,15 @@
 //! Runs the engine's trace over a source of flows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use assay_engine::{
     chain::ChainId,
     evidence::FlowFacts,
     trace::{Attribute, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace},
-    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
+    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, TransactionView, Txid},
 };
 use assay_graph::{BATCH, Graph, GraphError, clusters_of_history, follow, memory::MemoryGraph};
 use futures_util::FutureExt;
@@ -107,16 +110,17 @@ impl Case {
         let attribute = |owner: &_| self.attribution(owner);
         let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
         loop {
-            let ReadRequest { mut origins, mut destinations } = trace.read_request().clone();
+            let ReadRequest { mut origins, mut destinations, .. } = trace.read_request().clone();
             if origins.is_empty() && destinations.is_empty() {
                 return Ok(Some(trace.finish()));
             }
             origins.retain(|txid| haste.reads(txid));
             destinations.retain(|output| haste.reads(&output.txid));
             let read = source.origins(&origins, ENTRIES_PER_TRANSACTION).await?;
-            let origins = origins.into_iter().zip(read).collect();
+            let shared = |found: Option<TransactionView>| found.map(Arc::new);
+            let origins = origins.into_iter().zip(read.into_iter().map(shared)).collect();
             let read = source.destinations(&destinations, ENTRIES_PER_TRANSACTION).await?;
-            let destinations = destinations.into_iter().zip(read).collect();
+            let destinations = destinations.into_iter().zip(read.into_iter().map(shared)).collect();
             let mut response = ReadResponse { origins, destinations, clusters: vec![] };
             let owners = trace.owners_to_look_up(&response);
             let clusters = source.clusters(&owners).await?;

@@ -9,7 +9,7 @@ use super::{
     Attribute, Attribution, Clusters, ReadRequest, ReadResponse, TraceRules,
     ends::{EndedFlow, Ends},
     flow::{Flow, FlowKey, Flows},
-    frontier::{Frontier, Next, Place, Rank},
+    frontier::{Frontier, Place, Rank, Read},
     mass::{Mass, scaled},
     path::Paths,
     side::Side,
@@ -19,26 +19,17 @@ use crate::{
     utxo::{ScriptOwner, TransactionView, Txid},
 };
 
-/// Number of transactions of the first request, at most. After a request of as many as it may have, the next one may
-/// have twice as many: a short trace reads little that it does not need, a long one has few requests. Reading ahead
-/// changes no answer.
-const FIRST_READ_AHEAD: usize = 128;
-/// A request that may have twice as many has at most one in so many of the entries of the budget.
-const READ_AHEAD_ONE_IN: u32 = 16;
+/// Number of transactions of a request, at most.
+const READ_AT_ONCE: usize = 128;
+/// Number of transactions that may be read ahead in vain for each request. Along a chain of payments nothing is, so
+/// that each request reads further ahead than the one before. Reading ahead changes no answer.
+const READ_IN_VAIN: u64 = 4;
+/// Number of transactions read ahead with one request, at most.
+const MOST_READ_AHEAD: u64 = 1_024;
 /// A trace splits flows at most so many times for each entry of its budget: a bound of its computing time.
 const SPLITS_OF_ENTRY: u64 = 20;
 /// One in so many parts of a direction's whole may be cut.
 const CUT_ONE_IN: u128 = 100;
-
-/// A transaction that was asked for.
-#[derive(Clone, Debug)]
-enum Read {
-    /// It was not read: time ran out, or the source failed.
-    Missing,
-    /// The chain does not have it.
-    Unknown,
-    Known(Arc<TransactionView>),
-}
 
 /// One direction of a trace.
 pub(super) struct DirectionalTrace<'a> {
@@ -50,9 +41,7 @@ pub(super) struct DirectionalTrace<'a> {
     /// The direction's total in base units.
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
-    read: HashMap<Place, Read>,
-    /// Number of transactions of the next request, at most.
-    read_ahead: usize,
+    requests: u64,
     /// Transactions that money has passed.
     passed: HashSet<Txid>,
     entries_read: u64,
@@ -79,8 +68,7 @@ impl<'a> DirectionalTrace<'a> {
             attributions: HashMap::new(),
             whole,
             frontier: Frontier::new(scaled(whole)),
-            read: HashMap::new(),
-            read_ahead: FIRST_READ_AHEAD,
+            requests: 0,
             passed: HashSet::new(),
             entries_read: 0,
             splits: 0,
@@ -101,13 +89,13 @@ impl<'a> DirectionalTrace<'a> {
                 // All of one level are looked at before money goes on, so that what comes together at a
                 // transaction goes on together.
                 let places = self.frontier.places_without_rank(next.level);
-                if places.iter().any(|place| !self.read.contains_key(place)) {
+                if places.iter().any(|place| self.frontier.read(*place).is_none()) {
                     return;
                 }
                 for place in places {
                     self.look_at(place);
                 }
-            } else if let Some(Read::Known(transaction)) = self.read.get(&next.place).cloned() {
+            } else if let Some(Read::Known(transaction)) = self.frontier.read(next.place).cloned() {
                 let flows = self.frontier.take(next.place);
                 self.expand(&transaction, flows, clusters);
             } else {
@@ -119,7 +107,7 @@ impl<'a> DirectionalTrace<'a> {
 
     /// Gives the money at a place its rank, by the transaction that was read for it, or ends it.
     fn look_at(&mut self, place: Place) {
-        let end = match (place, self.read.get(&place).cloned()) {
+        let end = match (place, self.frontier.read(place).cloned()) {
             (Place::Output(_), Some(Read::Known(spender))) => return self.move_to(place, spender),
             (Place::Transaction(_), Some(Read::Known(transaction))) => {
                 let rank = Rank::new(self.direction, transaction.height);
@@ -146,39 +134,43 @@ impl<'a> DirectionalTrace<'a> {
 
     /// Adds what this direction waits for to a request.
     pub(super) fn request(&mut self, request: &mut ReadRequest) {
-        let unread = self.frontier.in_order().filter(|next| !self.read.contains_key(&next.place));
-        let mut requested = 0;
-        for Next { place, .. } in unread.take(self.read_ahead) {
+        let places: Vec<Place> = self.frontier.unread().take(READ_AT_ONCE).collect();
+        if places.is_empty() {
+            return;
+        }
+        let ahead = (READ_IN_VAIN * self.requests).saturating_sub(self.frontier.read_in_vain());
+        let ahead = u32::try_from(ahead.min(MOST_READ_AHEAD)).unwrap_or(u32::MAX);
+        self.requests += 1;
+        match self.direction {
+            Direction::Source => request.origins_ahead = ahead,
+            Direction::Destination => request.destinations_ahead = ahead,
+        }
+        for place in places {
             match place {
                 Place::Output(output) => request.destinations.push(output),
                 Place::Transaction(txid) => request.origins.push(txid),
             }
-            requested += 1;
-        }
-        let most = usize::try_from(self.rules.entries / READ_AHEAD_ONE_IN).unwrap_or(usize::MAX);
-        if requested == self.read_ahead && requested <= most / 2 {
-            self.read_ahead *= 2;
         }
     }
 
-    /// Takes over what was read for `request`.
+    /// Takes over what was read for `request`, and beyond it.
     pub(super) fn supply(&mut self, request: &ReadRequest, response: &ReadResponse) {
-        let read = |found: Option<&Option<TransactionView>>| match found {
-            None => Read::Missing,
-            Some(None) => Read::Unknown,
-            Some(Some(transaction)) => Read::Known(Arc::new(transaction.clone())),
-        };
         match self.direction {
-            Direction::Source => self.read.extend(
-                request
-                    .origins
-                    .iter()
-                    .map(|txid| (Place::Transaction(*txid), read(response.origins.get(txid)))),
-            ),
+            Direction::Source => {
+                for (txid, found) in &response.origins {
+                    self.frontier.supply(Place::Transaction(*txid), found.into());
+                }
+                for txid in &request.origins {
+                    self.frontier.supply_missing(Place::Transaction(*txid));
+                }
+            }
             Direction::Destination => {
-                self.read.extend(request.destinations.iter().map(|output| {
-                    (Place::Output(*output), read(response.destinations.get(output)))
-                }));
+                for (output, found) in &response.destinations {
+                    self.frontier.supply(Place::Output(*output), found.into());
+                }
+                for output in &request.destinations {
+                    self.frontier.supply_missing(Place::Output(*output));
+                }
             }
         }
     }
@@ -191,7 +183,7 @@ impl<'a> DirectionalTrace<'a> {
             self.frontier.add(transaction, key, flow, &self.paths);
         }
         self.frontier.rank(transaction, rank);
-        self.read.insert(transaction, Read::Known(spender));
+        self.frontier.supply(transaction, Read::Known(spender));
     }
 
     /// Ends all money at a place.

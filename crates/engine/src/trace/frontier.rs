@@ -1,8 +1,10 @@
-//! The transactions that money has reached and that are to be followed, in their order.
+//! The transactions that money has reached and that are to be followed, in their order, and what was read of
+//! them.
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
+    sync::Arc,
 };
 
 use ruint::aliases::U256;
@@ -13,7 +15,7 @@ use super::{
 };
 use crate::{
     evidence::Direction,
-    utxo::{OutPoint, Txid},
+    utxo::{OutPoint, TransactionView, Txid},
 };
 
 /// A place at which money waits to be followed.
@@ -23,6 +25,22 @@ pub(super) enum Place {
     Output(OutPoint),
     /// A transaction: its inputs (source) or outputs (destination) come next.
     Transaction(Txid),
+}
+
+/// A transaction that was asked for.
+#[derive(Clone, Debug)]
+pub(super) enum Read {
+    /// It was not read: time ran out, or the source failed.
+    Missing,
+    /// The chain does not have it.
+    Unknown,
+    Known(Arc<TransactionView>),
+}
+
+impl From<&Option<Arc<TransactionView>>> for Read {
+    fn from(found: &Option<Arc<TransactionView>>) -> Self {
+        found.as_ref().map_or(Self::Unknown, |transaction| Self::Known(Arc::clone(transaction)))
+    }
 }
 
 /// Where a place stands in the chain, in the order in which a direction is followed.
@@ -64,6 +82,12 @@ pub(super) struct Frontier {
     whole: u128,
     places: HashMap<Place, Waiting>,
     queue: BTreeSet<(u32, Option<Rank>, Place)>,
+    read: HashMap<Place, Read>,
+    /// The places of the queue that were not read, with their levels: a queue may be long, and each request
+    /// names only its first unread places.
+    unread: BTreeSet<(u32, Place)>,
+    /// The places that were read and that no money has reached yet.
+    read_in_vain: HashSet<Place>,
     /// The largest level that was followed so far.
     level: u32,
     /// All money that waits.
@@ -81,18 +105,64 @@ struct Waiting {
 impl Frontier {
     /// An empty frontier of a direction with this whole, in the unit of a trace.
     pub(super) fn new(whole: u128) -> Self {
-        Self { whole, places: HashMap::new(), queue: BTreeSet::new(), level: 0, total: 0 }
+        Self {
+            whole,
+            places: HashMap::new(),
+            queue: BTreeSet::new(),
+            read: HashMap::new(),
+            unread: BTreeSet::new(),
+            read_in_vain: HashSet::new(),
+            level: 0,
+            total: 0,
+        }
     }
 
     pub(super) fn add(&mut self, place: Place, key: FlowKey, flow: Flow, paths: &Paths) {
         let waiting = self.places.entry(place).or_default();
         self.queue.remove(&(waiting.level, waiting.rank, place));
+        self.unread.remove(&(waiting.level, place));
         let amount = flow.mass.total();
         waiting.total = waiting.total.saturating_add(amount);
         waiting.level = magnitude(self.whole, waiting.total).max(self.level);
         waiting.flows.add(key, flow, paths);
         self.total = self.total.saturating_add(amount);
         self.queue.insert((waiting.level, waiting.rank, place));
+        if self.read.contains_key(&place) {
+            self.read_in_vain.remove(&place);
+        } else {
+            self.unread.insert((waiting.level, place));
+        }
+    }
+
+    /// Takes over what was read of a place, whether money waits there or not. What was read first counts.
+    pub(super) fn supply(&mut self, place: Place, read: Read) {
+        let Entry::Vacant(unread) = self.read.entry(place) else { return };
+        unread.insert(read);
+        if let Some(waiting) = self.places.get(&place) {
+            self.unread.remove(&(waiting.level, place));
+        } else {
+            self.read_in_vain.insert(place);
+        }
+    }
+
+    /// Notes that a place was not read, if nothing was.
+    pub(super) fn supply_missing(&mut self, place: Place) {
+        self.supply(place, Read::Missing);
+    }
+
+    /// Number of places that were read and that no money has reached yet.
+    pub(super) fn read_in_vain(&self) -> u64 {
+        self.read_in_vain.len() as u64
+    }
+
+    /// What was read of a place.
+    pub(super) fn read(&self, place: Place) -> Option<&Read> {
+        self.read.get(&place)
+    }
+
+    /// The places where money waits and of which nothing was read, in order.
+    pub(super) fn unread(&self) -> impl Iterator<Item = Place> {
+        self.unread.iter().map(|(_, place)| *place)
     }
 
     /// Places a transaction in the order of the chain.
@@ -108,6 +178,7 @@ impl Frontier {
     pub(super) fn take(&mut self, place: Place) -> Flows {
         let waiting = self.places.remove(&place).unwrap_or_default();
         self.queue.remove(&(waiting.level, waiting.rank, place));
+        self.unread.remove(&(waiting.level, place));
         self.total = self.total.saturating_sub(waiting.total);
         waiting.flows
     }
@@ -130,7 +201,7 @@ impl Frontier {
         of_level.take_while(|next| next.rank.is_none()).map(|next| next.place).collect()
     }
 
-    pub(super) fn in_order(&self) -> impl Iterator<Item = Next> {
+    fn in_order(&self) -> impl Iterator<Item = Next> {
         let next = |(level, rank, place): &(u32, Option<Rank>, Place)| Next {
             place: *place,
             rank: *rank,

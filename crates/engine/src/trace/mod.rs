@@ -36,7 +36,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::civil::Date;
 
@@ -61,8 +61,12 @@ pub type Attribute<'a> = dyn Fn(&ScriptOwner) -> Attribution + Send + Sync + 'a;
 pub struct ReadRequest {
     /// Transactions to be read with their inputs.
     pub origins: Vec<Txid>,
+    /// Number of transactions that may be read beyond these, because the trace is likely to need them later.
+    pub origins_ahead: u32,
     /// Outputs whose spending transactions are to be read with their outputs.
     pub destinations: Vec<OutPoint>,
+    /// Number of outputs that may be looked at beyond these.
+    pub destinations_ahead: u32,
 }
 
 impl ReadRequest {
@@ -73,15 +77,19 @@ impl ReadRequest {
     }
 }
 
-/// The transactions of a [`ReadRequest`], by the requested identifier. A missing entry was not
-/// read, because time ran out or the source failed; `None` is a transaction that the chain does not
-/// have.
+/// Transactions with their inputs; `None` for those that the chain does not have.
+pub type Origins = BTreeMap<Txid, Option<Arc<TransactionView>>>;
+/// Spending transactions with their outputs, by the outputs that they spend; `None` for unspent ones.
+pub type Destinations = BTreeMap<OutPoint, Option<Arc<TransactionView>>>;
+
+/// The transactions of a [`ReadRequest`], and perhaps some beyond. A missing entry was not read, because time
+/// ran out or the source failed.
 #[derive(Clone, Debug, Default)]
 pub struct ReadResponse {
-    /// Transactions with their inputs.
-    pub origins: BTreeMap<Txid, Option<TransactionView>>,
-    /// Spending transactions with their outputs, by the outputs that they spend.
-    pub destinations: BTreeMap<OutPoint, Option<TransactionView>>,
+    /// Transactions of origins.
+    pub origins: Origins,
+    /// Transactions of destinations.
+    pub destinations: Destinations,
     /// The clusters of the owners of these inputs and outputs, as far as they are not known from before.
     pub clusters: Vec<(ScriptOwner, ScriptOwner)>,
 }

@@ -141,10 +141,11 @@ impl HandMade {
         let mut trace =
             Trace::new(chain, &owner(SUBJECT), &self.history(), clusters, rules, today, &attribute);
         while !trace.read_request().is_empty() {
-            let ReadRequest { origins, destinations } = trace.read_request().clone();
+            let ReadRequest { origins, destinations, .. } = trace.read_request().clone();
             let find = |txid: &Txid| self.0.iter().find(|transaction| transaction.txid == *txid);
             let most = ENTRIES_PER_TRANSACTION;
-            let view = |found: Option<&Transaction>, limits| Some(self.view(found?, limits));
+            let view =
+                |found: Option<&Transaction>, limits| Some(Arc::new(self.view(found?, limits)));
             let inputs = SideLimits { inputs: most, outputs: 0 };
             let outputs = SideLimits { inputs: 0, outputs: most };
             let response = ReadResponse {

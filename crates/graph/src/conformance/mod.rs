@@ -197,6 +197,7 @@ macro_rules! graph_conformance {
                 a_graph_keeps_its_start_and_options,
                 verification_times_only_increase,
                 a_failed_append_writes_nothing,
+                what_is_read_ahead_equals_a_request_for_it,
                 the_largest_amounts_are_exact,
                 a_large_transaction_is_cut_at_its_largest_entries,
                 outputs_are_found_spent_or_not,

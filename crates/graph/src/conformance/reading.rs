@@ -88,6 +88,42 @@ pub async fn answers_of_many_small_chains_equal_the_reference(store: Arc<dyn Gra
     assert_eq!(store.chains().await.unwrap(), chains);
 }
 
+/// What is read ahead is at most what was allowed, and what a request for it would have answered.
+pub async fn what_is_read_ahead_equals_a_request_for_it(store: Arc<dyn GraphStore>) {
+    let chain = TestChain::generate(22, 0, 60);
+    let mut writer = writer(&*store, 0).await;
+    append(&mut *writer, &chain.blocks, 7).await;
+    let graph = graph(&*store).await;
+    let (outputs, largest) = (chain.outpoints(), 1000);
+    let mut transactions: Vec<Txid> = outputs.iter().map(|output| output.txid).collect();
+    transactions.dedup();
+    transactions.push(Txid::from_bytes([0xee; 32]));
+    for (asked, ahead) in [(1, 0), (1, 1), (3, 40), (usize::MAX, 10)] {
+        let most = |asked: usize| asked + usize::try_from(ahead).unwrap();
+        let some: Vec<Txid> = transactions.iter().rev().copied().take(asked).collect();
+        let read = graph.origins_ahead(&some, largest, ahead).await.unwrap();
+        assert!(read.len() <= most(some.len()) && some.iter().all(|txid| read.contains_key(txid)));
+        let names: Vec<Txid> = read.keys().copied().collect();
+        let right = graph.origins(&names, largest).await.unwrap();
+        assert_eq!(
+            read.into_values().map(|read| read.map(Arc::unwrap_or_clone)).collect::<Vec<_>>(),
+            right
+        );
+
+        let some: Vec<OutPoint> = outputs.iter().copied().take(asked).collect();
+        let read = graph.destinations_ahead(&some, largest, ahead).await.unwrap();
+        assert!(
+            read.len() <= most(some.len()) && some.iter().all(|output| read.contains_key(output))
+        );
+        let names: Vec<OutPoint> = read.keys().copied().collect();
+        let right = graph.destinations(&names, largest).await.unwrap();
+        assert_eq!(
+            read.into_values().map(|read| read.map(Arc::unwrap_or_clone)).collect::<Vec<_>>(),
+            right
+        );
+    }
+}
+
 /// Amounts up to 2^63 - 1 base units, and statistics beyond, are exact.
 pub async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
     let largest = u64::try_from(i64::MAX).unwrap();

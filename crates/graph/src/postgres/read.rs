@@ -1,9 +1,9 @@
 //! Flows of money, read from a graph in PostgreSQL: every call is one statement, and so of one state.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_engine::{
-    trace::ReadLimits,
+    trace::{Destinations, Origins, ReadLimits},
     utxo::{
         History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView,
         TxInput, TxOut, Txid,
@@ -79,6 +79,66 @@ impl FlowSource for PostgresGraph {
             .fetch(&mut *connection);
         answers(rows, SidesRead { inputs: false, outputs: true }, outputs.len()).await
     }
+
+    async fn origins_ahead(
+        &self,
+        transactions: &[Txid],
+        largest: u32,
+        ahead: u32,
+    ) -> Result<Origins, GraphError> {
+        let mut connection = self.reads.acquire().await?;
+        let mut rows = sqlx::query(self.flows.origins_ahead.clone())
+            .bind(identifiers(transactions))
+            .bind(i64::from(largest))
+            .bind(with_ahead(transactions.len(), ahead))
+            .fetch(&mut *connection);
+        let mut origins: Origins = transactions.iter().map(|txid| (*txid, None)).collect();
+        while let Some(found) = rows.try_next().await? {
+            let mut columns = Columns { row: &found, next: HEAD_COLUMNS };
+            let transaction = columns.transaction(SidesRead { inputs: true, outputs: false })?;
+            origins.insert(transaction.txid, Some(Arc::new(transaction)));
+        }
+        Ok(origins)
+    }
+
+    async fn destinations_ahead(
+        &self,
+        outputs: &[OutPoint],
+        largest: u32,
+        ahead: u32,
+    ) -> Result<Destinations, GraphError> {
+        let (txids, indexes) = outpoints(outputs);
+        let mut connection = self.reads.acquire().await?;
+        let mut rows = sqlx::query(self.flows.destinations_ahead.clone())
+            .bind(txids)
+            .bind(i64::from(largest))
+            .bind(indexes)
+            .bind(with_ahead(outputs.len(), ahead))
+            .fetch(&mut *connection);
+        let mut destinations = Destinations::new();
+        while let Some(found) = rows.try_next().await? {
+            let mut columns = Columns { row: &found, next: HEAD_COLUMNS };
+            let txids: Vec<Vec<u8>> = columns.next()?;
+            let spent = txids.into_iter().zip(columns.next::<Vec<i32>>()?);
+            let spender = match found.try_get::<Option<i64>, _>(0)? {
+                Some(_) => {
+                    let sides = SidesRead { inputs: false, outputs: true };
+                    Some(Arc::new(columns.transaction(sides)?))
+                }
+                None => None,
+            };
+            for (txid, place) in spent {
+                let txid = rows::txid_from_bytes(&txid)?;
+                destinations.insert(OutPoint { txid, index: row::index(place) }, spender.clone());
+            }
+        }
+        Ok(destinations)
+    }
+}
+
+/// The number of those that are asked for with those that are read ahead.
+fn with_ahead(asked: usize, ahead: u32) -> i64 {
+    i64::try_from(asked).unwrap_or(i64::MAX).saturating_add(ahead.into())
 }
 
 /// A transaction, with both sides.

@@ -200,13 +200,17 @@ impl OnDemand {
         }
         // The money of this transfer first: little is read for it.
         let outputs = transfer.outpoints();
-        let wants = ReadRequest { origins: vec![], destinations: outputs.clone() };
+        let wants = ReadRequest {
+            origins: vec![],
+            destinations: outputs.clone(),
+            ..ReadRequest::default()
+        };
         let largest = outputs_read(request, &transfer);
         let supply = self.supply(&fetching, &kept, &wants, tip.height, largest).await;
         let supply = supply.map_err(ReadError::from)?;
         let read = supply.destinations.len() == outputs.len();
         let known = supply.destinations.iter();
-        let known = known.filter_map(|(output, by)| Some((*output, by.as_ref()?)));
+        let known = known.filter_map(|(output, by)| Some((*output, by.as_deref()?)));
         let history = transfer.withdrawal(known);
         let mut trace =
             own_trace(request, transfer.owner(), (&history, Clusters::default()), &attribute);
@@ -261,7 +265,8 @@ impl OnDemand {
         let transactions = fetching.transactions(kept, &wanted, tip).await?;
         // A transaction that is not there is no answer: an output was made and spent by something, so
         // that the API contradicts itself for now.
-        let found = |txid: &Txid, limits| Some(transactions.get(txid)?.as_ref()?.view(limits));
+        let found =
+            |txid: &Txid, limits| Some(Arc::new(transactions.get(txid)?.as_ref()?.view(limits)));
         let mut supply = ReadResponse::default();
         for txid in &wants.origins {
             if let Some(transaction) = found(txid, SideLimits { inputs: largest, outputs: 0 }) {
