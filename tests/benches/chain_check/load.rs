@@ -28,19 +28,14 @@ pub(super) struct Known(HashMap<ScriptOwner, AttributedEnd>);
 impl Known {
     fn of(chain: &BigChain) -> Self {
         let ends = chain.labelled().map(|(person, label)| {
-            let category: Category = label.category.parse().expect("a category");
-            let end = AttributedEnd {
-                category,
-                entity: None,
-                tier: Tier::Investigation,
-                confidence: Confidence::CERTAIN,
-                listed: false,
-                listed_by: None,
-                listed_on: None,
-            };
-            (person.owner(), end)
+            (person.owner(), end(label.category.parse().expect("a category")))
         });
         Self(ends.collect())
+    }
+
+    /// The label of one owner.
+    pub(super) fn one(owner: ScriptOwner, category: Category) -> Self {
+        Self(HashMap::from([(owner, end(category))]))
     }
 
     pub(super) fn attribution(&self, owner: &ScriptOwner) -> Option<Attribution> {
@@ -50,6 +45,18 @@ impl Known {
 
     pub(super) fn ends(&self) -> impl Iterator<Item = (&ScriptOwner, Category)> {
         self.0.iter().map(|(owner, end)| (owner, end.category))
+    }
+}
+
+const fn end(category: Category) -> AttributedEnd {
+    AttributedEnd {
+        category,
+        entity: None,
+        tier: Tier::Investigation,
+        confidence: Confidence::CERTAIN,
+        listed: false,
+        listed_by: None,
+        listed_on: None,
     }
 }
 

@@ -2,11 +2,11 @@
 //! benchmark builds and runs the release program. With `ASSAY_FULL` set, the hub has a million
 //! outputs instead of a hundred thousand.
 //!
-//! A chain with a hub is loaded into PostgreSQL. Then two traces of the same subjects run in turn:
-//! a trace as a check makes it, and a PL/pgSQL function that follows the same rules inside the
-//! database. The amounts that reached each endpoint are compared: both are the same, or a few base
-//! units apart, because they round at different steps. Last, over HTTP and
-//! each for the first time: checks of the hub's customers, and of the hub.
+//! A chain with a hub is loaded into PostgreSQL. First come traces along chains of payments. Then two traces of
+//! the same subjects run in turn: a trace as a check makes it, and a PL/pgSQL function that follows the same
+//! rules inside the database. The amounts that reached each endpoint are compared: both are the same, or a few
+//! base units apart, because they round at different steps. Last, over HTTP and each for the first time: checks
+//! of some of the hub's customers, and of the hub.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -17,6 +17,7 @@
 mod function;
 mod load;
 mod server;
+mod steps;
 
 use std::time::Instant;
 
@@ -40,7 +41,7 @@ use load::Known;
 
 const CHAIN: ChainId = ChainId::BTC;
 /// Subjects of either kind whose traces are compared.
-const SUBJECTS: u64 = 6;
+const SUBJECTS: u64 = 4;
 const LEAVES: u64 = 1_000;
 
 fn main() {
@@ -53,6 +54,7 @@ fn main() {
     let database = Postgres::start();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let (chain, known) = runtime.block_on(load::load(&database, shape));
+    runtime.block_on(steps::trace(&database));
     runtime.block_on(compare(&database, &chain, &known));
     server::check(&database, &chain, hub);
 }
