@@ -1,5 +1,5 @@
-//! The rule of `docs/scoring.md`, section 3, "How money is followed", a second time: sentence by
-//! sentence, over a whole chain in memory, without any thought of speed.
+//! A second implementation of `docs/scoring.md`, section 3, which says by which rules money is followed. It takes
+//! the document's sentences one after the other, over a whole chain in memory, without any thought of speed.
 
 use std::{
     cmp::Reverse,
