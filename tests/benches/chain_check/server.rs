@@ -73,7 +73,7 @@ pub(super) fn check(database: &Postgres, chain: &BigChain, hub: Hub) {
 }
 
 /// Customers of the hub that are checked.
-const CUSTOMERS: u64 = 8;
+const CUSTOMERS: u64 = 4;
 
 const DIRECTIONS: [&str; 2] = ["source", "destination"];
 
