@@ -8,7 +8,7 @@ use assay_engine::{
 };
 use tokio::try_join;
 
-use crate::{Graph, GraphError};
+use crate::{Graph, GraphError, KnownReads};
 
 /// Number of transactions, or owners, in one request.
 pub const BATCH: usize = 4_096;
@@ -23,11 +23,36 @@ pub async fn follow(
     trace: &mut Trace<'_>,
     batch: usize,
 ) -> Result<(), GraphError> {
+    follow_known(graph, &mut KnownReads::nothing(), trace, batch).await
+}
+
+/// Runs a trace as [`follow`] does, without reading what is known.
+///
+/// # Errors
+///
+/// Returns an error if the graph fails.
+pub async fn follow_known(
+    graph: &dyn Graph,
+    known: &mut KnownReads<'_>,
+    trace: &mut Trace<'_>,
+    batch: usize,
+) -> Result<(), GraphError> {
     while !trace.read_request().is_empty() {
-        let mut response = read(graph, trace.read_request(), batch).await?;
-        let owners = trace.owners_to_look_up(&response);
-        response.clusters = clusters(graph, &owners, batch).await?;
+        let (mut request, mut response) = (trace.read_request().clone(), ReadResponse::default());
+        known.answer(&mut request, &mut response);
+        let (origins, destinations) = read(graph, &request, batch).await?;
+        known.note(&origins, &destinations);
+        response.origins.extend(origins);
+        response.destinations.extend(destinations);
+        let (clusters, others) = known.clusters(trace.owners_to_look_up(&response));
+        response.clusters = self::clusters(graph, &others, batch).await?;
+        known.note_clusters(&response.clusters);
+        response.clusters.extend(clusters);
         trace.resume(&response);
+        if request.is_empty() {
+            // Everything was known: the trace waited for nothing, and lets others go on.
+            tokio::task::yield_now().await;
+        }
     }
     Ok(())
 }
@@ -69,7 +94,7 @@ async fn read(
     graph: &dyn Graph,
     request: &ReadRequest,
     batch: usize,
-) -> Result<ReadResponse, GraphError> {
+) -> Result<(Origins, Destinations), GraphError> {
     let batch = batch.max(1);
     let most = ENTRIES_PER_TRANSACTION;
     let origins = async {
@@ -86,6 +111,5 @@ async fn read(
         }
         Ok::<_, GraphError>(read)
     };
-    let (origins, destinations) = try_join!(origins, destinations)?;
-    Ok(ReadResponse { origins, destinations, clusters: vec![] })
+    try_join!(origins, destinations)
 }

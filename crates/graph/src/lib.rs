@@ -11,6 +11,7 @@
 //! - [`FlowSource`], [`Graph`], [`GraphWriter`], [`GraphStore`]: the contract, for callers
 //! - [`backend`]: the parts of a backend, for those who write another one
 //! - `conformance` (feature `conformance`): the contract as tests that any backend can run
+//! - [`TraceCache`]: what traces read, kept for the next ones
 //! - [`memory`]: a graph in memory, the reference implementation
 //! - [`SqliteGraphs`], [`PostgresGraphs`]: the backends
 
@@ -23,6 +24,7 @@ pub mod memory;
 mod postgres;
 mod schema_version;
 mod sqlite;
+mod trace_cache;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -44,9 +46,10 @@ use jiff::Timestamp;
 
 pub use backend::cluster::TransactionPlace;
 pub use error::GraphError;
-pub use follow::{BATCH, clusters_of_history, follow};
+pub use follow::{BATCH, clusters_of_history, follow, follow_known};
 pub use postgres::PostgresGraphs;
 pub use sqlite::SqliteGraphs;
+pub use trace_cache::{KnownReads, TraceCache};
 
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;

@@ -14,7 +14,7 @@ use assay_engine::{
         TxInput, TxOut, Txid,
     },
 };
-use assay_graph::{GraphStore, PostgresGraphs, WriterOptions};
+use assay_graph::{GraphStore, KnownReads, PostgresGraphs, WriterOptions};
 use assay_tests::{Figures, Postgres};
 use jiff::Timestamp;
 
@@ -63,7 +63,14 @@ pub(super) async fn trace(database: &Postgres) {
         let mut times = Vec::new();
         for _ in 0..TIMES {
             let begun = Instant::now();
-            let found = flows(&*graph, &owner(nth, way.payments), rules, &known).await;
+            let found = flows(
+                &*graph,
+                &mut KnownReads::nothing(),
+                &owner(nth, way.payments),
+                rules,
+                &known,
+            )
+            .await;
             times.push(begun.elapsed());
             let source = &found.ledgers.first().expect("a ledger").source;
             assert_eq!(source.parts.iter().map(|part| part.end).collect::<Vec<_>>(), [end]);

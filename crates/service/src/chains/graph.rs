@@ -11,7 +11,10 @@ use assay_engine::{
     transfer::TransferDirection,
     utxo::{History, ScriptOwner, transfer::DEPOSIT_SUBJECT},
 };
-use assay_graph::{BATCH, ClusterRef, Graph, GraphError, GraphTip, clusters_of_history, follow};
+use assay_graph::{
+    BATCH, ClusterRef, Graph, GraphError, GraphTip, KnownReads, TraceCache, clusters_of_history,
+    follow_known,
+};
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
@@ -35,19 +38,21 @@ const SEARCHED_PARTIES: usize = 200;
 pub struct GraphReader {
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
+    /// What traces read, of all chains.
+    traced: Arc<TraceCache>,
 }
 
 impl GraphReader {
-    /// Reads from `graph`.
+    /// Reads from `graph`. Traces find in `traced` what earlier ones read.
     #[must_use]
-    pub fn new(graph: Arc<dyn Graph>) -> Self {
-        Self { graph, attributed: Arc::default() }
+    pub fn new(graph: Arc<dyn Graph>, traced: Arc<TraceCache>) -> Self {
+        Self { graph, attributed: Arc::default(), traced }
     }
 
     /// Reads from `graph`, which another reader read before. What that one knows of clusters is kept.
     #[must_use]
     pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
-        Self { graph, attributed: Arc::clone(&self.attributed) }
+        Self { graph, attributed: Arc::clone(&self.attributed), traced: Arc::clone(&self.traced) }
     }
 
     /// The graph.
@@ -67,8 +72,10 @@ impl GraphReader {
             let Some(before) = self.graph.tip().await? else {
                 return Ok(None);
             };
-            let traced = self.trace_at(before, request).await?;
+            let mut known = self.traced.at(request.subject.chain(), &before);
+            let traced = self.trace_at(before, &mut known, request).await?;
             if self.graph.tip().await?.is_some_and(|after| after.block == before.block) {
+                known.keep();
                 return Ok(Some(traced));
             }
             torn = Some(traced);
@@ -90,8 +97,10 @@ impl GraphReader {
         let mut torn: Option<TransferRead> = None;
         for _ in 0..ATTEMPTS {
             let before = self.tip().await?.ok_or_else(unavailable)?;
-            let read = self.transfer_at(before, request).await;
+            let mut known = self.traced.at(request.query.chain, &before);
+            let read = self.transfer_at(before, &mut known, request).await;
             if self.tip().await?.is_some_and(|after| after.block == before.block) {
+                known.keep();
                 return read.map_err(|error| removed(error, torn.as_ref()));
             }
             match read {
@@ -115,6 +124,7 @@ impl GraphReader {
     async fn transfer_at(
         &self,
         tip: GraphTip,
+        known: &mut KnownReads<'_>,
         request: TransferRequest<'_>,
     ) -> Result<TransferRead, TransferError> {
         let TransferRequest { query, policy, intel, now, .. } = request;
@@ -124,16 +134,18 @@ impl GraphReader {
         let transfer = request.select(found.ok_or_else(unknown)?)?;
         let today = now.to_zoned(TimeZone::UTC).date();
         let attribute = |owner: &ScriptOwner| intel.attribution(query.chain, owner, policy, today);
-        let follow_own = async |subject: &ScriptOwner, history: &History| {
-            let clusters = clusters_of_history(&*self.graph, subject, history, BATCH).await;
-            let clusters = clusters.map_err(ReadError::from)?;
-            let mut trace = own_trace(request, subject, (history, clusters), &attribute);
-            follow(&*self.graph, &mut trace, BATCH).await.map_err(ReadError::from)?;
-            Ok::<_, TransferError>(trace.finish())
-        };
+        let follow_own =
+            async |known: &mut KnownReads<'_>, subject: &ScriptOwner, history: &History| {
+                let clusters = clusters_of_history(&*self.graph, subject, history, BATCH).await;
+                let clusters = clusters.map_err(ReadError::from)?;
+                let mut trace = own_trace(request, subject, (history, clusters), &attribute);
+                let followed = follow_known(&*self.graph, known, &mut trace, BATCH).await;
+                followed.map_err(ReadError::from)?;
+                Ok::<_, TransferError>(trace.finish())
+            };
         if query.direction == TransferDirection::Deposit {
             let history = transfer.deposit();
-            let flows = follow_own(&DEPOSIT_SUBJECT, &history).await?;
+            let flows = follow_own(known, &DEPOSIT_SUBJECT, &history).await?;
             let revision = revision(&transfer.receiver, &tip);
             return Ok(TransferRead::deposit(
                 transfer,
@@ -142,7 +154,7 @@ impl GraphReader {
                 (assessed(&tip), revision),
             ));
         }
-        let traced = self.trace_at(tip, request.of_receiver(&transfer)).await;
+        let traced = self.trace_at(tip, known, request.of_receiver(&transfer)).await;
         let traced = traced.map_err(ReadError::from)?;
         let outputs = transfer.outpoints();
         let largest = outputs_read(request, &transfer);
@@ -151,14 +163,15 @@ impl GraphReader {
             let read = self.graph.destinations(some, largest).await.map_err(ReadError::from)?;
             spent_by.extend(some.iter().copied().zip(read));
         }
-        let known = spent_by.iter().filter_map(|(output, by)| Some((*output, by.as_ref()?)));
-        let flows = follow_own(transfer.owner(), &transfer.withdrawal(known)).await?;
+        let spent = spent_by.iter().filter_map(|(output, by)| Some((*output, by.as_ref()?)));
+        let flows = follow_own(known, transfer.owner(), &transfer.withdrawal(spent)).await?;
         Ok(TransferRead::withdrawal(transfer, traced, flows))
     }
 
     async fn trace_at(
         &self,
         tip: GraphTip,
+        known: &mut KnownReads<'_>,
         request: TraceRequest<'_>,
     ) -> Result<Traced, GraphError> {
         let TraceRequest { subject, rules, policy, intel, now } = request;
@@ -186,7 +199,7 @@ impl GraphReader {
         let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
         let clusters = clusters_of_history(graph, &owner, &history, BATCH).await?;
         let mut trace = Trace::new(chain, &owner, &history, clusters, rules, today, &attribute);
-        follow(graph, &mut trace, BATCH).await?;
+        follow_known(graph, known, &mut trace, BATCH).await?;
         let mut parties = counterparties::parties(&owner, &history);
         if cluster.size > 1 {
             let root = cluster.root.clone();

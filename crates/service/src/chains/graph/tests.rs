@@ -188,7 +188,7 @@ async fn read(
     let rules = TraceRules::new(&policy, ChainId::BTC.info());
     let now = time(2);
     let request = TransferRequest { query: &query, rules, policy: &policy, intel: &intel, now };
-    GraphReader::new(Arc::new(graph)).transfer(request).await
+    GraphReader::new(Arc::new(graph), Arc::default()).transfer(request).await
 }
 
 fn flows(read: &TransferRead) -> &FlowFacts {
