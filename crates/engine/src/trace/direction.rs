@@ -155,13 +155,14 @@ impl<'a> DirectionalTrace<'a> {
 
     /// Takes over what was read for `request`, and beyond it.
     pub(super) fn supply(&mut self, request: &ReadRequest, response: &ReadResponse) {
+        // What was asked for and is not there is missing: what was read counts first.
         match self.direction {
             Direction::Source => {
                 for (txid, found) in &response.origins {
                     self.frontier.supply(Place::Transaction(*txid), found.into());
                 }
                 for txid in &request.origins {
-                    self.frontier.supply_missing(Place::Transaction(*txid));
+                    self.frontier.supply(Place::Transaction(*txid), Read::Missing);
                 }
             }
             Direction::Destination => {
@@ -169,7 +170,7 @@ impl<'a> DirectionalTrace<'a> {
                     self.frontier.supply(Place::Output(*output), found.into());
                 }
                 for output in &request.destinations {
-                    self.frontier.supply_missing(Place::Output(*output));
+                    self.frontier.supply(Place::Output(*output), Read::Missing);
                 }
             }
         }

@@ -145,11 +145,6 @@ impl Frontier {
         }
     }
 
-    /// Notes that a place was not read, if nothing was.
-    pub(super) fn supply_missing(&mut self, place: Place) {
-        self.supply(place, Read::Missing);
-    }
-
     /// Number of places that were read and that no money has reached yet.
     pub(super) fn read_in_vain(&self) -> u64 {
         self.read_in_vain.len() as u64
