@@ -5,7 +5,7 @@
 //! time.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
-use std::{collections::HashMap, env, hint::black_box, process::Command, sync::Arc};
+use std::{collections::HashMap, env, hint::black_box, process::Command};
 
 use assay_engine::{
     address::CanonicalAddress,
@@ -19,7 +19,7 @@ use assay_engine::{
         AttributedEnd, Attribution, Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse,
         Trace, TraceRules,
     },
-    utxo::{History, ResolvedBlock, ScriptOwner, TransactionView},
+    utxo::{History, ResolvedBlock, ScriptOwner},
 };
 use assay_graph::{BATCH, ClusterRef, FlowSource, Graph, clusters_of_history, memory::MemoryGraph};
 use assay_tests::big_chain::{BigChain, Person, Shape};
@@ -218,12 +218,10 @@ fn subjects(known: &Known) -> Vec<Subject> {
 
 async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> ReadResponse {
     let ReadRequest { origins, destinations, .. } = trace.read_request().clone();
-    let made = graph.origins(&origins, ENTRIES_PER_TRANSACTION).await.expect("a graph");
-    let spent = graph.destinations(&destinations, ENTRIES_PER_TRANSACTION).await.expect("a graph");
-    let shared = |found: Option<TransactionView>| found.map(Arc::new);
+    let most = ENTRIES_PER_TRANSACTION;
     let mut response = ReadResponse {
-        origins: origins.into_iter().zip(made.into_iter().map(shared)).collect(),
-        destinations: destinations.into_iter().zip(spent.into_iter().map(shared)).collect(),
+        origins: graph.origins_ahead(&origins, most, 0).await.expect("a graph"),
+        destinations: graph.destinations_ahead(&destinations, most, 0).await.expect("a graph"),
         clusters: vec![],
     };
     let owners = trace.owners_to_look_up(&response);

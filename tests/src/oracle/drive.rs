@@ -1,15 +1,12 @@
 //! Runs the engine's trace over a source of flows.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_engine::{
     chain::ChainId,
     evidence::FlowFacts,
     trace::{Attribute, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace},
-    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, TransactionView, Txid},
+    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
 };
 use assay_graph::{BATCH, Graph, GraphError, clusters_of_history, follow, memory::MemoryGraph};
 use futures_util::FutureExt;
@@ -116,11 +113,9 @@ impl Case {
             }
             origins.retain(|txid| haste.reads(txid));
             destinations.retain(|output| haste.reads(&output.txid));
-            let read = source.origins(&origins, ENTRIES_PER_TRANSACTION).await?;
-            let shared = |found: Option<TransactionView>| found.map(Arc::new);
-            let origins = origins.into_iter().zip(read.into_iter().map(shared)).collect();
-            let read = source.destinations(&destinations, ENTRIES_PER_TRANSACTION).await?;
-            let destinations = destinations.into_iter().zip(read.into_iter().map(shared)).collect();
+            let most = ENTRIES_PER_TRANSACTION;
+            let origins = source.origins_ahead(&origins, most, 0).await?;
+            let destinations = source.destinations_ahead(&destinations, most, 0).await?;
             let mut response = ReadResponse { origins, destinations, clusters: vec![] };
             let owners = trace.owners_to_look_up(&response);
             let clusters = source.clusters(&owners).await?;
