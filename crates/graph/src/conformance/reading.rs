@@ -98,7 +98,7 @@ pub async fn what_is_read_ahead_equals_a_request_for_it(store: Arc<dyn GraphStor
     let mut transactions: Vec<Txid> = outputs.iter().map(|output| output.txid).collect();
     transactions.dedup();
     transactions.push(Txid::from_bytes([0xee; 32]));
-    for (asked, ahead) in [(1, 0), (1, 1), (3, 40), (usize::MAX, 10)] {
+    for (asked, ahead) in [(1, 0), (1, 1), (3, 3), (3, 40), (usize::MAX, 10)] {
         let most = |asked: usize| asked + usize::try_from(ahead).unwrap();
         let some: Vec<Txid> = transactions.iter().rev().copied().take(asked).collect();
         let read = graph.origins_ahead(&some, largest, ahead).await.unwrap();

@@ -15,14 +15,10 @@ use super::{Schema, row};
 pub(super) struct Queries {
     /// `$1`: the owner's key, `$3`: how many legs all transactions may have together.
     pub(super) history: SqlStr,
-    /// `$1`: identifiers.
+    /// `$1`: identifiers, `$3`: how many transactions beyond these.
     pub(super) origins: SqlStr,
-    /// `$1`, `$3`: identifiers and places.
+    /// `$1`, `$4`: identifiers and places, `$3`: how many outputs beyond these.
     pub(super) destinations: SqlStr,
-    /// `$1`: identifiers, `$3`: how many transactions at most.
-    pub(super) origins_ahead: SqlStr,
-    /// `$1`, `$3`: identifiers and places, `$4`: how many outputs at most.
-    pub(super) destinations_ahead: SqlStr,
     /// `$1`: identifiers.
     pub(super) transaction: SqlStr,
 }
@@ -44,14 +40,8 @@ impl Queries {
                 &["chosen.incoming", INPUT_COLUMNS, OUTPUT_COLUMNS, OWN_COLUMNS, WHO_COLUMNS],
                 &[HEAD, &incoming, &outgoing, OWN],
             ),
-            origins: read(&asked(BY_TXID), &["chosen.places", INPUT_COLUMNS], &[HEAD, &inputs]),
+            origins: read(&asked(AHEAD_OF_TXID), &[INPUT_COLUMNS], &[HEAD, &inputs]),
             destinations: read(
-                &asked(BY_OUTPUT),
-                &["chosen.places", OUTPUT_COLUMNS],
-                &[HEAD, &outputs],
-            ),
-            origins_ahead: read(&asked(AHEAD_OF_TXID), &[INPUT_COLUMNS], &[HEAD, &inputs]),
-            destinations_ahead: read(
                 &asked(AHEAD_OF_OUTPUT),
                 &["chosen.txids, chosen.indexes", OUTPUT_COLUMNS],
                 &[HEAD, &outputs],
@@ -77,23 +67,15 @@ const BY_TXID: &str = "SELECT found.tx_id, array_agg(asked.place) AS places
         (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same) AS found
     WHERE found.tx_id IS NOT NULL GROUP BY found.tx_id";
 
-/// The transactions that spend outputs, and at which places those were asked for.
-const BY_OUTPUT: &str = "SELECT spending.tx_id, array_agg(asked.place) AS places
-    FROM unnest($1::bytea[], $3::integer[]) WITH ORDINALITY AS asked (txid, index, place)
-    CROSS JOIN LATERAL (SELECT min(tx_id) AS tx_id FROM
-        (SELECT tx_id FROM chain.input
-         WHERE prev_index = asked.index AND prev_tx_id = (SELECT max(tx_id) FROM
-             (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
-         OFFSET 0) AS all_spending) AS spending
-    WHERE spending.tx_id IS NOT NULL GROUP BY spending.tx_id";
-
 /// The newest transactions of identifiers, and those that created their largest inputs: a recursive query goes
 /// on generation by generation, until there are enough. Large transactions are only read when asked for.
-const AHEAD_OF_TXID: &str = "WITH RECURSIVE up (tx_id) AS (
-        SELECT found.tx_id FROM unnest($1::bytea[]) AS asked (txid)
+const AHEAD_OF_TXID: &str = "WITH RECURSIVE asked AS MATERIALIZED (
+        SELECT DISTINCT found.tx_id FROM unnest($1::bytea[]) AS asked (txid)
         CROSS JOIN LATERAL (SELECT max(tx_id) AS tx_id FROM
             (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same) AS found
-        WHERE found.tx_id IS NOT NULL
+        WHERE found.tx_id IS NOT NULL),
+    up (tx_id) AS (
+        SELECT tx_id FROM asked
     UNION
         SELECT made.tx_id FROM up
         CROSS JOIN LATERAL (SELECT prev_tx_id FROM chain.input
@@ -103,17 +85,19 @@ const AHEAD_OF_TXID: &str = "WITH RECURSIVE up (tx_id) AS (
             (SELECT max(tx_id) FROM (SELECT tx_id FROM chain.tx WHERE txid =
                 (SELECT txid FROM chain.tx WHERE tx_id = spent.prev_tx_id) OFFSET 0) AS same)
             OFFSET 0) AS made)
-    SELECT tx_id FROM up LIMIT $3";
+    SELECT tx_id FROM up LIMIT (SELECT count(*) FROM asked) + $3";
 
 /// Outputs, and the largest ones of the transactions that spend them, in the same way, by the transactions that
 /// spend them; one row without a transaction has those that nothing spends.
-const AHEAD_OF_OUTPUT: &str = "WITH RECURSIVE down (txid, index, tx_id) AS (
-        SELECT asked.txid, asked.index,
+const AHEAD_OF_OUTPUT: &str = "WITH RECURSIVE asked AS MATERIALIZED (
+        SELECT DISTINCT asked.txid, asked.index,
             (SELECT min(tx_id) FROM (SELECT tx_id FROM chain.input
              WHERE prev_index = asked.index AND prev_tx_id = (SELECT max(tx_id) FROM
                  (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
-             OFFSET 0) AS all_spending)
-        FROM unnest($1::bytea[], $3::integer[]) AS asked (txid, index)
+             OFFSET 0) AS all_spending) AS tx_id
+        FROM unnest($1::bytea[], $4::integer[]) AS asked (txid, index)),
+    down (txid, index, tx_id) AS (
+        SELECT txid, index, tx_id FROM asked
     UNION
         SELECT made.txid, made.place, spending.tx_id FROM down
         CROSS JOIN LATERAL (SELECT t.txid, o.place,
@@ -128,7 +112,7 @@ const AHEAD_OF_OUTPUT: &str = "WITH RECURSIVE down (txid, index, tx_id) AS (
         WHERE spending.tx_id IS NULL
            OR (SELECT outputs FROM chain.tx WHERE tx_id = spending.tx_id) <= 64)
     SELECT tx_id, array_agg(txid) AS txids, array_agg(index) AS indexes
-    FROM (SELECT * FROM down LIMIT $4) AS enough GROUP BY tx_id";
+    FROM (SELECT * FROM down LIMIT (SELECT count(*) FROM asked) + $3) AS enough GROUP BY tx_id";
 
 /// The owner.
 const WHO: &str = "(SELECT * FROM chain.holder WHERE key = $1 OFFSET 0) AS who";

@@ -57,12 +57,9 @@ impl FlowSource for PostgresGraph {
         transactions: &[Txid],
         largest: u32,
     ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        let mut connection = self.reads.acquire().await?;
-        let rows = sqlx::query(self.flows.origins.clone())
-            .bind(identifiers(transactions))
-            .bind(i64::from(largest))
-            .fetch(&mut *connection);
-        answers(rows, SidesRead { inputs: true, outputs: false }, transactions.len()).await
+        let found = self.origins_ahead(transactions, largest, 0).await?;
+        let read = |txid| Some(TransactionView::clone(found.get(txid)?.as_ref()?));
+        Ok(transactions.iter().map(read).collect())
     }
 
     async fn destinations(
@@ -70,14 +67,9 @@ impl FlowSource for PostgresGraph {
         outputs: &[OutPoint],
         largest: u32,
     ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        let (txids, indexes) = outpoints(outputs);
-        let mut connection = self.reads.acquire().await?;
-        let rows = sqlx::query(self.flows.destinations.clone())
-            .bind(txids)
-            .bind(i64::from(largest))
-            .bind(indexes)
-            .fetch(&mut *connection);
-        answers(rows, SidesRead { inputs: false, outputs: true }, outputs.len()).await
+        let found = self.destinations_ahead(outputs, largest, 0).await?;
+        let read = |output| Some(TransactionView::clone(found.get(output)?.as_ref()?));
+        Ok(outputs.iter().map(read).collect())
     }
 
     async fn origins_ahead(
@@ -87,10 +79,10 @@ impl FlowSource for PostgresGraph {
         ahead: u32,
     ) -> Result<Origins, GraphError> {
         let mut connection = self.reads.acquire().await?;
-        let mut rows = sqlx::query(self.flows.origins_ahead.clone())
+        let mut rows = sqlx::query(self.flows.origins.clone())
             .bind(identifiers(transactions))
             .bind(i64::from(largest))
-            .bind(with_ahead(transactions.len(), ahead))
+            .bind(i64::from(ahead))
             .fetch(&mut *connection);
         let mut origins: Origins = transactions.iter().map(|txid| (*txid, None)).collect();
         while let Some(found) = rows.try_next().await? {
@@ -109,11 +101,11 @@ impl FlowSource for PostgresGraph {
     ) -> Result<Destinations, GraphError> {
         let (txids, indexes) = outpoints(outputs);
         let mut connection = self.reads.acquire().await?;
-        let mut rows = sqlx::query(self.flows.destinations_ahead.clone())
+        let mut rows = sqlx::query(self.flows.destinations.clone())
             .bind(txids)
             .bind(i64::from(largest))
+            .bind(i64::from(ahead))
             .bind(indexes)
-            .bind(with_ahead(outputs.len(), ahead))
             .fetch(&mut *connection);
         let mut destinations = Destinations::new();
         while let Some(found) = rows.try_next().await? {
@@ -134,11 +126,6 @@ impl FlowSource for PostgresGraph {
         }
         Ok(destinations)
     }
-}
-
-/// The number of those that are asked for with those that are read ahead.
-fn with_ahead(asked: usize, ahead: u32) -> i64 {
-    i64::try_from(asked).unwrap_or(i64::MAX).saturating_add(ahead.into())
 }
 
 /// A transaction, with both sides.
