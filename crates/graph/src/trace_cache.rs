@@ -16,7 +16,7 @@ use std::{
 use assay_engine::{
     chain::ChainId,
     trace::{Destinations, Origins, ReadRequest, ReadResponse},
-    utxo::{OutPoint, ScriptOwner, SideEntry, TransactionView, Txid},
+    utxo::{FeePayer, OutPoint, ScriptOwner, SideEntry, TransactionView, Txid},
 };
 use quick_cache::{Weighter, sync::Cache};
 
@@ -63,7 +63,8 @@ impl Weighter<Key, Value> for ByBytes {
             // A transaction of several outputs is counted for each of them.
             Value::Transaction(Some(read)) => {
                 let entries = read.inputs.largest.len() + read.outputs.largest.len();
-                size_of::<TransactionView>() + entries * (size_of::<SideEntry>() + OVERHEAD)
+                let fees = read.fee_payers.len() * size_of::<FeePayer>();
+                size_of::<TransactionView>() + fees + entries * (size_of::<SideEntry>() + OVERHEAD)
             }
             Value::Transaction(None) | Value::Cluster(_) => 0,
         };

@@ -170,22 +170,29 @@ fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Coin> {
     coins
 }
 
-/// Stolen money as the fee of a transaction, to the miner who is checked.
+/// Stolen money as the fees of so many transactions of one block, to the miner, who is checked, or to whom the miner
+/// pays on.
 #[must_use]
-pub fn paid_as_fee(id: ChainId, amount: u64) -> Example {
-    let title = format!("{} as a miner's fee", coins(id, amount));
+pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> Example {
+    let whom = if paid_on { "somebody whom a miner pays" } else { "a miner" };
+    let title = format!("{} as {payments} fees to {whom}", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
     let miner = builder.fresh(Form::WitnessKey);
-    let subject = builder.fresh(Form::WitnessKey);
-    let thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
-    let (stolen, rest) = (thief.coins, 10_000);
-    let _rest = builder.pay(&stolen, &[(miner.clone(), rest)]);
+    let payee = builder.fresh(Form::WitnessKey);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    if payments > 1 {
+        thief.make(Move::Split(payments));
+    }
+    for coin in thief.coins {
+        let _rest = builder.pay(&[coin], &[(miner.clone(), 10_000)]);
+    }
     let coin = builder.mine_to(&miner);
     builder.wait(SignedDuration::from_hours(24));
     let value = total(std::slice::from_ref(&coin)) - 1_200;
-    let _paid = builder.pay(&[coin], &[(subject, value)]);
+    let _paid = builder.pay(&[coin], &[(payee.clone(), value)]);
     builder.wait(SignedDuration::from_hours(24));
-    Example { title, world: Arc::new(World::new(builder, claims)), subject: miner }
+    let subject = if paid_on { payee } else { miner };
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
 /// An amount in words.
@@ -224,7 +231,10 @@ pub fn tricks() -> Vec<Example> {
         small_and_unspent(ltc, 9 * COIN),
         called_an_exchange(btc, 10 * COIN, 10),
         mixed(btc, 5 * COIN, 2, 9),
-        paid_as_fee(btc, 10 * COIN),
+        paid_as_fees(btc, 10 * COIN, 1, false),
+        paid_as_fees(btc, 10 * COIN, 1, true),
+        paid_as_fees(btc, 300 * COIN, 150, false),
+        paid_as_fees(ltc, 1_000 * COIN, 20, true),
     ]);
     tricks
 }

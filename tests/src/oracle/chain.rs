@@ -105,10 +105,12 @@ pub(super) fn make(
     let mut blocks = Vec::new();
     for (time, height) in times.iter().zip(start..) {
         let hash = block_builder.random.bytes();
-        let mut transactions = vec![block_builder.coinbase()];
+        let mut transactions = Vec::new();
         for _ in 0..block_builder.random.below(busy + 1) {
             transactions.extend(block_builder.payment());
         }
+        // New coins, and fees, cannot be spent in their own block.
+        transactions.insert(0, block_builder.coinbase());
         let reference = BlockRef { height, hash, parent, time: *time };
         blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
         parent = hash;

@@ -1,14 +1,15 @@
 //! Money passes a transaction.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use assay_engine::{
     evidence::{Direction, Tier, UnresolvedReason},
     taxonomy::Category,
     trace::attribution::CarriedLabel,
-    utxo::{ScriptOwner, TransactionKind},
+    utxo::{ScriptOwner, TransactionKind, Txid},
 };
 use jiff::tz::TimeZone;
+use num_bigint::BigUint;
 
 use super::{
     flow::{Flow, Flows},
@@ -24,9 +25,14 @@ const MOST_CLUSTERS: usize = 256;
 pub(super) struct Entries<'b> {
     /// The entries that were read, in their order.
     read: Vec<Leg<'b>>,
+    /// Who paid the fees that are followed, with these.
+    fees: Vec<(Txid, u128)>,
     /// What ends in this step, with its value.
     rest: [(End, u128); 2],
 }
+
+/// Payers of a coinbase, at most.
+const MOST_PAYERS: usize = 100;
 
 impl Walk<'_> {
     /// The entries of a transaction of which the `room` largest are read, those of the subject left out
@@ -58,33 +64,70 @@ impl Walk<'_> {
                 [(limit, total - of_read), (End::Fee, transaction.total() - transaction.paid())]
             }
         };
-        Entries { read, rest }
+        Entries { read, fees: Vec::new(), rest }
     }
 
-    /// Number of entries that are read of a transaction.
-    pub(super) fn count(&self, transaction: &Transaction<'_>, room: usize) -> u64 {
-        let side = match self.direction {
-            Direction::Source => transaction.inputs(room),
-            Direction::Destination => transaction.outputs(room),
+    /// Of whom a coinbase is, over which so much money is split.
+    fn origins_of_coinbase<'b>(&self, coinbase: &Transaction<'_>, mass: &BigUint) -> Entries<'b> {
+        let block = self.ledger.transactions.iter().filter(|other| other.height == coinbase.height);
+        let fees = block.map(|payer| (payer.txid, payer.total() - payer.paid()));
+        let mut fees: Vec<(Txid, u128)> = fees.filter(|(_, fee)| *fee > 0).collect();
+        // Sorting keeps the order of equals.
+        fees.sort_by_key(|(_, fee)| Reverse(*fee));
+        fees.truncate(MOST_PAYERS);
+        let sum = |fees: &[(Txid, u128)]| fees.iter().map(|(_, fee)| fee).sum::<u128>();
+        let of_fees = sum(&fees);
+        let mut mined = coinbase.paid().saturating_sub(of_fees);
+        if mined + of_fees == 0 {
+            mined = 1;
+        }
+        let all = mined + of_fees;
+        let (followed, little): (Vec<_>, Vec<_>) =
+            fees.into_iter().partition(|(_, fee)| self.is_enough(&(mass * *fee / all)));
+        let below = End::Unresolved(UnresolvedReason::BelowThreshold);
+        let rest = [(below, sum(&little)), (End::Mining, mined)];
+        Entries { read: Vec::new(), fees: followed, rest }
+    }
+
+    fn is_of_coinbase(&self, transaction: &Transaction<'_>) -> bool {
+        self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase
+    }
+
+    /// Number of entries that are read of a transaction, or of fees of a coinbase that are followed.
+    pub(super) fn count(&self, transaction: &Transaction<'_>, room: usize, mass: &BigUint) -> u64 {
+        let count = match self.direction {
+            Direction::Source if self.is_of_coinbase(transaction) => {
+                self.origins_of_coinbase(transaction, mass).fees.len()
+            }
+            Direction::Source => transaction.inputs(room).read.len(),
+            Direction::Destination => transaction.outputs(room).read.len(),
         };
-        u64::try_from(side.read.len()).expect("a number of entries")
+        u64::try_from(count).expect("a number of entries")
     }
 
     /// Income or spending passes the subject's own transaction.
     pub(super) fn pass_own(&mut self, transaction: &Transaction<'_>, flow: Flow, room: usize) {
         let mut flows = Flows::default();
         flows.add(flow);
-        let entries = self.entries(transaction, room, true);
-        self.pass_over(transaction, flows, &entries);
+        self.pass_over(transaction, flows, (room, true));
     }
 
     /// Flows pass a transaction on the way.
     pub(super) fn pass(&mut self, transaction: &Transaction<'_>, flows: Flows, room: usize) {
-        let entries = self.entries(transaction, room, false);
-        self.pass_over(transaction, flows, &entries);
+        self.pass_over(transaction, flows, (room, false));
     }
 
-    fn pass_over(&mut self, transaction: &Transaction<'_>, flows: Flows, entries: &Entries<'_>) {
+    fn pass_over(
+        &mut self,
+        transaction: &Transaction<'_>,
+        flows: Flows,
+        (room, others): (usize, bool),
+    ) {
+        let entries = if self.is_of_coinbase(transaction) {
+            self.origins_of_coinbase(transaction, &flows.mass())
+        } else {
+            self.entries(transaction, room, others)
+        };
         let present: BTreeSet<ScriptOwner> =
             entries.read.iter().map(|leg| self.cluster(leg.owner)).collect();
         let mut flows = flows.all();
@@ -100,28 +143,32 @@ impl Walk<'_> {
             merged.add(flow);
         }
         for flow in merged.all() {
-            self.pass_flow(transaction, &flow, entries);
+            self.pass_flow(transaction, &flow, &entries);
         }
     }
 
     fn pass_flow(&mut self, transaction: &Transaction<'_>, flow: &Flow, entries: &Entries<'_>) {
-        // 1
-        if self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase {
-            let mut part = flow.clone();
-            part.path.step(transaction.txid, None);
-            self.hop(&mut part);
-            self.end(End::Mining, !flow.left, part);
-            return;
-        }
-        // 2
+        // 1 and 2
         let values = entries.read.iter().map(|leg| leg.value);
+        let values = values.chain(entries.fees.iter().map(|(_, fee)| *fee));
         let weights: Vec<u128> =
             values.chain(entries.rest.iter().map(|(_, value)| *value)).collect();
         let mut parts = flow.split(&weights);
         self.shares += weights.len() as u64;
-        let ended = parts.split_off(entries.read.len());
+        let mut others = parts.split_off(entries.read.len());
         for (leg, part) in entries.read.iter().zip(parts) {
             self.pass_to(transaction, flow, leg, part);
+        }
+        let ended = others.split_off(entries.fees.len());
+        for ((payer, _), mut part) in entries.fees.iter().zip(others) {
+            part.path.step(transaction.txid, None);
+            self.hop(&mut part);
+            part.cluster = None;
+            if self.is_at_limit(&part) {
+                self.end(End::Unresolved(UnresolvedReason::DepthLimit), !flow.left, part);
+            } else {
+                self.wait_at(payer, part);
+            }
         }
         for ((end, _), mut part) in entries.rest.iter().zip(ended) {
             part.path.step(transaction.txid, None);
@@ -178,12 +225,16 @@ impl Walk<'_> {
             }
         }
         // 6
-        if self.case.rules.hops.is_some_and(|most| part.hops >= most) {
+        if self.is_at_limit(&part) {
             self.end(End::Unresolved(UnresolvedReason::DepthLimit), is_direct, part);
             return;
         }
         // 7
         self.wait(&leg.output, part);
+    }
+
+    fn is_at_limit(&self, part: &Flow) -> bool {
+        self.case.rules.hops.is_some_and(|most| part.hops >= most)
     }
 
     /// One hop further.

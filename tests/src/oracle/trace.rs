@@ -110,19 +110,25 @@ impl Walk<'_> {
 
     /// Money waits where the output at which it is leads.
     pub(super) fn wait(&mut self, output: &OutPoint, flow: Flow) {
-        if flow.mass.is_nothing() {
-            return;
-        }
-        let place = match self.direction {
-            Direction::Source => {
-                // Where money waits already, it joins that money.
-                let number = self.ledger.number(&output.txid).map(Place::Transaction);
-                let number = number.filter(|number| self.waiting.contains_key(number));
-                number.unwrap_or(Place::Unseen(output.txid))
+        match self.direction {
+            Direction::Source => self.wait_at(&output.txid, flow),
+            Direction::Destination => {
+                if !flow.mass.is_nothing() {
+                    self.waiting.entry(Place::Output(*output)).or_default().add(flow);
+                }
             }
-            Direction::Destination => Place::Output(*output),
-        };
-        self.waiting.entry(place).or_default().add(flow);
+        }
+    }
+
+    /// Money waits at a transaction.
+    pub(super) fn wait_at(&mut self, txid: &Txid, flow: Flow) {
+        if !flow.mass.is_nothing() {
+            // Where money waits already, it joins that money.
+            let number = self.ledger.number(txid).map(Place::Transaction);
+            let number = number.filter(|number| self.waiting.contains_key(number));
+            let place = number.unwrap_or(Place::Unseen(*txid));
+            self.waiting.entry(place).or_default().add(flow);
+        }
     }
 
     /// Money at a place that is looked at takes its place in the chain, or ends.
@@ -157,11 +163,16 @@ impl Walk<'_> {
     }
 
     /// floor(log2(whole / mass)).
-    fn magnitude(&self, flows: &Flows) -> u64 {
-        let mass = flows.mass();
+    fn magnitude(&self, mass: &BigUint) -> u64 {
         // No mass has that many bits.
-        let fits = (0..1024_u64).take_while(|power| (&mass << power) <= self.whole);
+        let fits = (0..1024_u64).take_while(|power| (mass << power) <= self.whole);
         fits.last().expect("no more than the whole")
+    }
+
+    /// True if a part is followed even if nothing else is left.
+    pub(super) fn is_enough(&self, mass: &BigUint) -> bool {
+        let is_cut = |least| self.magnitude(mass) >= least;
+        *mass > BigUint::ZERO && !self.least_magnitude_of_cut().is_some_and(is_cut)
     }
 
     /// The magnitude from which on money may be cut.
@@ -175,8 +186,11 @@ impl Walk<'_> {
 
     fn go_on(&mut self) {
         loop {
-            let magnitudes: BTreeMap<Place, u64> =
-                self.waiting.iter().map(|(place, flows)| (*place, self.magnitude(flows))).collect();
+            let magnitudes: BTreeMap<Place, u64> = self
+                .waiting
+                .iter()
+                .map(|(place, flows)| (*place, self.magnitude(&flows.mass())))
+                .collect();
             let Some(least) = magnitudes.values().min().copied() else { return };
             self.level = self.level.max(least);
             if self.is_below_threshold() {
@@ -237,7 +251,7 @@ impl Walk<'_> {
         let transaction = &transactions[number(first)];
 
         let room = usize::try_from(ENTRIES_PER_TRANSACTION).expect("a number of entries");
-        let entries = self.count(transaction, room);
+        let entries = self.count(transaction, room, &flows.mass());
         let budget = u64::from(self.case.rules.entries);
         let once = if self.passed.contains(&transaction.txid) { 0 } else { entries };
         let splits = entries * u64::try_from(flows.count()).expect("a number of flows");

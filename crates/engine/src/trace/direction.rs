@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
-    utxo::{ScriptOwner, TransactionView, Txid},
+    utxo::{ScriptOwner, TransactionKind, TransactionView, Txid},
 };
 
 /// Number of transactions of a request, at most.
@@ -236,14 +236,30 @@ impl<'a> DirectionalTrace<'a> {
             solicitation,
             carried: Arc::from([]),
         };
-        let side = Side::new(self.direction, transaction, Some((&self.subject, own)));
-        self.pass(transaction, &side, Flows::one(key, Flow::of(mass)), clusters);
+        let flows = Flows::one(key, Flow::of(mass));
+        let side = self.side(transaction, Some((&self.subject, own)), &flows);
+        self.pass(transaction, &side, flows, clusters);
+    }
+
+    /// Where these flows go on from a transaction, without the entries of `own` and their total.
+    fn side<'t>(
+        &self,
+        transaction: &'t TransactionView,
+        own: Option<(&ScriptOwner, u128)>,
+        flows: &Flows,
+    ) -> Side<'t> {
+        if self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase {
+            let least = self.rules.cut_magnitude();
+            let is_little = |amount| amount == 0 || self.frontier.magnitude(amount) >= least;
+            return Side::of_coinbase(transaction, flows.total(), is_little);
+        }
+        Side::new(self.direction, transaction, own)
     }
 
     /// Passes money through a transaction, within the budget.
     fn expand(&mut self, transaction: &TransactionView, flows: Flows, clusters: &Clusters) {
-        let side = Side::new(self.direction, transaction, None);
-        let entries = side.entries.len() as u64;
+        let side = self.side(transaction, None, &flows);
+        let entries = side.count();
         let is_first = !self.passed.contains(&transaction.txid);
         let read = if is_first { entries } else { 0 };
         // Every flow is split over every entry.

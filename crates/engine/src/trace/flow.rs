@@ -124,6 +124,11 @@ impl Flows {
         }
     }
 
+    /// All masses together.
+    pub(super) fn total(&self) -> u128 {
+        self.0.values().fold(0, |total, flow| total.saturating_add(flow.mass.total()))
+    }
+
     pub(super) fn one(key: FlowKey, flow: Flow) -> Self {
         Self(BTreeMap::from([(key, flow)]))
     }

@@ -185,6 +185,11 @@ impl Frontier {
         Some(next)
     }
 
+    /// The magnitude of an amount: `floor(log2(whole / amount))`.
+    pub(super) fn magnitude(&self, amount: u128) -> u32 {
+        magnitude(self.whole, amount)
+    }
+
     /// True if no money waits.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()

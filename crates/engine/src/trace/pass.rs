@@ -19,7 +19,7 @@ use crate::{
     evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
     score::Confidence,
     taxonomy::Category,
-    utxo::{ScriptOwner, SideEntry, TransactionKind, TransactionView, Txid},
+    utxo::{FeePayer, ScriptOwner, SideEntry, TransactionKind, TransactionView, Txid},
 };
 
 /// Number of owners by which the money at one transaction is kept apart, at most. With more, each step is a
@@ -45,9 +45,6 @@ impl DirectionalTrace<'_> {
     ) {
         let flows = merged(flows, side, clusters, &self.paths);
         let joint = match transaction.kind {
-            TransactionKind::Coinbase if self.direction == Direction::Source => {
-                return self.end_at_coinbase(transaction, flows);
-            }
             TransactionKind::Coinjoin(kind) => Some(CarriedLabel {
                 tier: Tier::Heuristic,
                 category: Category::Coinjoin,
@@ -67,6 +64,10 @@ impl DirectionalTrace<'_> {
                     self.pass_to(&passage, entry, (&key, part, amount), clusters);
                 }
             }
+            for (payer, (part, weight)) in side.fee_payers.iter().zip(&mut parts) {
+                let amount = side.share(flow.route.amount, *weight);
+                self.pass_to_payer(&passage, payer, (&key, part, amount));
+            }
             for (end, (part, weight)) in side.rest.iter().zip(parts) {
                 let amount = side.share(flow.route.amount, *weight);
                 if !part.mass.is_zero() {
@@ -76,17 +77,21 @@ impl DirectionalTrace<'_> {
         }
     }
 
-    /// Ends money at newly mined coins.
-    fn end_at_coinbase(&mut self, transaction: &TransactionView, flows: Flows) {
-        for (key, flow) in flows.0 {
-            let flow = flow.hop(key.has_left, self.rules.decay);
-            let flow = self.step(transaction.txid, None, flow.route.amount, flow);
-            let is_direct = !key.has_left;
-            self.ends.plain(FlowEnd::Mining, &EndedFlow { key: &key, flow: &flow, is_direct });
-        }
+    /// Passes money on to the transaction that paid it as a fee. Nobody chose to deal with whom: the step into the
+    /// block is a hop, and the one to the payer is another.
+    fn pass_to_payer(
+        &mut self,
+        passage: &Passage,
+        payer: &FeePayer,
+        (from, part, amount): (&FlowKey, Flow, u128),
+    ) {
+        let flow = part.hop(from.has_left, self.rules.decay);
+        let flow = self.step(passage.txid, None, amount, flow);
+        let key = FlowKey { owner: None, has_left: true, ..from.clone() };
+        self.wait_at(Place::Transaction(payer.txid), key, flow, !from.has_left);
     }
 
-    /// Passes money on to what is no output: unknown or unread ones, or the fee.
+    /// Passes money on to what is no output: new coins, unknown or unread outputs, or the fee.
     fn pass_to_end(
         &mut self,
         passage: &Passage,
@@ -132,16 +137,21 @@ impl DirectionalTrace<'_> {
                 return;
             }
         }
-        if self.rules.hops.is_some_and(|most| flow.hops >= most) {
-            let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
-            self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
-            return;
-        }
         let place = match self.direction {
             Direction::Source => Place::Transaction(entry.outpoint.txid),
             Direction::Destination => Place::Output(entry.outpoint),
         };
-        self.frontier.add(place, key, flow, &self.paths);
+        self.wait_at(place, key, flow, is_direct);
+    }
+
+    /// Money waits at a place to be followed, unless it has gone far enough.
+    fn wait_at(&mut self, place: Place, key: FlowKey, flow: Flow, is_direct: bool) {
+        if self.rules.hops.is_some_and(|most| flow.hops >= most) {
+            let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
+            self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
+        } else if !flow.mass.is_zero() {
+            self.frontier.add(place, key, flow, &self.paths);
+        }
     }
 
     /// The flow with its path one step longer.

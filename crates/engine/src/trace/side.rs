@@ -5,16 +5,18 @@ use ruint::aliases::U256;
 use super::mass::share;
 use crate::{
     evidence::{Direction, FlowEnd, UnresolvedReason},
-    utxo::{ScriptOwner, SideEntry, TransactionView},
+    utxo::{FeePayer, ScriptOwner, SideEntry, TransactionView},
 };
 
 /// The inputs (source) or outputs (destination) of a transaction with their weights.
 pub(super) struct Side<'t> {
     /// The entries that were read, in their order.
     pub(super) entries: Vec<&'t SideEntry>,
+    /// Who paid a coinbase its fees, as far as these are followed.
+    pub(super) fee_payers: Vec<&'t FeePayer>,
     /// Ends of what is in no entry that was read.
     pub(super) rest: [FlowEnd; 2],
-    /// The weight of each entry, then those of the rest.
+    /// The weight of each entry and of each fee, then those of the rest.
     pub(super) weights: Vec<u128>,
     sum: U256,
 }
@@ -49,12 +51,50 @@ impl<'t> Side<'t> {
                 [limit, FlowEnd::Fee]
             }
         };
-        let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
-        Self { entries, rest, weights, sum }
+        let sum = sum(&weights);
+        Self { entries, fee_payers: Vec::new(), rest, weights, sum }
+    }
+
+    /// Where the money of a coinbase comes from: fees of its block, and new coins. Of `amount`, the parts for fees
+    /// that are too little to be followed end here.
+    pub(super) fn of_coinbase(
+        transaction: &'t TransactionView,
+        amount: u128,
+        is_little: impl Fn(u128) -> bool,
+    ) -> Self {
+        let fee = |payer: &FeePayer| u128::from(payer.fee);
+        let fees: u128 = transaction.fee_payers.iter().map(fee).sum();
+        let mined = match transaction.outputs.total.saturating_sub(fees) {
+            0 if fees == 0 => 1,
+            mined => mined,
+        };
+        let sum = sum(&[fees, mined]);
+        let (little, followed): (Vec<_>, Vec<_>) = transaction
+            .fee_payers
+            .iter()
+            .partition(|payer| is_little(share(amount, fee(payer), sum)));
+        let little = little.into_iter().map(fee).sum();
+        let weights = followed.iter().copied().map(fee).chain([little, mined]).collect();
+        Self {
+            entries: Vec::new(),
+            fee_payers: followed,
+            rest: [FlowEnd::Unresolved(UnresolvedReason::BelowThreshold), FlowEnd::Mining],
+            weights,
+            sum,
+        }
+    }
+
+    /// Number of those to whom money goes on.
+    pub(super) const fn count(&self) -> u64 {
+        (self.entries.len() + self.fee_payers.len()) as u64
     }
 
     /// The part of an amount for a weight, rounded down.
     pub(super) fn share(&self, amount: u128, weight: u128) -> u128 {
         share(amount, weight, self.sum)
     }
+}
+
+fn sum(weights: &[u128]) -> U256 {
+    weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight))
 }

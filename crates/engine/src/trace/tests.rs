@@ -10,8 +10,8 @@ use crate::{
     score::Confidence,
     taxonomy::Category,
     utxo::{
-        HistoryEntry, OwnOutput, SideLimits, Statistics, Transaction, TransactionKind, TxInput,
-        TxOut,
+        FeePayer, HistoryEntry, OwnOutput, SideLimits, Statistics, Transaction, TransactionKind,
+        TxInput, TxOut,
     },
 };
 
@@ -39,9 +39,9 @@ fn owner(number: u16) -> ScriptOwner {
     ScriptOwner::KeyHash(bytes)
 }
 
-/// A chain with one transaction a block.
+/// A chain with one transaction a block, and coinbases with those who paid their fees.
 #[derive(Default)]
-struct HandMade(Vec<Transaction>);
+struct HandMade(Vec<Transaction>, Vec<(Txid, FeePayer)>);
 
 impl HandMade {
     fn add(&mut self, kind: TransactionKind, inputs: &[OutPoint], outputs: &[(u16, u64)]) -> Txid {
@@ -72,7 +72,9 @@ impl HandMade {
     fn view(&self, transaction: &Transaction, limits: SideLimits) -> TransactionView {
         let height = self.0.iter().position(|other| other.txid == transaction.txid).unwrap();
         let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
-        transaction.view(height as u64, time, limits)
+        let paid = self.1.iter().filter(|(coinbase, _)| *coinbase == transaction.txid);
+        let fee_payers = paid.map(|(_, payer)| *payer).collect();
+        TransactionView { fee_payers, ..transaction.view(height as u64, time, limits) }
     }
 
     fn spender(&self, output: &OutPoint) -> Option<&Transaction> {
@@ -331,4 +333,60 @@ fn the_balance_is_apart_from_money_in_the_same_cluster() {
     );
     assert_eq!((moved.end, moved.hops, moved.amount), (FlowEnd::Unspent, 1, COIN.into()));
     assert!(balance.is_direct && moved.is_direct && balance.paths.is_empty());
+}
+
+/// An exchange's coins are paid as a fee; the miner pays the subject, or is the subject.
+fn mined_with_a_fee(fee: u64, mined: u64, miner: u16) -> HandMade {
+    let mut chain = HandMade::default();
+    let coins = chain.mine(&[(EXCHANGE, fee + COIN)]);
+    let txid = chain.pay(&[(coins, 0)], &[(EXCHANGE, COIN)]);
+    let coinbase = chain.mine(&[(miner, mined + fee)]);
+    chain.1.push((coinbase, FeePayer { txid, fee }));
+    if miner != SUBJECT {
+        chain.pay(&[(coinbase, 0)], &[(SUBJECT, mined + fee)]);
+    }
+    chain
+}
+
+#[test]
+fn fees_come_from_those_who_paid_them_two_hops_behind_the_miner() {
+    for (miner, hops) in [(SUBJECT, 2), (7, 3)] {
+        let chain = mined_with_a_fee(3 * COIN, COIN, miner);
+        let parts = chain.trace(Direction::Source, RULES, &[]);
+        let [payer, mined] = &*parts else { panic!("{parts:?}") };
+        assert_eq!(payer.end, FlowEnd::Attributed(Category::Exchange));
+        assert_eq!((payer.amount, payer.hops, payer.is_direct), ((3 * COIN).into(), hops, false));
+        assert_eq!(payer.decayed, decayed(payer.mass, u32::from(hops) - 1));
+        let steps = |part: &FlowPart| part.paths[0].steps.len();
+        assert_eq!((mined.end, mined.hops), (FlowEnd::Mining, hops - 1));
+        assert_eq!((steps(payer), steps(mined)), (usize::from(hops), usize::from(hops) - 1));
+    }
+}
+
+#[test]
+fn a_fee_that_is_too_little_to_be_followed_is_below_the_threshold() {
+    let rules = TraceRules { stop_below_share_millionths: 250_000, ..RULES };
+    let ends = |fee, mined| {
+        let parts = mined_with_a_fee(fee, mined, SUBJECT).trace(Direction::Source, rules, &[]);
+        parts.iter().map(|part| (part.end, part.amount)).collect::<Vec<_>>()
+    };
+    let below = FlowEnd::Unresolved(UnresolvedReason::BelowThreshold);
+    // A quarter may be cut, more may not.
+    assert_eq!(ends(10, 30), [(FlowEnd::Mining, 30), (below, 10)]);
+    assert_eq!(
+        ends(11, 30),
+        [(FlowEnd::Attributed(Category::Exchange), 11), (FlowEnd::Mining, 30)]
+    );
+}
+
+#[test]
+fn a_coinbase_that_is_worth_less_than_its_fees_is_fees_alone() {
+    let mut chain = mined_with_a_fee(4 * COIN, 0, SUBJECT);
+    chain.1[0].1.fee = 9 * COIN;
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(
+        (part.end, part.amount),
+        (FlowEnd::Attributed(Category::Exchange), (4 * COIN).into())
+    );
 }

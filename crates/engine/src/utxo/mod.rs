@@ -24,4 +24,4 @@ pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
 pub use transfer::{InvalidTransfer, OutputSelector, Transfer};
 pub use txid::{OutPoint, Txid};
-pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};
+pub use view::{FeePayer, SideEntry, SideLimits, TransactionSide, TransactionView};

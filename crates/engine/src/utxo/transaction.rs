@@ -151,7 +151,14 @@ impl Transaction {
                 unknown: 0,
                 ..TransactionSide::largest_of(outputs, limits.outputs)
             },
+            fee_payers: Vec::new(),
         }
+    }
+
+    /// The fee in base units: the inputs' total less the outputs'; 0 for a coinbase.
+    #[must_use]
+    pub fn fee(&self) -> u128 {
+        self.input_total().saturating_sub(self.output_total())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_engine::utxo::{
-    History, HistoryEntry, OwnOutput, SideEntry, Statistics, TransactionView,
+    FeePayer, History, HistoryEntry, OwnOutput, SideEntry, Statistics, TransactionView,
 };
 use jiff::Timestamp;
 
@@ -21,20 +21,27 @@ pub struct TransactionHead {
 /// Entries of one side, by the number of their transaction.
 pub type SideEntries = HashMap<i64, Vec<SideEntry>>;
 
+/// The inputs of transactions, and who paid the fees of those that are coinbases.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The inputs.
+    pub entries: SideEntries,
+    /// The payers of coinbases ([`FeePayer::of_block`]), by the number of the coinbase.
+    pub fee_payers: HashMap<i64, Vec<FeePayer>>,
+}
+
 impl TransactionHead {
     /// The transaction with the entries of one side or of both.
     #[must_use]
-    pub fn with(
-        &self,
-        inputs: Option<&SideEntries>,
-        outputs: Option<&SideEntries>,
-    ) -> TransactionView {
+    pub fn with(&self, inputs: Option<&Inputs>, outputs: Option<&SideEntries>) -> TransactionView {
         let mut transaction = self.row.bare(self.time);
         let entries = |side: Option<&SideEntries>| {
             side.and_then(|side| side.get(&self.row.number)).cloned().unwrap_or_default()
         };
-        transaction.inputs.largest = entries(inputs);
+        transaction.inputs.largest = entries(inputs.map(|inputs| &inputs.entries));
         transaction.outputs.largest = entries(outputs);
+        let payers = inputs.and_then(|inputs| inputs.fee_payers.get(&self.row.number));
+        transaction.fee_payers = payers.cloned().unwrap_or_default();
         transaction
     }
 }
@@ -67,7 +74,7 @@ pub struct HistoryRows {
     /// The transactions that spent its largest outputs, by number.
     pub outgoing: Vec<TransactionHead>,
     /// The largest inputs of the incoming transactions.
-    pub inputs: SideEntries,
+    pub inputs: Inputs,
     /// The largest outputs of the outgoing transactions.
     pub outputs: SideEntries,
     /// The owner's own entries of both, by the number of the transaction.

@@ -31,7 +31,7 @@ mod state;
 mod touched;
 mod writer;
 
-pub use answer::{HistoryRows, OwnEntries, SideEntries, TransactionHead};
+pub use answer::{HistoryRows, Inputs, OwnEntries, SideEntries, TransactionHead};
 pub use fingerprint::Fingerprint;
 pub use plan::WritePlan;
 pub use state::GraphState;

@@ -13,8 +13,8 @@ use assay_engine::{
     chain::ChainId,
     cluster::co_spend,
     utxo::{
-        Block, BlockRef, HistoryEntry, OwnOutput, ResolvedBlock, ScriptOwner, SideLimits,
-        Statistics, Transaction, TransactionView, TxOut, Txid,
+        Block, BlockRef, FeePayer, HistoryEntry, OwnOutput, ResolvedBlock, ScriptOwner, SideLimits,
+        Statistics, Transaction, TransactionKind, TransactionView, TxOut, Txid,
     },
 };
 use jiff::Timestamp;
@@ -177,11 +177,24 @@ impl MemoryGraph {
             (SideLimits { inputs: 0, outputs: limit }, Vec::new())
         };
         Some(HistoryEntry {
-            transaction: recorded.view(limits),
+            transaction: self.view(recorded, limits),
             received: recorded.received(owner),
             sent: recorded.sent(owner),
             outputs,
         })
+    }
+
+    fn view(&self, recorded: &Recorded, limits: SideLimits) -> TransactionView {
+        let Recorded { block: BlockRef { height, time, .. }, transaction, .. } = recorded;
+        let mut view = transaction.view(*height, *time, limits);
+        if limits.inputs > 0 && transaction.kind == TransactionKind::Coinbase {
+            let first = self.transactions.partition_point(|other| other.block.height < *height);
+            let block = self.transactions.iter().skip(first);
+            let block = block.take_while(|other| other.block.height == *height);
+            let fees = block.map(|other| (other.transaction.txid, other.transaction.fee()));
+            view.fee_payers = FeePayer::of_block(fees);
+        }
+        view
     }
 
     fn find(&self, txid: &Txid) -> Option<&Recorded> {
@@ -196,10 +209,6 @@ impl Recorded {
 
     fn received(&self, owner: &ScriptOwner) -> u128 {
         total_of(self.transaction.outputs.iter(), owner)
-    }
-
-    fn view(&self, limits: SideLimits) -> TransactionView {
-        self.transaction.view(self.block.height, self.block.time, limits)
     }
 }
 

@@ -37,10 +37,21 @@ impl Queries {
         Self {
             history: read(
                 &format!("{WHO} LEFT JOIN ({CHOSEN}) AS chosen ON true"),
-                &["chosen.incoming", INPUT_COLUMNS, OUTPUT_COLUMNS, OWN_COLUMNS, WHO_COLUMNS],
-                &[HEAD, &incoming, &outgoing, OWN],
+                &[
+                    "chosen.incoming",
+                    INPUT_COLUMNS,
+                    FEE_COLUMNS,
+                    OUTPUT_COLUMNS,
+                    OWN_COLUMNS,
+                    WHO_COLUMNS,
+                ],
+                &[HEAD, &incoming, FEES, &outgoing, OWN],
             ),
-            origins: read(&asked(AHEAD_OF_TXID), &[INPUT_COLUMNS], &[HEAD, &inputs]),
+            origins: read(
+                &asked(AHEAD_OF_TXID),
+                &[INPUT_COLUMNS, FEE_COLUMNS],
+                &[HEAD, &inputs, FEES],
+            ),
             destinations: read(
                 &asked(AHEAD_OF_OUTPUT),
                 &["chosen.txids, chosen.indexes", OUTPUT_COLUMNS],
@@ -48,8 +59,8 @@ impl Queries {
             ),
             transaction: read(
                 &asked(BY_TXID),
-                &["chosen.places", INPUT_COLUMNS, OUTPUT_COLUMNS],
-                &[HEAD, &inputs, &outputs],
+                &["chosen.places", INPUT_COLUMNS, FEE_COLUMNS, OUTPUT_COLUMNS],
+                &[HEAD, &inputs, FEES, &outputs],
             ),
         }
     }
@@ -148,6 +159,17 @@ const INPUTS: &str = "LEFT JOIN LATERAL (SELECT
           WHERE tx_id = t.tx_id AND holder_id IS NOT NULL AND WANTED
           ORDER BY value DESC, place LIMIT MOST) AS leg) AS i ON true";
 const INPUT_COLUMNS: &str = "i.places, i.values, i.keys, i.indexes, i.txids";
+
+/// The transactions that paid a coinbase the largest fees.
+const FEES: &str = "LEFT JOIN LATERAL (SELECT
+        array_agg(payer.txid) AS payers, array_agg(payer.fee) AS fees
+    FROM (SELECT txid, input_total - output_total AS fee FROM chain.tx
+          WHERE t.kind = 1 AND input_total > output_total
+            AND tx_id >= (SELECT first_tx FROM chain.block WHERE height = t.height)
+            AND tx_id < coalesce((SELECT first_tx FROM chain.block WHERE height = t.height + 1),
+                                 9223372036854775807)
+          ORDER BY fee DESC, tx_id LIMIT 100) AS payer) AS f ON true";
+const FEE_COLUMNS: &str = "f.payers, f.fees";
 
 /// Its outputs, the largest first.
 const OUTPUTS: &str = "LEFT JOIN LATERAL (SELECT

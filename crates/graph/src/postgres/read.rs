@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use assay_engine::{
     trace::{Destinations, Origins, ReadLimits},
     utxo::{
-        History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView,
-        TxInput, TxOut, Txid,
+        FeePayer, History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry,
+        TransactionView, TxInput, TxOut, Txid,
     },
 };
 use async_trait::async_trait;
@@ -185,7 +185,7 @@ fn entry(row: &PgRow) -> Result<HistoryEntry, GraphError> {
 /// Columns of a transaction and its time.
 const HEAD_COLUMNS: usize = 10;
 /// Index of the first column of the statistics in a row of a history.
-const STATISTICS_OF_HISTORY: usize = HEAD_COLUMNS + 1 + 5 + 3 + 5;
+const STATISTICS_OF_HISTORY: usize = HEAD_COLUMNS + 1 + 5 + 2 + 3 + 5;
 
 /// A row's columns, one after the other.
 struct Columns<'r> {
@@ -213,6 +213,7 @@ impl<'r> Columns<'r> {
         let itself = transaction.txid;
         if sides.inputs {
             transaction.inputs.largest = self.input_legs(itself)?;
+            transaction.fee_payers = self.fee_payers()?;
         }
         if sides.outputs {
             transaction.outputs.largest = self.entries(|index| OutPoint { txid: itself, index })?;
@@ -249,6 +250,14 @@ impl<'r> Columns<'r> {
             }
         }
         Ok(entries)
+    }
+
+    fn fee_payers(&mut self) -> Result<Vec<FeePayer>, GraphError> {
+        let payers = self.list::<Vec<u8>>()?.into_iter().zip(self.list::<i64>()?);
+        let payer = |(txid, fee): (Vec<u8>, i64)| {
+            Ok(FeePayer { txid: rows::txid_from_bytes(&txid)?, fee: row::amount(fee)? })
+        };
+        payers.map(payer).collect()
     }
 
     fn own_outputs(&mut self) -> Result<Vec<OwnOutput>, GraphError> {

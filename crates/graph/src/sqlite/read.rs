@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use assay_engine::{
     trace::ReadLimits,
     utxo::{
-        History, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionView, TxInput, TxOut, Txid,
+        FeePayer, History, OutPoint, OwnOutput, ScriptOwner, SideEntry, TransactionKind,
+        TransactionView, TxInput, TxOut, Txid,
     },
 };
 use async_trait::async_trait;
@@ -22,7 +23,7 @@ use super::{SqliteGraph, row};
 use crate::{
     FlowSource, GraphError,
     backend::{
-        answer::{HistoryRows, OwnEntries, SideEntries, TransactionHead, keep_largest},
+        answer::{HistoryRows, Inputs, OwnEntries, SideEntries, TransactionHead, keep_largest},
         rows::{self, OwnerRow},
     },
 };
@@ -74,7 +75,7 @@ impl FlowSource for SqliteGraph {
         let outgoing = moving(&mut read, Direction::Inputs, number, limits.transfers).await?;
         let [of_incoming, of_outgoing] =
             [&incoming, &outgoing].map(|moved| limits.entries_per_transaction(moved.len()));
-        let inputs = entries(&mut read, Direction::Inputs, &incoming, of_incoming).await?;
+        let inputs = inputs(&mut read, &incoming, of_incoming).await?;
         let outputs = entries(&mut read, Direction::Outputs, &outgoing, of_outgoing).await?;
         let own = own(&mut read, number, numbers(incoming.iter().chain(&outgoing))).await?;
         Ok(Some(HistoryRows { statistics, incoming, outgoing, inputs, outputs, own }.history()))
@@ -87,7 +88,10 @@ impl FlowSource for SqliteGraph {
     ) -> Result<Vec<Option<TransactionView>>, GraphError> {
         let mut read = self.pool.begin().await?;
         let found = by_txid(&mut read, transactions).await?;
-        answers(&mut read, Direction::Inputs, found, transactions.len(), largest).await
+        let (places, heads): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let inputs = inputs(&mut read, &heads, largest).await?;
+        let found = heads.iter().map(|head| head.with(Some(&inputs), None));
+        Ok(answers(transactions.len(), places.into_iter().zip(found)))
     }
 
     async fn destinations(
@@ -106,7 +110,10 @@ impl FlowSource for SqliteGraph {
             row::TRANSACTION
         );
         let found = heads(&mut read, query, self::outpoints(outputs)).await?;
-        answers(&mut read, Direction::Outputs, found, outputs.len(), largest).await
+        let (places, heads): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let side = entries(&mut read, Direction::Outputs, &heads, largest).await?;
+        let found = heads.iter().map(|head| head.with(None, Some(&side)));
+        Ok(answers(outputs.len(), places.into_iter().zip(found)))
     }
 }
 
@@ -120,7 +127,7 @@ pub(super) async fn transaction(
     let found = by_txid(&mut read, &[*txid]).await?;
     let Some((_, head)) = found.into_iter().next() else { return Ok(None) };
     let head = [head];
-    let inputs = entries(&mut read, Direction::Inputs, &head, largest).await?;
+    let inputs = inputs(&mut read, &head, largest).await?;
     let outputs = entries(&mut read, Direction::Outputs, &head, largest).await?;
     Ok(head.first().map(|head| head.with(Some(&inputs), Some(&outputs))))
 }
@@ -159,26 +166,52 @@ fn head(row: &SqliteRow) -> Result<TransactionHead, GraphError> {
     Ok(TransactionHead { row: row::transaction(row)?, time: row::time(row, 9)? })
 }
 
-/// The transactions that were found, with their inputs and outputs, in the order of the request.
-async fn answers(
-    read: &mut SqliteConnection,
-    direction: Direction,
-    found: Vec<(usize, TransactionHead)>,
+/// The transactions that were found, in the order of the request.
+fn answers(
     asked: usize,
-    largest: u32,
-) -> Result<Vec<Option<TransactionView>>, GraphError> {
-    let (places, heads): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    let side = entries(read, direction, &heads, largest).await?;
+    found: impl Iterator<Item = (usize, TransactionView)>,
+) -> Vec<Option<TransactionView>> {
     let mut answers = vec![None; asked];
-    for (place, head) in places.into_iter().zip(heads) {
+    for (place, transaction) in found {
         if let Some(answer) = answers.get_mut(place) {
-            *answer = Some(match direction {
-                Direction::Inputs => head.with(Some(&side), None),
-                Direction::Outputs => head.with(None, Some(&side)),
-            });
+            *answer = Some(transaction);
         }
     }
-    Ok(answers)
+    answers
+}
+
+/// The largest inputs of transactions, and who paid coinbases.
+async fn inputs(
+    read: &mut SqliteConnection,
+    heads: &[TransactionHead],
+    largest: u32,
+) -> Result<Inputs, GraphError> {
+    let entries = entries(read, Direction::Inputs, heads, largest).await?;
+    let coinbases = heads.iter().filter(|head| head.row.kind == TransactionKind::Coinbase);
+    let mut fee_payers: HashMap<i64, Vec<FeePayer>> = HashMap::new();
+    for head in coinbases {
+        if fee_payers.contains_key(&head.row.number) {
+            continue;
+        }
+        let rows = sqlx::query(
+            "SELECT txid, input_total - output_total AS fee FROM tx
+             WHERE tx_id >= (SELECT first_tx FROM block WHERE height = ?1)
+               AND tx_id < coalesce((SELECT first_tx FROM block WHERE height = ?1 + 1),
+                                    9223372036854775807)
+               AND input_total > output_total
+             ORDER BY fee DESC, tx_id LIMIT 100",
+        )
+        .bind(i64::try_from(head.row.height).unwrap_or(i64::MAX))
+        .fetch_all(&mut *read)
+        .await?;
+        let payer = |row: &SqliteRow| {
+            let txid = rows::txid_from_bytes(row.try_get(0)?)?;
+            Ok::<_, GraphError>(FeePayer { txid, fee: row::amount(row, 1)? })
+        };
+        let payers = rows.iter().map(payer).collect::<Result<_, _>>()?;
+        fee_payers.insert(head.row.number, payers);
+    }
+    Ok(Inputs { entries, fee_payers })
 }
 
 /// The transactions of an owner's largest inputs or outputs, in the order of the chain.

@@ -10,18 +10,19 @@ use std::{
 use assay_engine::{
     trace::ReadLimits,
     utxo::{
-        BlockRef, History, OutPoint, OwnOutput, ResolvedBlock, ScriptOwner, SideEntry,
-        TransactionView, TxInput, TxOut, Txid,
+        BlockRef, FeePayer, History, OutPoint, OwnOutput, ResolvedBlock, ScriptOwner, SideEntry,
+        TransactionKind, TransactionView, TxInput, TxOut, Txid,
     },
 };
 use assay_graph::{
     Cluster, ClusterEvidence, ClusterRef, FlowSource, Graph, GraphError, GraphTip, Membership,
     TransactionPlace,
     backend::{
-        Fingerprint, HistoryRows, OwnEntries, SideEntries, TouchedOwners, TransactionHead, answer,
+        Fingerprint, HistoryRows, Inputs, OwnEntries, SideEntries, TouchedOwners, TransactionHead,
+        answer,
         blocks::{self, BlockEntries, BlockSpan},
         cluster::{self, ClusterRows, RecordedLink},
-        rows::{InputRow, InputSource, OwnerRow, TxOutRow},
+        rows::{InputRow, InputSource, OwnerRow, TransactionRow, TxOutRow},
     },
 };
 use async_trait::async_trait;
@@ -55,8 +56,8 @@ impl Tables {
         Some(TransactionHead { row, time })
     }
 
-    /// The largest inputs of transactions.
-    fn inputs_of(&self, heads: &[TransactionHead], largest: u32) -> SideEntries {
+    /// The largest inputs of transactions, and who paid coinbases.
+    fn inputs_of(&self, heads: &[TransactionHead], largest: u32) -> Inputs {
         let mut side = SideEntries::new();
         for number in heads.iter().map(|head| head.row.number) {
             let rows = self.inputs.range((number, 0)..=(number, u32::MAX));
@@ -67,7 +68,15 @@ impl Tables {
             side.insert(number, entries.collect());
         }
         answer::keep_largest(&mut side, largest);
-        side
+        let coinbases =
+            heads.iter().map(|head| &head.row).filter(|row| row.kind == TransactionKind::Coinbase);
+        let fee_payers = coinbases.map(|coinbase| {
+            let block = self.transactions.values().filter(|row| row.height == coinbase.height);
+            let fee = |row: &TransactionRow| row.input_total.abs_diff(row.output_total).into();
+            let fees = block.map(|row| (row.txid, fee(row)));
+            (coinbase.number, FeePayer::of_block(fees))
+        });
+        Inputs { entries: side, fee_payers: fee_payers.collect() }
     }
 
     /// The largest outputs of transactions.

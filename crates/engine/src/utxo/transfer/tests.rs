@@ -47,6 +47,7 @@ fn payment(
         kind: TransactionKind::Payment,
         inputs: side(inputs, Txid::from_bytes([number - 1; 32])),
         outputs: side(outputs, txid),
+        fee_payers: vec![],
     }
 }
 
