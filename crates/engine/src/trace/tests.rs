@@ -336,13 +336,13 @@ fn the_balance_is_apart_from_money_in_the_same_cluster() {
 }
 
 /// An exchange's coins are paid as a fee; the miner pays the subject, or is the subject.
-fn mined_with_a_fee(fee: u64, mined: u64, miner: u16) -> HandMade {
+fn mined_with_a_fee(fee: u64, mined: u64, by: u16) -> HandMade {
     let mut chain = HandMade::default();
     let coins = chain.mine(&[(EXCHANGE, fee + COIN)]);
     let txid = chain.pay(&[(coins, 0)], &[(EXCHANGE, COIN)]);
-    let coinbase = chain.mine(&[(miner, mined + fee)]);
+    let coinbase = chain.mine(&[(by, mined + fee)]);
     chain.1.push((coinbase, FeePayer { txid, fee }));
-    if miner != SUBJECT {
+    if by != SUBJECT {
         chain.pay(&[(coinbase, 0)], &[(SUBJECT, mined + fee)]);
     }
     chain
