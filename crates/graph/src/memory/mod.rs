@@ -171,26 +171,27 @@ impl MemoryGraph {
         limit: u32,
     ) -> Option<HistoryEntry> {
         let recorded = self.transactions.get(number)?;
-        let (limits, outputs) = if incoming {
-            (SideLimits { inputs: limit, outputs: 0 }, self.own_outputs(number, owner))
+        let (transaction, outputs) = if incoming {
+            let limits = SideLimits { inputs: limit, outputs: 0 };
+            (self.view_with_fees(recorded, limits), self.own_outputs(number, owner))
         } else {
-            (SideLimits { inputs: 0, outputs: limit }, Vec::new())
+            (recorded.view(SideLimits { inputs: 0, outputs: limit }), Vec::new())
         };
         Some(HistoryEntry {
-            transaction: self.view(recorded, limits),
+            transaction,
             received: recorded.received(owner),
             sent: recorded.sent(owner),
             outputs,
         })
     }
 
-    fn view(&self, recorded: &Recorded, limits: SideLimits) -> TransactionView {
-        let Recorded { block: BlockRef { height, time, .. }, transaction, .. } = recorded;
-        let mut view = transaction.view(*height, *time, limits);
-        if limits.inputs > 0 && transaction.kind == TransactionKind::Coinbase {
-            let first = self.transactions.partition_point(|other| other.block.height < *height);
+    /// A transaction that was asked for with its inputs.
+    fn view_with_fees(&self, recorded: &Recorded, limits: SideLimits) -> TransactionView {
+        let mut view = recorded.view(limits);
+        if view.kind == TransactionKind::Coinbase {
+            let first = self.transactions.partition_point(|other| other.block.height < view.height);
             let block = self.transactions.iter().skip(first);
-            let block = block.take_while(|other| other.block.height == *height);
+            let block = block.take_while(|other| other.block.height == view.height);
             let fees = block.map(|other| (other.transaction.txid, other.transaction.fee()));
             view.fee_payers = FeePayer::of_block(fees);
         }
@@ -209,6 +210,10 @@ impl Recorded {
 
     fn received(&self, owner: &ScriptOwner) -> u128 {
         total_of(self.transaction.outputs.iter(), owner)
+    }
+
+    fn view(&self, limits: SideLimits) -> TransactionView {
+        self.transaction.view(self.block.height, self.block.time, limits)
     }
 }
 

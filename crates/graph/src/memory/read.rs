@@ -100,7 +100,7 @@ impl FlowSource for MemoryGraph {
         largest: u32,
     ) -> Result<Vec<Option<TransactionView>>, GraphError> {
         let limits = SideLimits { inputs: largest, outputs: 0 };
-        let origin = |txid| self.find(txid).map(|recorded| self.view(recorded, limits));
+        let origin = |txid| self.find(txid).map(|recorded| self.view_with_fees(recorded, limits));
         Ok(transactions.iter().map(origin).collect())
     }
 
@@ -113,7 +113,7 @@ impl FlowSource for MemoryGraph {
         let destination = |output: &OutPoint| {
             let made = *self.newest.get(&output.txid)?;
             let spender = *self.spenders.get(&(made, output.index))?;
-            Some(self.view(self.transactions.get(spender)?, limits))
+            Some(self.transactions.get(spender)?.view(limits))
         };
         Ok(outputs.iter().map(destination).collect())
     }
@@ -141,7 +141,7 @@ impl Graph for MemoryGraph {
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError> {
         let limits = SideLimits { inputs: largest, outputs: largest };
-        Ok(self.find(txid).map(|recorded| self.view(recorded, limits)))
+        Ok(self.find(txid).map(|recorded| self.view_with_fees(recorded, limits)))
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {

@@ -72,7 +72,9 @@ impl Tables {
             heads.iter().map(|head| &head.row).filter(|row| row.kind == TransactionKind::Coinbase);
         let fee_payers = coinbases.map(|coinbase| {
             let block = self.transactions.values().filter(|row| row.height == coinbase.height);
-            let fee = |row: &TransactionRow| row.input_total.abs_diff(row.output_total).into();
+            let fee = |row: &TransactionRow| {
+                u128::from((row.input_total - row.output_total).max(0).unsigned_abs())
+            };
             let fees = block.map(|row| (row.txid, fee(row)));
             (coinbase.number, FeePayer::of_block(fees))
         });
