@@ -42,6 +42,8 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
     requests: u64,
+    /// Times that a place was read ahead although it had been read before.
+    read_again: u64,
     /// Transactions that money has passed.
     passed: HashSet<Txid>,
     entries_read: u64,
@@ -69,6 +71,7 @@ impl<'a> DirectionalTrace<'a> {
             whole,
             frontier: Frontier::new(scaled(whole)),
             requests: 0,
+            read_again: 0,
             passed: HashSet::new(),
             entries_read: 0,
             splits: 0,
@@ -138,7 +141,8 @@ impl<'a> DirectionalTrace<'a> {
         if places.is_empty() {
             return;
         }
-        let ahead = (READ_IN_VAIN * self.requests).saturating_sub(self.frontier.read_in_vain());
+        let in_vain = self.frontier.read_in_vain() + self.read_again;
+        let ahead = (READ_IN_VAIN * self.requests).saturating_sub(in_vain);
         let ahead = u32::try_from(ahead.min(MOST_READ_AHEAD)).unwrap_or(u32::MAX);
         self.requests += 1;
         match self.direction {
@@ -155,25 +159,36 @@ impl<'a> DirectionalTrace<'a> {
 
     /// Takes over what was read for `request`, and beyond it.
     pub(super) fn supply(&mut self, request: &ReadRequest, response: &ReadResponse) {
-        // What was asked for and is not there is missing: what was read counts first.
         match self.direction {
             Direction::Source => {
-                for (txid, found) in &response.origins {
-                    self.frontier.supply(Place::Transaction(*txid), found.into());
-                }
-                for txid in &request.origins {
-                    self.frontier.supply(Place::Transaction(*txid), Read::Missing);
-                }
+                let asked = request.origins.iter().copied().map(Place::Transaction);
+                let found = response.origins.iter();
+                self.supply_places(
+                    asked,
+                    found.map(|(of, found)| (Place::Transaction(*of), found)),
+                );
             }
             Direction::Destination => {
-                for (output, found) in &response.destinations {
-                    self.frontier.supply(Place::Output(*output), found.into());
-                }
-                for output in &request.destinations {
-                    self.frontier.supply(Place::Output(*output), Read::Missing);
-                }
+                let asked = request.destinations.iter().copied().map(Place::Output);
+                let found = response.destinations.iter();
+                self.supply_places(asked, found.map(|(of, found)| (Place::Output(*of), found)));
             }
         }
+    }
+
+    fn supply_places<'r>(
+        &mut self,
+        asked: impl Iterator<Item = Place>,
+        found: impl Iterator<Item = (Place, &'r Option<Arc<TransactionView>>)>,
+    ) {
+        for (place, found) in found {
+            if self.frontier.read(place).is_some() {
+                self.read_again += 1;
+            }
+            self.frontier.supply(place, found.into());
+        }
+        // What was asked for and is not there is missing: what was read counts first.
+        asked.for_each(|place| self.frontier.supply(place, Read::Missing));
     }
 
     /// Moves the money at an output to the transaction that spends it.
