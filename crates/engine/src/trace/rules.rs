@@ -36,9 +36,6 @@ pub struct TraceRules {
 const PATHS_PER_PART: usize = 3;
 /// Inputs or outputs read of an address's own transactions, in each direction.
 const ENTRIES_OF_HISTORY: u32 = 100_000;
-/// Inputs or outputs read of one transaction on the way, the largest ones. It bounds the memory of a read;
-/// blocks hold few larger transactions.
-pub const ENTRIES_PER_TRANSACTION: u32 = 5_000;
 /// Millionths in one.
 const MILLION: u32 = 1_000_000;
 
