@@ -13,6 +13,9 @@ pub enum GraphError {
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// The embedded store failed.
+    #[error(transparent)]
+    Embedded(#[from] crate::embedded::EmbeddedError),
     /// The store of a backend outside this crate failed.
     #[error("the store of the graph failed: {error}")]
     Backend {

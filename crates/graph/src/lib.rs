@@ -18,6 +18,7 @@
 pub mod backend;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod embedded;
 mod error;
 pub mod memory;
 mod postgres;
@@ -41,6 +42,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 pub use backend::cluster::TransactionPlace;
+pub use embedded::EmbeddedGraphs;
 pub use error::GraphError;
 pub use postgres::PostgresGraphs;
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};
@@ -214,8 +216,8 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Returns [`GraphError::Gap`] if they do not follow one another and the tip;
-    /// [`GraphError::SpentBefore`] if they spend an output that a recorded block spends. A backfill
-    /// detects that when it builds the indexes.
+    /// [`GraphError::SpentBefore`] if they spend an output that a recorded block spends. A backfill may
+    /// detect that when it builds the indexes.
     async fn append(
         &mut self,
         blocks: &[ResolvedBlock],

@@ -7,6 +7,7 @@ mod graph_backends;
 mod ordered_maps;
 
 assay_graph::graph_conformance!(
+    embedded => crate::backends::embedded(),
     sqlite => crate::backends::sqlite(),
     postgres => crate::backends::postgres().await,
     outside => crate::ordered_maps::fresh(),

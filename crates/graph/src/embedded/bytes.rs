@@ -1,0 +1,134 @@
+//! Numbers as bytes: 40 bits for what is numbered, and variable lengths for what is mostly small.
+
+/// Bytes of a number of a transaction, an output or an owner.
+pub(super) const NUMBER: usize = 5;
+/// The largest number: transactions, outputs and owners are fewer on any chain.
+pub(super) const LARGEST: u64 = (1 << 40) - 1;
+
+/// A number, the most significant byte first, so that keys are in order.
+pub(super) fn number(number: u64) -> [u8; NUMBER] {
+    number.to_be_bytes().last_chunk().copied().unwrap_or_default()
+}
+
+/// The number of these bytes.
+pub(super) fn from_number(bytes: [u8; NUMBER]) -> u64 {
+    let mut wide = [0; 8];
+    if let Some(low) = wide.last_chunk_mut() {
+        *low = bytes;
+    }
+    u64::from_be_bytes(wide)
+}
+
+/// Appends a number in groups of seven bits, the least significant group first.
+pub(super) fn put_varint(into: &mut Vec<u8>, mut number: u64) {
+    while number > 0x7f {
+        into.push(low_byte(number) | 0x80);
+        number >>= 7;
+    }
+    into.push(low_byte(number));
+}
+
+const fn low_byte(number: u64) -> u8 {
+    let [low, ..] = number.to_le_bytes();
+    low
+}
+
+/// A signed number as an unsigned one that is small where the signed one is near zero.
+pub(super) const fn zigzag(number: i64) -> u64 {
+    (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned()
+}
+
+/// The signed number of [`zigzag`].
+pub(super) const fn from_zigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+}
+
+/// Bytes that are read from front to back. `None` means that they ended too soon.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading<'t>(pub(super) &'t [u8]);
+
+impl<'t> Reading<'t> {
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Option<&'t [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    #[inline]
+    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    #[inline]
+    pub(super) fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    #[inline]
+    pub(super) fn number(&mut self) -> Option<u64> {
+        self.array().map(from_number)
+    }
+
+    #[inline]
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    pub(super) fn i64(&mut self) -> Option<i64> {
+        self.array().map(i64::from_be_bytes)
+    }
+
+    pub(super) fn u128(&mut self) -> Option<u128> {
+        self.array().map(u128::from_be_bytes)
+    }
+
+    #[inline]
+    pub(super) fn varint(&mut self) -> Option<u64> {
+        let mut number = 0;
+        let mut shift = 0_u32;
+        loop {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(number);
+            }
+            shift += 7;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_back_in_order() {
+        for value in [0, 1, 255, 256, LARGEST] {
+            assert_eq!(from_number(number(value)), value);
+        }
+        assert!(number(255) < number(256));
+    }
+
+    #[test]
+    fn variable_numbers_are_read_back() {
+        for value in [0, 1, 127, 128, 300, u64::MAX - 1, u64::MAX] {
+            let mut bytes = Vec::new();
+            put_varint(&mut bytes, value);
+            assert_eq!(Reading(&bytes).varint(), Some(value));
+            assert_eq!(Reading(&bytes[..bytes.len() - 1]).varint(), None, "too short");
+        }
+        for value in [0, -1, 1, i64::MIN, i64::MAX] {
+            assert_eq!(from_zigzag(zigzag(value)), value);
+        }
+        assert_eq!(zigzag(-1), 1);
+    }
+}

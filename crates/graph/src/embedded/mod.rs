@@ -1,0 +1,135 @@
+//! Embedded graphs: memory-mapped tables (LMDB), one environment a chain, in a folder beside the store's own.
+//!
+//! Transactions, outputs and owners are numbered in the order of the chain, and everything is stored under
+//! these numbers: a transaction's inputs and outputs in one record, identifiers, spenders and cluster parents
+//! in columns. Identifiers and scripts are looked up where a request names them and where an answer shows
+//! them.
+//!
+//! - `tables`, `column`, `record`, `state`, `bytes`: what is stored, and how
+//! - `index`: what is found by a hash or by an owner
+//! - `links`: clusters
+//! - [`Snapshot`], [`Reader`]: reading by numbers, in one state
+//! - `graph`, `recorder`: the contract of graphs over these
+
+mod blocking;
+mod bytes;
+mod column;
+mod error;
+mod graph;
+mod index;
+mod links;
+mod reader;
+mod record;
+mod recorder;
+mod snapshot;
+mod state;
+mod tables;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use assay_database::ChangeSubscription;
+use assay_engine::chain::ChainId;
+use async_trait::async_trait;
+
+pub use error::EmbeddedError;
+pub use graph::EmbeddedGraph;
+pub use reader::{Moved, Reader, Side};
+pub use record::{
+    InputEntry, InputOrigin, OutputEntry, OutputValue, StoredBlock, TransactionHead,
+    TransactionRecord,
+};
+pub use snapshot::Snapshot;
+
+use self::{blocking::blocking, tables::Tables};
+use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions};
+
+/// The folder of the graphs in the data directory.
+const FOLDER: &str = "chains";
+
+/// The graphs in a data directory.
+#[derive(Debug)]
+pub struct EmbeddedGraphs {
+    folder: PathBuf,
+    opened: Mutex<HashMap<ChainId, Arc<EmbeddedGraph>>>,
+}
+
+impl EmbeddedGraphs {
+    /// The graphs in the data directory `directory`. Nothing is read or made yet.
+    #[must_use]
+    pub fn new(directory: &Path) -> Self {
+        Self { folder: directory.join(FOLDER), opened: Mutex::default() }
+    }
+
+    fn path(&self, chain: ChainId) -> PathBuf {
+        self.folder.join(format!("{chain}.graph"))
+    }
+
+    /// Refuses a graph that an earlier version of the program made, unless there is a new one beside it.
+    fn expect_no_old_form(&self, chain: ChainId) -> Result<(), GraphError> {
+        let path = self.folder.join(format!("{chain}.sqlite"));
+        if path.exists() && !self.path(chain).exists() {
+            return Err(EmbeddedError::Sqlite { path, chain }.into());
+        }
+        Ok(())
+    }
+
+    /// The graph of a chain; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be opened.
+    pub fn open(&self, chain: ChainId) -> Result<Option<Arc<EmbeddedGraph>>, GraphError> {
+        self.expect_no_old_form(chain)?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(graph) = opened.get(&chain) {
+            if graph.tables.environment.is_current() {
+                return Ok(Some(Arc::clone(graph)));
+            }
+            opened.remove(&chain);
+        }
+        let Some(tables) = Tables::open(&self.path(chain))? else { return Ok(None) };
+        let graph = Arc::new(EmbeddedGraph { tables: Arc::new(tables) });
+        match graph.snapshot()?.reader().stored_state()? {
+            Some(stored) if stored.state.chain == chain => {}
+            Some(stored) => {
+                return Err(error::damaged("meta", format!("chain {}", stored.state.chain)));
+            }
+            None => return Ok(None),
+        }
+        opened.insert(chain, Arc::clone(&graph));
+        Ok(Some(graph))
+    }
+}
+
+#[async_trait]
+impl GraphStore for EmbeddedGraphs {
+    async fn chains(&self) -> Result<Vec<ChainId>, GraphError> {
+        Ok(ChainId::all().filter(|chain| self.path(*chain).is_dir()).collect())
+    }
+
+    async fn graph(&self, chain: ChainId) -> Result<Option<Arc<dyn Graph>>, GraphError> {
+        let graph = blocking(|| self.open(chain))?;
+        Ok(graph.map(|graph| graph as Arc<dyn Graph>))
+    }
+
+    async fn writer(
+        &self,
+        chain: ChainId,
+        options: WriterOptions,
+    ) -> Result<Box<dyn GraphWriter>, GraphError> {
+        self.expect_no_old_form(chain)?;
+        recorder::open(&self.path(chain), chain, options).await
+    }
+
+    fn subscribe(&self) -> Option<ChangeSubscription> {
+        None
+    }
+
+    async fn close(&self) {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

@@ -1,0 +1,229 @@
+//! Reading by numbers, in one state of a graph.
+
+use assay_database::value;
+use assay_engine::utxo::{ScriptOwner, Statistics, Txid};
+use heed::RoTxn;
+
+use super::{
+    bytes::{Reading, number},
+    error::{damaged, table_error},
+    index,
+    record::{StoredBlock, TransactionRecord},
+    state::{self, StoredState},
+    tables::Tables,
+};
+use crate::{GraphError, backend::rows};
+
+/// The flag of a root in the column of cluster parents: the other bits are its cluster's smallest member.
+pub(super) const ROOT: u64 = 1 << 39;
+
+/// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry.
+#[derive(Clone, Copy)]
+pub struct Reader<'t> {
+    pub(super) tables: &'t Tables,
+    pub(super) txn: &'t RoTxn<'t>,
+}
+
+impl std::fmt::Debug for Reader<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Reader").field("tables", self.tables).finish_non_exhaustive()
+    }
+}
+
+/// Side of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Its inputs: what an owner sent.
+    Inputs,
+    /// Its outputs: what an owner received.
+    Outputs,
+}
+
+/// An input or an output of an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Value in base units.
+    pub value: u64,
+    /// The number of the transaction.
+    pub transaction: u64,
+    /// The index on the transaction's side.
+    pub index: u32,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) const fn new(tables: &'t Tables, txn: &'t RoTxn<'t>) -> Self {
+        Self { tables, txn }
+    }
+
+    pub(super) fn get(
+        &self,
+        name: &'static str,
+        table: assay_mapped::Table,
+        key: &[u8],
+    ) -> Result<Option<&'t [u8]>, GraphError> {
+        table.get(self.txn, key).map_err(|error| table_error(name, error))
+    }
+
+    /// The graph's state; `None` in an environment without one.
+    pub(super) fn stored_state(&self) -> Result<Option<StoredState>, GraphError> {
+        let Some(bytes) = self.get("meta", self.tables.meta, state::KEY)? else { return Ok(None) };
+        let block = |height| {
+            let stored = self.block(height)?.ok_or_else(|| damaged("block", height))?;
+            Ok(stored.block)
+        };
+        StoredState::read(bytes, block).map(Some)
+    }
+
+    /// The graph's state.
+    pub(super) fn state(&self) -> Result<StoredState, GraphError> {
+        self.stored_state()?.ok_or_else(|| damaged("meta", "its state"))
+    }
+
+    /// The block at a height; `None` if it is not recorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn block(&self, height: u64) -> Result<Option<StoredBlock>, GraphError> {
+        let found = self.get("block", self.tables.block, &number(height))?;
+        found.map(|bytes| StoredBlock::read(height, bytes)).transpose()
+    }
+
+    /// The transaction with a number; `None` if it is not recorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    #[inline]
+    pub fn transaction(&self, tx: u64) -> Result<Option<TransactionRecord<'t>>, GraphError> {
+        let found = self.get("tx", self.tables.transaction, &number(tx))?;
+        found.map(|bytes| TransactionRecord::read(tx, bytes)).transpose()
+    }
+
+    /// The transaction with a number that some record names.
+    pub(super) fn known_transaction(&self, tx: u64) -> Result<TransactionRecord<'t>, GraphError> {
+        self.transaction(tx)?.ok_or_else(|| damaged("tx", tx))
+    }
+
+    /// The identifier of a transaction.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no transaction has the number, or if the store fails.
+    pub fn txid(&self, tx: u64) -> Result<Txid, GraphError> {
+        let bytes = self.tables.txid.get::<32>(self.txn, tx)?;
+        bytes.map(|bytes| Txid::from_bytes(*bytes)).ok_or_else(|| damaged("txid", tx))
+    }
+
+    /// The number of the newest transaction with an identifier.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn find_transaction(&self, txid: &Txid) -> Result<Option<u64>, GraphError> {
+        index::newest_transaction(self, txid)
+    }
+
+    /// The transaction that spends an output; `None` if none does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    #[inline]
+    pub fn spender(&self, output: u64) -> Result<Option<u64>, GraphError> {
+        Ok(self.tables.spent.number(self.txn, output)?.and_then(|slot| slot.checked_sub(1)))
+    }
+
+    /// The smallest member of an owner's cluster: its identity.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no owner has the number, or if the store fails.
+    #[inline]
+    pub fn cluster(&self, owner: u64) -> Result<u64, GraphError> {
+        let mut at = owner;
+        loop {
+            let slot = self.tables.parent.number(self.txn, at)?;
+            let slot = slot.ok_or_else(|| damaged("parent", at))?;
+            if slot & ROOT != 0 {
+                return Ok(slot & !ROOT);
+            }
+            at = slot;
+        }
+    }
+
+    /// The owner with a number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no owner has it, or if the store fails.
+    pub fn owner(&self, owner: u64) -> Result<ScriptOwner, GraphError> {
+        rows::owner_from_key(self.script(owner)?.ok_or_else(|| damaged("script", owner))?)
+    }
+
+    pub(super) fn script(&self, owner: u64) -> Result<Option<&'t [u8]>, GraphError> {
+        self.get("script", self.tables.script, &number(owner))
+    }
+
+    /// The number of an owner; `None` if it never appeared.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn find_owner(&self, owner: &ScriptOwner) -> Result<Option<u64>, GraphError> {
+        index::find_owner(self, owner)
+    }
+
+    /// The statistics of an owner.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no owner has the number, or if the store fails.
+    pub fn statistics(&self, owner: u64) -> Result<Statistics, GraphError> {
+        index::statistics(self, owner)?.ok_or_else(|| damaged("statistics", owner))
+    }
+
+    /// Passes the inputs or outputs of an owner to `each`, largest first, then in the order of the chain, until
+    /// `each` answers false.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn moved(
+        &self,
+        owner: u64,
+        side: Side,
+        each: impl FnMut(Moved) -> bool,
+    ) -> Result<(), GraphError> {
+        index::moved(self, owner, side, each)
+    }
+}
+
+/// Statistics as they are stored.
+pub(super) fn statistics_bytes(statistics: &Statistics) -> Vec<u8> {
+    let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
+        *statistics;
+    let mut bytes = Vec::with_capacity(64);
+    for time in [first_seen, last_seen] {
+        bytes.extend_from_slice(&value::milliseconds(time).to_be_bytes());
+    }
+    for count in [transactions_in, transactions_out] {
+        bytes.extend_from_slice(&count.to_be_bytes());
+    }
+    for sum in [received, sent] {
+        bytes.extend_from_slice(&sum.to_be_bytes());
+    }
+    bytes
+}
+
+pub(super) fn read_statistics(bytes: &[u8]) -> Option<Statistics> {
+    let mut reading = Reading(bytes);
+    Some(Statistics {
+        first_seen: value::time("first_seen", reading.i64()?).ok()?,
+        last_seen: value::time("last_seen", reading.i64()?).ok()?,
+        transactions_in: reading.u64()?,
+        transactions_out: reading.u64()?,
+        received: reading.u128()?,
+        sent: reading.u128()?,
+    })
+}

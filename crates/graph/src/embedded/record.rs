@@ -1,0 +1,337 @@
+//! Records of transactions and blocks.
+//!
+//! A transaction's record has a head, its inputs and its outputs. An input names the output that it spends by
+//! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
+
+use assay_database::value;
+use assay_engine::utxo::{BlockRef, OutPoint, TransactionKind, Txid};
+
+use super::{
+    bytes::{NUMBER, Reading, from_zigzag, number, put_varint, zigzag},
+    error::damaged,
+};
+use crate::{
+    GraphError,
+    backend::rows::{
+        InputRow, InputSource, OutputRow, TransactionRow, kind_from_number, kind_number,
+    },
+};
+
+/// What an input spends where a distance would be.
+const POOL: u64 = 0;
+const UNRECORDED: u64 = 1;
+/// A distance of 1, to the transaction before.
+const NEAREST: u64 = 2;
+
+/// The head of a transaction's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionHead {
+    /// Height of its block.
+    pub height: u64,
+    /// Kind.
+    pub kind: TransactionKind,
+    /// The number of its first output.
+    pub first_output: u64,
+    /// Number of inputs.
+    pub inputs: u64,
+    /// Number of outputs.
+    pub outputs: u64,
+    /// The inputs' total, those of unknown value included.
+    pub input_total: u64,
+    /// The outputs' total.
+    pub output_total: u64,
+    /// The least that inputs of unknown value are worth together.
+    pub unknown: u64,
+}
+
+/// What an input spends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputOrigin {
+    /// A recorded output, by its transaction's number and its index.
+    Recorded {
+        /// The transaction.
+        transaction: u64,
+        /// The index of the output.
+        index: u32,
+    },
+    /// An output from before the first recorded block.
+    Unrecorded(OutPoint),
+    /// A shielded pool.
+    Pool,
+}
+
+/// An input of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputEntry {
+    /// Index among the inputs, from 0.
+    pub index: u32,
+    /// What it spends.
+    pub origin: InputOrigin,
+    /// Value and owner of the spent output, where they are known.
+    pub spent: Option<OutputValue>,
+}
+
+/// An output of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputEntry {
+    /// Index among the outputs, from 0.
+    pub index: u32,
+    /// Value and owner.
+    pub output: OutputValue,
+}
+
+/// Value and owner of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputValue {
+    /// Value in base units.
+    pub value: u64,
+    /// The number of its owner.
+    pub owner: u64,
+}
+
+/// A transaction's record.
+#[derive(Clone, Copy, Debug)]
+pub struct TransactionRecord<'t> {
+    number: u64,
+    head: TransactionHead,
+    inputs: Reading<'t>,
+    outputs: Reading<'t>,
+}
+
+impl<'t> TransactionRecord<'t> {
+    /// Reads the record of a transaction.
+    pub(super) fn read(number: u64, bytes: &'t [u8]) -> Result<Self, GraphError> {
+        Self::parse(number, bytes).ok_or_else(|| damaged("tx", number))
+    }
+
+    #[inline]
+    fn parse(number: u64, bytes: &'t [u8]) -> Option<Self> {
+        let mut reading = Reading(bytes);
+        let height = u64::from(reading.u32()?);
+        let kind = kind_from_number(i16::from(reading.byte()?)).ok()?;
+        let first_output = reading.number()?;
+        let (inputs, outputs) = (reading.varint()?, reading.varint()?);
+        let output_total = reading.varint()?;
+        let more = from_zigzag(reading.varint()?);
+        let unknown = reading.varint()?;
+        let input_total = output_total.checked_add_signed(more)?;
+        let length = usize::try_from(reading.varint()?).ok()?;
+        let of_inputs = Reading(reading.take(length)?);
+        let head = TransactionHead {
+            height,
+            kind,
+            first_output,
+            inputs,
+            outputs,
+            input_total,
+            output_total,
+            unknown,
+        };
+        Some(Self { number, head, inputs: of_inputs, outputs: reading })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Its head.
+    #[must_use]
+    pub const fn head(&self) -> &TransactionHead {
+        &self.head
+    }
+
+    /// Passes its inputs to `each`, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record is damaged.
+    pub fn inputs(&self, mut each: impl FnMut(InputEntry)) -> Result<(), GraphError> {
+        let mut reading = self.inputs;
+        for index in 0..self.head.inputs {
+            let entry = self.input(&mut reading, index);
+            each(entry.ok_or_else(|| damaged("tx", self.number))?);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn input(&self, reading: &mut Reading<'t>, index: u64) -> Option<InputEntry> {
+        let origin = match reading.varint()? {
+            POOL => InputOrigin::Pool,
+            UNRECORDED => {
+                let txid = Txid::from_bytes(reading.array()?);
+                let index = u32::try_from(reading.varint()?).ok()?;
+                InputOrigin::Unrecorded(OutPoint { txid, index })
+            }
+            distance => InputOrigin::Recorded {
+                transaction: self.number.checked_sub(distance - NEAREST + 1)?,
+                index: u32::try_from(reading.varint()?).ok()?,
+            },
+        };
+        let spent = match reading.varint()? {
+            0 => None,
+            more => Some(OutputValue { value: more - 1, owner: reading.number()? }),
+        };
+        Some(InputEntry { index: u32::try_from(index).ok()?, origin, spent })
+    }
+
+    /// Passes its outputs to `each`, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record is damaged.
+    pub fn outputs(&self, mut each: impl FnMut(OutputEntry)) -> Result<(), GraphError> {
+        let mut reading = self.outputs;
+        for index in 0..self.head.outputs {
+            let entry = Self::output(&mut reading, index);
+            each(entry.ok_or_else(|| damaged("tx", self.number))?);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn output(reading: &mut Reading<'t>, index: u64) -> Option<OutputEntry> {
+        let output = OutputValue { value: reading.varint()?, owner: reading.number()? };
+        Some(OutputEntry { index: u32::try_from(index).ok()?, output })
+    }
+
+    /// The output at an index; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record is damaged.
+    pub fn output_at(&self, wanted: u32) -> Result<Option<OutputValue>, GraphError> {
+        if u64::from(wanted) >= self.head.outputs {
+            return Ok(None);
+        }
+        let mut reading = self.outputs;
+        for index in 0..=u64::from(wanted) {
+            let entry = Self::output(&mut reading, index);
+            let entry = entry.ok_or_else(|| damaged("tx", self.number))?;
+            if entry.index == wanted {
+                return Ok(Some(entry.output));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The row of the transaction with this identifier.
+    #[must_use]
+    pub fn row(&self, txid: Txid) -> TransactionRow {
+        let TransactionHead {
+            height,
+            kind,
+            inputs,
+            outputs,
+            input_total,
+            output_total,
+            unknown,
+            ..
+        } = self.head;
+        TransactionRow {
+            number: value::signed(self.number),
+            height,
+            txid,
+            kind,
+            inputs: value::signed(inputs),
+            outputs: value::signed(outputs),
+            input_total: value::signed(input_total),
+            output_total: value::signed(output_total),
+            unknown: value::signed(unknown),
+        }
+    }
+}
+
+/// Appends the record of a transaction to `into`. `scratch` is reused.
+pub(super) fn put_transaction(
+    into: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+    row: &TransactionRow,
+    first_output: u64,
+    inputs: &[InputRow],
+    outputs: &[OutputRow],
+) -> Option<()> {
+    into.extend_from_slice(&u32::try_from(row.height).ok()?.to_be_bytes());
+    into.push(u8::try_from(kind_number(row.kind)).ok()?);
+    into.extend_from_slice(&number(first_output));
+    put_varint(into, inputs.len() as u64);
+    put_varint(into, outputs.len() as u64);
+    put_varint(into, row.output_total.unsigned_abs());
+    put_varint(into, zigzag(row.input_total.checked_sub(row.output_total)?));
+    put_varint(into, row.unknown.unsigned_abs());
+    scratch.clear();
+    for input in inputs {
+        match input.source {
+            InputSource::Pool => put_varint(scratch, POOL),
+            InputSource::Unrecorded(OutPoint { txid, index }) => {
+                put_varint(scratch, UNRECORDED);
+                scratch.extend_from_slice(txid.as_bytes());
+                put_varint(scratch, index.into());
+            }
+            InputSource::Recorded { transaction, index } => {
+                let distance = u64::try_from(row.number.checked_sub(transaction)?).ok()?;
+                put_varint(scratch, distance.checked_sub(1)? + NEAREST);
+                put_varint(scratch, index.into());
+            }
+        }
+        match input.spent {
+            None => put_varint(scratch, 0),
+            Some(spent) => {
+                put_varint(scratch, spent.value.unsigned_abs() + 1);
+                scratch.extend_from_slice(&number(spent.owner.unsigned_abs()));
+            }
+        }
+    }
+    put_varint(into, scratch.len() as u64);
+    into.extend_from_slice(scratch);
+    for row in outputs {
+        put_varint(into, row.output.value.unsigned_abs());
+        into.extend_from_slice(&number(row.output.owner.unsigned_abs()));
+    }
+    Some(())
+}
+
+/// A block as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredBlock {
+    /// The block.
+    pub block: BlockRef,
+    /// The number of its first transaction: the next number if it has none.
+    pub first_transaction: u64,
+    /// The number of its first output.
+    pub first_output: u64,
+    /// The number of the first owner that appears in no earlier block.
+    pub first_owner: u64,
+}
+
+impl StoredBlock {
+    pub(super) const BYTES: usize = 32 + 32 + 8 + 3 * NUMBER;
+
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(Self::BYTES);
+        bytes.extend_from_slice(&self.block.hash);
+        bytes.extend_from_slice(&self.block.parent);
+        bytes.extend_from_slice(&value::milliseconds(self.block.time).to_be_bytes());
+        for first in [self.first_transaction, self.first_output, self.first_owner] {
+            bytes.extend_from_slice(&number(first));
+        }
+        bytes
+    }
+
+    pub(super) fn read(height: u64, bytes: &[u8]) -> Result<Self, GraphError> {
+        let parse = || {
+            let mut reading = Reading(bytes);
+            let (hash, parent) = (reading.array()?, reading.array()?);
+            let time = value::time("block.time", reading.i64()?).ok()?;
+            Some(Self {
+                block: BlockRef { height, hash, parent, time },
+                first_transaction: reading.number()?,
+                first_output: reading.number()?,
+                first_owner: reading.number()?,
+            })
+        };
+        parse().ok_or_else(|| damaged("block", height))
+    }
+}

@@ -1,0 +1,50 @@
+//! Snapshots: one state of a graph, held for as long as it is read.
+
+use std::sync::Arc;
+
+use assay_mapped::ReadTransaction;
+
+use super::{reader::Reader, tables::Tables};
+use crate::{GraphError, GraphTip};
+
+/// One state of a graph. It stays as it is while blocks are recorded and rolled back, and keeps the pages that
+/// it shows from being used again: a snapshot is for one trace, not for a day. It moves between threads, and
+/// is read by one at a time.
+pub struct Snapshot {
+    tables: Arc<Tables>,
+    transaction: ReadTransaction,
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Snapshot").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+impl Snapshot {
+    pub(super) fn new(tables: &Arc<Tables>) -> Result<Self, GraphError> {
+        let transaction = tables.environment.read()?;
+        Ok(Self { tables: Arc::clone(tables), transaction })
+    }
+
+    /// Number of the state: equal for snapshots of the same one.
+    #[must_use]
+    pub fn id(&self) -> usize {
+        self.transaction.id()
+    }
+
+    /// Reads it.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.tables, &self.transaction)
+    }
+
+    /// The first and the newest block; `None` without blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
+        Ok(self.reader().state()?.state.graph_tip())
+    }
+}

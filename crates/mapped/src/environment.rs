@@ -1,0 +1,140 @@
+//! An open environment: its tables and transactions.
+
+use std::{
+    fs::File,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use heed::{Database, Env, MdbError, RoTxn, RwTxn, WithoutTls, types::Bytes};
+
+use crate::{
+    Format, MappedError,
+    registry::{FileIdentity, identity},
+};
+
+/// A table: ordered keys with values.
+pub type Table = Database<'static, Bytes, Bytes>;
+/// One state of an environment. It can move between threads and keeps the environment open.
+pub type ReadTransaction = RoTxn<'static, WithoutTls>;
+/// A change of an environment: all of it, or nothing.
+pub type WriteTransaction<'e> = RwTxn<'e>;
+
+/// The file is at least this much longer than its used pages, as a hole without blocks on the disk. So a file
+/// that ends before its last page was cut: LMDB itself leaves the last pages unwritten where they are free.
+const AHEAD: u64 = 64 << 20;
+
+/// An open environment.
+#[derive(Debug)]
+pub struct Environment {
+    pub(crate) env: Env<WithoutTls>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) format: Format,
+    pub(crate) folder: PathBuf,
+    pub(crate) data_file: PathBuf,
+    pub(crate) identity: FileIdentity,
+}
+
+/// The right to write an environment. It ends when this value is dropped, or with the process.
+#[derive(Debug)]
+pub struct WriterLock {
+    /// The locked file.
+    _file: File,
+}
+
+impl WriterLock {
+    pub(crate) const fn new(file: File) -> Self {
+        Self { _file: file }
+    }
+}
+
+impl Environment {
+    /// The tables, in the order of [`Format::tables`].
+    #[must_use]
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// Its format.
+    #[must_use]
+    pub const fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// True if its file is still the one in its folder, and was not deleted or replaced.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        identity(&self.data_file).ok() == Some(self.identity)
+    }
+
+    /// The newest state. As long as it is held, pages that it shows are not used again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no more readers fit the lock table.
+    pub fn read(&self) -> Result<ReadTransaction, MappedError> {
+        self.env.clone().static_read_txn().map_err(|error| self.error(error))
+    }
+
+    /// Changes the environment: all that `change` does, or nothing if it fails. To be called by the holder of
+    /// the [`WriterLock`], on one thread to the end.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `change`, or why it could not be written.
+    pub fn write<T, E: From<MappedError>>(
+        &self,
+        _lock: &WriterLock,
+        change: impl FnOnce(&mut WriteTransaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.extend()?;
+        let mut transaction = self.env.write_txn().map_err(|error| self.error(error))?;
+        let changed = change(&mut transaction)?;
+        transaction.commit().map_err(|error| self.error(error))?;
+        Ok(changed)
+    }
+
+    /// Extends the file ahead of its used pages.
+    pub(crate) fn extend(&self) -> Result<(), MappedError> {
+        let failed = |error| MappedError::File { path: self.data_file.clone(), error };
+        let file = self.env.try_clone_inner_file().map_err(|error| self.error(error))?;
+        let (length, used) = (file.metadata().map_err(failed)?.len(), self.used_bytes());
+        if length < used.saturating_add(AHEAD / 2) {
+            file.set_len(used.saturating_add(AHEAD)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes up to the end of the last page in use.
+    #[must_use]
+    pub fn used_bytes(&self) -> u64 {
+        let page = u64::from(self.env.unnamed_database_stat().page_size);
+        let last = u64::try_from(self.env.info().last_page_number).unwrap_or(u64::MAX);
+        last.saturating_add(1).saturating_mul(page)
+    }
+
+    /// An error of this environment.
+    #[must_use]
+    pub fn error(&self, error: heed::Error) -> MappedError {
+        failure(&self.folder, error)
+    }
+}
+
+/// An error of the environment in `folder`.
+pub(crate) fn failure(folder: &Path, error: heed::Error) -> MappedError {
+    let path = folder.to_owned();
+    match error {
+        heed::Error::Io(error) if error.kind() == ErrorKind::StorageFull => {
+            MappedError::DiskFull { path }
+        }
+        heed::Error::Mdb(MdbError::MapFull) => MappedError::DiskFull { path },
+        heed::Error::EnvAlreadyOpened => MappedError::Replaced { path },
+        error => MappedError::Environment { path, error },
+    }
+}

@@ -1,0 +1,129 @@
+//! Errors of environments.
+
+use std::{io, path::PathBuf};
+
+/// A failure to open, read or write an environment.
+#[derive(Debug, thiserror::Error)]
+pub enum MappedError {
+    /// The program has too few bits.
+    #[error("this program has addresses of less than 64 bits: run a 64-bit build")]
+    AddressBits,
+    /// The file system does not keep maps of several processes equal.
+    #[error(
+        "{path} is on a network file system ({kind}), where a mapped file can be torn: put the data \
+         directory on a local disk or volume"
+    )]
+    Network {
+        /// The folder.
+        path: PathBuf,
+        /// The kind of file system.
+        kind: String,
+    },
+    /// The process may not map as much as an environment takes.
+    #[error(
+        "the limit on address space (ulimit -v) is {limit} bytes, and {path} takes {wanted}: remove the \
+         limit; it does not bound memory, because mapped pages are the system's cache"
+    )]
+    AddressSpace {
+        /// The folder.
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+        /// The addresses that are needed.
+        wanted: u64,
+    },
+    /// The file is none of ours.
+    #[error("{path} is not a file of {format}: {detail}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The name of the expected format.
+        format: &'static str,
+        /// What it is instead.
+        detail: String,
+    },
+    /// The file ends before its last page.
+    #[error(
+        "{path} is damaged: it has {found} bytes of at least {expected}; delete its folder and ingest again"
+    )]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        found: u64,
+        /// The length that its pages take.
+        expected: u64,
+    },
+    /// A newer program made the file.
+    #[error(
+        "{path} has version {found} of {format}, made by a newer program (this one knows up to {known}): \
+         update assay"
+    )]
+    Newer {
+        /// The folder.
+        path: PathBuf,
+        /// The name of the format.
+        format: &'static str,
+        /// Its version.
+        found: u32,
+        /// The newest version that this program knows.
+        known: u32,
+    },
+    /// An older program made the file.
+    #[error(
+        "{path} has version {found} of {format}, made by an earlier program (this one needs {known}): \
+         delete the folder and ingest again"
+    )]
+    Older {
+        /// The folder.
+        path: PathBuf,
+        /// The name of the format.
+        format: &'static str,
+        /// Its version.
+        found: u32,
+        /// The version that this program needs.
+        known: u32,
+    },
+    /// Another writer exists.
+    #[error("another program writes {path}")]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The file was replaced, and this process still reads the old one.
+    #[error("{path} was replaced while it was being read: try again when all readings have ended")]
+    Replaced {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file could not be read, made or locked.
+    #[error("{path}: {error}")]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        error: io::Error,
+    },
+    /// The disk is full.
+    #[error("no space is left on the disk of {path}: nothing was written")]
+    DiskFull {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// LMDB failed.
+    #[error("{path}: {error}")]
+    Environment {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        error: heed::Error,
+    },
+}
+
+impl MappedError {
+    /// True if the cause may go away by itself.
+    #[must_use]
+    pub const fn is_temporary(&self) -> bool {
+        matches!(self, Self::Replaced { .. } | Self::Busy { .. })
+    }
+}

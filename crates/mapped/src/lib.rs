@@ -1,0 +1,20 @@
+//! Memory-mapped environments (LMDB): ordered tables in one file that many processes read and one writes.
+//!
+//! This crate opens an environment, and it is the only one with an `unsafe` call. The call is sound where
+//! nobody but LMDB changes the mapped file, all processes that map it share its lock table, and no page is
+//! missing. So the crate checks the file system, the address space, and the file before and after, and
+//! refuses what it cannot vouch for ([`MappedError`]).
+//!
+//! - [`Format`]: what an environment holds: its name, version and tables
+//! - [`open_existing`], [`create`]: environments for reading, and for the one writer
+//! - [`Environment`]: transactions and tables
+
+mod environment;
+mod error;
+mod file_system;
+mod open;
+mod registry;
+
+pub use environment::{Environment, ReadTransaction, Table, WriteTransaction, WriterLock};
+pub use error::MappedError;
+pub use open::{Format, create, open_existing};

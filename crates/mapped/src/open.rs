@@ -1,0 +1,300 @@
+//! Opening environments, after all checks.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+};
+
+use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, WithoutTls, types::Bytes};
+
+use crate::{
+    Environment, MappedError, Table, WriterLock,
+    environment::failure,
+    file_system::{check_address_space, check_local},
+    registry::{Registry, identity},
+};
+
+/// What an environment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The name of the format.
+    pub name: &'static str,
+    /// Its version, which is the only one that is read.
+    pub version: u32,
+    /// The names of its tables.
+    pub tables: &'static [&'static str],
+    /// The largest size of the file, and the addresses that it takes: a multiple of the page size.
+    pub map_size: usize,
+}
+
+/// File of an environment in its folder, as LMDB names it.
+const DATA: &str = "data.mdb";
+/// File whose lock the writer holds.
+const LOCK: &str = "writer.lock";
+/// Table with the name and the version of the format.
+const FORMAT: &str = "format";
+/// Transactions for reading at once, over all processes.
+const READERS: u32 = 4096;
+/// What an LMDB file begins with: a page's head, then these bytes in the order of the machine.
+const MAGIC: u32 = 0xbeef_c0de;
+const MAGIC_AT: usize = 16;
+
+/// Opens the environment in `folder` for reading; `None` if there is none, or if it is only being made.
+///
+/// # Errors
+///
+/// Returns an error if it cannot be opened safely, or is none of this format and version.
+pub fn open_existing(
+    folder: &Path,
+    format: &Format,
+) -> Result<Option<Arc<Environment>>, MappedError> {
+    if !is_there(folder) {
+        return Ok(None);
+    }
+    let canonical = canonical(folder)?;
+    let mut registry = Registry::lock();
+    if let Some(open) = registry.find(&canonical)? {
+        return Ok(Some(open));
+    }
+    check_local(&canonical)?;
+    check_data_file(&canonical, format)?;
+    let env = open(&canonical, format)?;
+    check_length(&canonical, &env)?;
+    env.clear_stale_readers().map_err(|error| failure(&canonical, error))?;
+    let Some(tables) = existing_tables(&canonical, &env, format)? else { return Ok(None) };
+    let opened = Arc::new(environment(&canonical, env, tables, format)?);
+    registry.insert(canonical, &opened);
+    Ok(Some(opened))
+}
+
+/// Opens the environment in `folder` for writing, and makes it if there is none. At most one writer exists at
+/// a time, over all processes.
+///
+/// # Errors
+///
+/// Returns [`MappedError::Busy`] if there is another writer; and the errors of [`open_existing`].
+pub fn create(
+    folder: &Path,
+    format: &Format,
+) -> Result<(Arc<Environment>, WriterLock), MappedError> {
+    let mut private = DirBuilder::new();
+    private.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+    private.create(folder).map_err(|error| MappedError::File { path: folder.to_owned(), error })?;
+    let canonical = canonical(folder)?;
+    let lock = lock(&canonical)?;
+    let mut registry = Registry::lock();
+    if let Some(open) = registry.find(&canonical)? {
+        return Ok((open, lock));
+    }
+    check_local(&canonical)?;
+    if is_there(&canonical) {
+        check_data_file(&canonical, format)?;
+    }
+    let env = open(&canonical, format)?;
+    check_length(&canonical, &env)?;
+    env.clear_stale_readers().map_err(|error| failure(&canonical, error))?;
+    let tables = match existing_tables(&canonical, &env, format)? {
+        Some(tables) => tables,
+        None => make_tables(&canonical, &env, format)?,
+    };
+    let opened = Arc::new(environment(&canonical, env, tables, format)?);
+    opened.extend()?;
+    registry.insert(canonical, &opened);
+    Ok((opened, lock))
+}
+
+/// True if a folder has an environment's file that is not empty.
+fn is_there(folder: &Path) -> bool {
+    fs::metadata(folder.join(DATA)).is_ok_and(|data| data.is_file() && data.len() > 0)
+}
+
+fn canonical(folder: &Path) -> Result<std::path::PathBuf, MappedError> {
+    fs::canonicalize(folder).map_err(|error| MappedError::File { path: folder.to_owned(), error })
+}
+
+/// A lock of the system: it ends with the process, however that ends.
+fn lock(folder: &Path) -> Result<WriterLock, MappedError> {
+    let path = folder.join(LOCK);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let failed = |error| MappedError::File { path: path.clone(), error };
+    let file = options.open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(WriterLock::new(file)),
+        Err(TryLockError::WouldBlock) => Err(MappedError::Busy { path: folder.to_owned() }),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// Checks that a file begins as LMDB's do.
+fn check_data_file(folder: &Path, format: &Format) -> Result<(), MappedError> {
+    let path = folder.join(DATA);
+    let failed = |error| MappedError::File { path: path.clone(), error };
+    let foreign = |detail: &str| MappedError::Foreign {
+        path: path.clone(),
+        format: format.name,
+        detail: detail.to_owned(),
+    };
+    let mut head = [0; MAGIC_AT + 4];
+    match File::open(&path).and_then(|mut file| file.read_exact(&mut head)) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(foreign("it is too short"));
+        }
+        Err(error) => return Err(failed(error)),
+    }
+    match head.last_chunk() {
+        Some(magic) if u32::from_ne_bytes(*magic) == MAGIC => Ok(()),
+        _ => Err(foreign("it does not begin as such a file does")),
+    }
+}
+
+/// Checks that no page is missing at the end: reading one would kill the process.
+fn check_length(folder: &Path, env: &Env<WithoutTls>) -> Result<(), MappedError> {
+    let found = env.real_disk_size().map_err(|error| failure(folder, error))?;
+    let page = u64::from(env.unnamed_database_stat().page_size);
+    let last = u64::try_from(env.info().last_page_number).unwrap_or(u64::MAX);
+    let expected = last.saturating_add(1).saturating_mul(page);
+    if found < expected {
+        return Err(MappedError::Truncated { path: folder.join(DATA), found, expected });
+    }
+    Ok(())
+}
+
+#[expect(unsafe_code, reason = "the call that maps a file; the conditions of it are checked")]
+fn open(folder: &Path, format: &Format) -> Result<Env<WithoutTls>, MappedError> {
+    let size = u64::try_from(format.map_size).unwrap_or(u64::MAX);
+    check_address_space(folder, size)?;
+    let tables = u32::try_from(format.tables.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+    options.map_size(format.map_size).max_dbs(tables).max_readers(READERS);
+    // SAFETY: the references into the map stay valid while their transactions live, because only LMDB changes
+    // the file. Its writers never overwrite a page that a transaction in its lock table shows; the lock table
+    // works, because the file system is local (`check_local`) and no lock is switched off by a flag. This
+    // process opens a file once (`Registry`). The file holds all pages of its newest state (`check_length`,
+    // before the first read), and is private to the user (0600 in a folder of 0700), who must not edit it.
+    let opened = unsafe { options.open(folder) };
+    opened.map_err(|error| match error {
+        heed::Error::Mdb(heed::MdbError::Invalid | heed::MdbError::VersionMismatch) => {
+            MappedError::Foreign {
+                path: folder.join(DATA),
+                format: format.name,
+                detail: error.to_string(),
+            }
+        }
+        error => failure(folder, error),
+    })
+}
+
+/// Opens all tables; `None` if the environment is empty.
+fn existing_tables(
+    folder: &Path,
+    env: &Env<WithoutTls>,
+    format: &Format,
+) -> Result<Option<Vec<Table>>, MappedError> {
+    let failed = |error| failure(folder, error);
+    let foreign = |detail: &str| MappedError::Foreign {
+        path: folder.join(DATA),
+        format: format.name,
+        detail: detail.to_owned(),
+    };
+    if env.unnamed_database_stat().entries == 0 {
+        return Ok(None);
+    }
+    let transaction = env.read_txn().map_err(failed)?;
+    let opened = env.open_databases_and_commit(transaction, |opener, transaction| {
+        let Some(described) = opener.open_database::<Bytes, Bytes>(transaction, Some(FORMAT))?
+        else {
+            return Ok(CommitOrAbort::Abort(foreign("it is an LMDB file of another program")));
+        };
+        match described.get(transaction, FORMAT.as_bytes())?.map(<[u8]>::split_first_chunk::<4>) {
+            Some(Some((version, name))) if name == format.name.as_bytes() => {
+                let (found, known) = (u32::from_be_bytes(*version), format.version);
+                let (path, format) = (folder.to_owned(), format.name);
+                if found > known {
+                    return Ok(CommitOrAbort::Abort(MappedError::Newer {
+                        path,
+                        format,
+                        found,
+                        known,
+                    }));
+                }
+                if found < known {
+                    return Ok(CommitOrAbort::Abort(MappedError::Older {
+                        path,
+                        format,
+                        found,
+                        known,
+                    }));
+                }
+            }
+            _ => return Ok(CommitOrAbort::Abort(foreign("it has another format"))),
+        }
+        let mut tables = Vec::with_capacity(format.tables.len());
+        for name in format.tables {
+            match opener.open_database::<Bytes, Bytes>(transaction, Some(name))? {
+                Some(table) => tables.push(table),
+                None => {
+                    return Ok(CommitOrAbort::Abort(foreign(&format!("it has no table {name}"))));
+                }
+            }
+        }
+        Ok(CommitOrAbort::Commit(Tables(tables)))
+    });
+    match opened.map_err(failed)? {
+        CommitOrAbort::Commit(tables) => Ok(Some(tables)),
+        CommitOrAbort::Abort(error) => Err(error),
+    }
+}
+
+fn make_tables(
+    folder: &Path,
+    env: &Env<WithoutTls>,
+    format: &Format,
+) -> Result<Vec<Table>, MappedError> {
+    let failed = |error| failure(folder, error);
+    let transaction = env.write_txn().map_err(failed)?;
+    let made = env.create_databases_and_commit(transaction, |opener, transaction| {
+        let described = opener.create_database::<Bytes, Bytes>(transaction, Some(FORMAT))?;
+        let version = [&format.version.to_be_bytes(), format.name.as_bytes()].concat();
+        described.put(transaction, FORMAT.as_bytes(), &version)?;
+        let mut tables = Vec::with_capacity(format.tables.len());
+        for name in format.tables {
+            tables.push(opener.create_database::<Bytes, Bytes>(transaction, Some(name))?);
+        }
+        Ok(CommitOrAbort::<_, ()>::Commit(Tables(tables)))
+    });
+    match made.map_err(failed)? {
+        CommitOrAbort::Commit(tables) => Ok(tables),
+        CommitOrAbort::Abort(()) => Ok(Vec::new()),
+    }
+}
+
+/// Tables that are known once the transaction that opened them ended.
+struct Tables<'t>(Vec<Database<'t, Bytes, Bytes>>);
+
+impl heed::OnCommit for Tables<'_> {
+    type Committed = Vec<Table>;
+
+    fn on_commit(self, token: &heed::CommitToken) -> Vec<Table> {
+        self.0.into_iter().map(|table| table.on_commit(token)).collect()
+    }
+}
+
+fn environment(
+    folder: &Path,
+    env: Env<WithoutTls>,
+    tables: Vec<Table>,
+    format: &Format,
+) -> Result<Environment, MappedError> {
+    let data_file = folder.join(DATA);
+    let identity = identity(&data_file)
+        .map_err(|error| MappedError::File { path: data_file.clone(), error })?;
+    Ok(Environment { env, tables, format: *format, folder: folder.to_owned(), data_file, identity })
+}

@@ -1,0 +1,53 @@
+//! The environments that are open in this process: one for each folder.
+//!
+//! LMDB must not open a file twice in one process: closing one of the two would release the locks of both.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use crate::{Environment, MappedError};
+
+static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Environment>>>> = LazyLock::new(Mutex::default);
+
+/// Device and number of a file: a file that was deleted and made anew has others.
+pub(crate) type FileIdentity = (u64, u64);
+
+/// The registry, locked: nothing else is opened meanwhile.
+pub(crate) struct Registry(MutexGuard<'static, HashMap<PathBuf, Weak<Environment>>>);
+
+impl Registry {
+    pub(crate) fn lock() -> Self {
+        Self(OPEN.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The environment of `folder` that is open already.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`MappedError::Replaced`] if it is one whose file was deleted meanwhile, and which is still in
+    /// use.
+    pub(crate) fn find(&mut self, folder: &Path) -> Result<Option<Arc<Environment>>, MappedError> {
+        let Some(open) = self.0.get(folder).and_then(Weak::upgrade) else {
+            self.0.remove(folder);
+            return Ok(None);
+        };
+        if open.is_current() {
+            return Ok(Some(open));
+        }
+        Err(MappedError::Replaced { path: folder.to_owned() })
+    }
+
+    pub(crate) fn insert(&mut self, folder: PathBuf, opened: &Arc<Environment>) {
+        self.0.insert(folder, Arc::downgrade(opened));
+    }
+}
+
+pub(crate) fn identity(file: &Path) -> io::Result<FileIdentity> {
+    let data = fs::metadata(file)?;
+    Ok((data.dev(), data.ino()))
+}
