@@ -9,9 +9,9 @@
 //! - `index`: what is found by a hash or by an owner
 //! - `links`: clusters
 //! - [`Snapshot`], [`Reader`]: reading by numbers, in one state
+//! - `view`: what queries read
 //! - `graph`, `recorder`: the contract of graphs over these
 
-mod blocking;
 mod bytes;
 mod column;
 mod error;
@@ -24,6 +24,7 @@ mod recorder;
 mod snapshot;
 mod state;
 mod tables;
+mod view;
 
 use std::{
     collections::HashMap,
@@ -44,8 +45,8 @@ pub use record::{
 };
 pub use snapshot::Snapshot;
 
-use self::{blocking::blocking, tables::Tables};
-use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions};
+use self::tables::Tables;
+use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions, blocking};
 
 /// The folder of the graphs in the data directory.
 const FOLDER: &str = "chains";
@@ -92,7 +93,7 @@ impl EmbeddedGraphs {
             opened.remove(&chain);
         }
         let Some(tables) = Tables::open(&self.path(chain))? else { return Ok(None) };
-        let graph = Arc::new(EmbeddedGraph { tables: Arc::new(tables) });
+        let graph = Arc::new(EmbeddedGraph::new(Arc::new(tables)));
         match graph.snapshot()?.reader().stored_state()? {
             Some(stored) if stored.state.chain == chain => {}
             Some(stored) => {

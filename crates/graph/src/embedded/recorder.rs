@@ -13,7 +13,6 @@ use jiff::Timestamp;
 
 use super::{
     EmbeddedError,
-    blocking::blocking,
     bytes::{LARGEST, NUMBER, number},
     error::{damaged, table_error},
     graph,
@@ -25,6 +24,7 @@ use super::{
     tables::Tables,
 };
 use crate::{
+    blocking,
     GraphError, GraphWriter, WriterOptions,
     backend::{
         GraphState, RecordedOutput, Recorder, WritePlan, Writer,

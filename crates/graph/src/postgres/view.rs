@@ -64,9 +64,31 @@ struct Gathered {
 struct GatheredTransaction {
     row: TransactionRow,
     time: Timestamp,
-    inputs: Option<Vec<Entry>>,
-    outputs: Option<Vec<Entry>>,
+    inputs: Option<GatheredSide>,
+    outputs: Option<GatheredSide>,
     fee_payers: Vec<FeePayer>,
+}
+
+/// The largest entries of a side.
+#[derive(Debug)]
+struct GatheredSide {
+    entries: Vec<Entry>,
+    /// How many were asked for.
+    most: u32,
+}
+
+impl GatheredTransaction {
+    const fn side(&self, direction: Direction) -> Option<&GatheredSide> {
+        match direction {
+            Direction::Source => self.inputs.as_ref(),
+            Direction::Destination => self.outputs.as_ref(),
+        }
+    }
+
+    /// True if so many entries of a side were fetched, or all.
+    fn has(&self, direction: Direction, most: u32) -> bool {
+        self.side(direction).is_some_and(|side| side.most >= most)
+    }
 }
 
 impl PostgresView {
@@ -99,10 +121,8 @@ impl PostgresView {
         let mut numbers: Vec<i64> = {
             let gathered = self.gathered();
             let is_known = |number: &i64| {
-                gathered.transactions.get(number).is_some_and(|known| match direction {
-                    Direction::Source => known.inputs.is_some(),
-                    Direction::Destination => known.outputs.is_some(),
-                })
+                let known = gathered.transactions.get(number);
+                known.is_some_and(|known| known.has(direction, most))
             };
             numbers.filter(|number| !is_known(number)).collect()
         };
@@ -160,14 +180,17 @@ impl PostgresView {
             for (row, time) in heads.drain(..) {
                 let number = row.number;
                 let known = gathered.transactions.entry(number).or_insert_with(|| {
-                    let fee_payers = payers.remove(&number).unwrap_or_default();
-                    GatheredTransaction { row, time, inputs: None, outputs: None, fee_payers }
+                    GatheredTransaction { row, time, inputs: None, outputs: None, fee_payers: vec![] }
                 });
-                let mut read = entries.remove(&number).unwrap_or_default();
-                read.sort_unstable_by_key(|entry| entry.index);
+                let mut entries = entries.remove(&number).unwrap_or_default();
+                entries.sort_unstable_by_key(|entry| entry.index);
+                let side = Some(GatheredSide { entries, most });
                 match direction {
-                    Direction::Source => known.inputs = Some(read),
-                    Direction::Destination => known.outputs = Some(read),
+                    Direction::Source => {
+                        known.inputs = side;
+                        known.fee_payers = payers.remove(&number).unwrap_or_default();
+                    }
+                    Direction::Destination => known.outputs = side,
                 }
             }
         });
@@ -213,14 +236,16 @@ impl ChainView for PostgresView {
         let (number, is_read) = match waypoint {
             Waypoint::Transaction(number) => {
                 let known = gathered.transactions.get(&stored(number.0));
-                (number, known.is_some_and(|known| known.inputs.is_some()))
+                let most = ENTRIES_PER_TRANSACTION;
+                (number, known.is_some_and(|known| known.has(Direction::Source, most)))
             }
             Waypoint::Output(output) => match gathered.spenders.get(&output) {
                 None => return Ok(LookUp::Unread),
                 Some(None) => return Ok(LookUp::Nothing),
                 Some(Some(number)) => {
                     let known = gathered.transactions.get(number);
-                    (numbered(*number), known.is_some_and(|known| known.outputs.is_some()))
+                    let (direction, most) = (Direction::Destination, ENTRIES_PER_TRANSACTION);
+                    (numbered(*number), known.is_some_and(|known| known.has(direction, most)))
                 }
             },
         };
@@ -253,15 +278,11 @@ impl ChainView for PostgresView {
         }
         into.entries.clear();
         into.fee_payers.clear();
-        let entries = match direction {
-            Direction::Source => {
-                into.fee_payers.extend_from_slice(&known.fee_payers);
-                known.inputs.as_ref()
-            }
-            Direction::Destination => known.outputs.as_ref(),
-        };
-        match entries {
-            Some(entries) => into.entries.extend_from_slice(entries),
+        if direction == Direction::Source {
+            into.fee_payers.extend_from_slice(&known.fee_payers);
+        }
+        match known.side(direction) {
+            Some(side) => into.entries.extend_from_slice(&side.entries),
             None if most == 0 => {}
             None => return Err(unread("transaction", number.0)),
         }

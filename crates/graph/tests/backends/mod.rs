@@ -1,9 +1,9 @@
 //! Fresh graphs of every backend.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use assay_database::postgres::PostgresDatabase;
-use assay_graph::{EmbeddedGraphs, GraphStore, PostgresGraphs, SqliteGraphs};
+use assay_graph::{EmbeddedGraphs, GraphStore, PostgresGraphs};
 use assay_test_servers::PostgresServer;
 use tempfile::TempDir;
 
@@ -11,16 +11,6 @@ use tempfile::TempDir;
 pub(crate) fn embedded() -> (Arc<dyn GraphStore>, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     (Arc::new(EmbeddedGraphs::new(directory.path())), directory)
-}
-
-/// Graphs in a folder of their own.
-pub(crate) fn sqlite() -> (Arc<dyn GraphStore>, TempDir) {
-    let directory = tempfile::tempdir().unwrap();
-    (Arc::new(in_folder(directory.path())), directory)
-}
-
-pub(crate) fn in_folder(folder: &Path) -> SqliteGraphs {
-    SqliteGraphs::new(folder)
 }
 
 /// Graphs in a database of their own.

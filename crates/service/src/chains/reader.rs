@@ -8,7 +8,7 @@ use assay_engine::{
     facts::{Cluster, Counterparties},
     policy::Policy,
     trace::TraceRules,
-    utxo::{History, Statistics},
+    utxo::Statistics,
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;
@@ -104,9 +104,9 @@ pub trait ChainReader: Debug + Send + Sync {
 }
 
 /// The activity of a subject in its whole history.
-pub(super) fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
+pub(super) fn activity(subject: &CanonicalAddress, statistics: &Statistics) -> ActivityFacts {
     let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
-        history.statistics;
+        *statistics;
     ActivityFacts {
         first_seen,
         last_seen,
