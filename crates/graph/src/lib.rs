@@ -1,8 +1,8 @@
 //! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are
 //! read.
 //!
-//! Each chain has a graph of its own: a file in the embedded backend (`chains/btc.sqlite`), a schema in
-//! PostgreSQL (`chain_btc`). It can be recorded again from the chain at any time and needs no backup. Many
+//! Each chain has a graph of its own: a folder in the embedded backend (`chains/btc.graph`), a schema
+//! in PostgreSQL (`chain_btc`). It can be recorded again from the chain at any time and needs no backup. Many
 //! programs read a graph; one at a time writes it.
 //!
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
@@ -13,7 +13,7 @@
 //! - `conformance` (feature `conformance`): the contract as tests that any backend can run
 //! - [`TraceCache`]: what traces read, kept for the next ones
 //! - [`memory`]: a graph in memory, the reference implementation
-//! - [`SqliteGraphs`], [`PostgresGraphs`]: the backends
+//! - [`EmbeddedGraphs`], [`PostgresGraphs`]: the backends
 
 pub mod backend;
 #[cfg(feature = "conformance")]
@@ -23,8 +23,7 @@ mod error;
 mod follow;
 pub mod memory;
 mod postgres;
-mod schema_version;
-mod sqlite;
+
 mod trace_cache;
 
 use std::{
@@ -50,7 +49,6 @@ pub use embedded::EmbeddedGraphs;
 pub use error::GraphError;
 pub use follow::{BATCH, clusters_of_history, follow, follow_known};
 pub use postgres::PostgresGraphs;
-pub use sqlite::SqliteGraphs;
 pub use trace_cache::{KnownReads, TraceCache};
 
 /// The most blocks that a reorganisation may replace.

@@ -3,12 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod backends;
+mod embedded_files;
 mod graph_backends;
 mod ordered_maps;
 
 assay_graph::graph_conformance!(
     embedded => crate::backends::embedded(),
-    sqlite => crate::backends::sqlite(),
     postgres => crate::backends::postgres().await,
     outside => crate::ordered_maps::fresh(),
 );

@@ -3,24 +3,18 @@
 use std::{path::Path, sync::Arc};
 
 use assay_database::postgres::PostgresDatabase;
-use assay_graph::{EmbeddedGraphs, GraphStore, PostgresGraphs, SqliteGraphs};
+use assay_graph::{EmbeddedGraphs, GraphStore, PostgresGraphs};
 use assay_test_servers::PostgresServer;
 use tempfile::TempDir;
 
 /// Embedded graphs in a folder of their own.
 pub(crate) fn embedded() -> (Arc<dyn GraphStore>, TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    (Arc::new(EmbeddedGraphs::new(directory.path())), directory)
-}
-
-/// Graphs in a folder of their own.
-pub(crate) fn sqlite() -> (Arc<dyn GraphStore>, TempDir) {
-    let directory = tempfile::tempdir().unwrap();
     (Arc::new(in_folder(directory.path())), directory)
 }
 
-pub(crate) fn in_folder(folder: &Path) -> SqliteGraphs {
-    SqliteGraphs::new(folder)
+pub(crate) fn in_folder(folder: &Path) -> EmbeddedGraphs {
+    EmbeddedGraphs::new(folder)
 }
 
 /// Graphs in a database of their own.
