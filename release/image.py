@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import pathlib
 import platform
 import re
 import subprocess
@@ -25,6 +26,8 @@ INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar"
+# Licences of what the programs contain.
+NOTICE = pathlib.Path(__file__).resolve().parent.parent / "NOTICE"
 
 
 def is_elf(path):
@@ -76,6 +79,7 @@ def layer(files, user):
         "/etc/passwd": f"root:x:0:0::/:\nassay:x:{user}:{user}::/:\n".encode(),
         "/etc/group": f"root:x:0:\nassay:x:{user}:\n".encode(),
         "/etc/nsswitch.conf": b"hosts: files dns\n",
+        "/usr/share/doc/assay/NOTICE": NOTICE.read_bytes(),
     }
     names = sorted({*files, *texts})
     folders = sorted({"/tmp", *(folder for name in names for folder in parents(name))})

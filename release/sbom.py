@@ -33,6 +33,10 @@ def needed(nodes, root):
     return found
 
 
+# Licences of crates that contain sources with another one than they state.
+INSIDE = {"lmdb-master-sys": "Apache-2.0 AND OLDAP-2.8"}
+
+
 def reference(package):
     return f"pkg:cargo/{package['name']}@{package['version']}"
 
@@ -47,7 +51,8 @@ def component(package, digests, kind="library"):
     }
     if package["license"]:
         # Older crates separate with a slash what they offer to choose from.
-        described["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+        expression = package["license"].replace("/", " OR ")
+        described["licenses"] = [{"expression": INSIDE.get(package["name"], expression)}]
     digest = digests.get((package["name"], package["version"]))
     if digest:
         described["hashes"] = [{"alg": "SHA-256", "content": digest}]

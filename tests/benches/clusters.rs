@@ -21,7 +21,7 @@ use assay_engine::{
         TxInput, TxOut, Txid,
     },
 };
-use assay_graph::{GraphStore, GraphWriter, PostgresGraphs, SqliteGraphs, WriterOptions};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, PostgresGraphs, WriterOptions};
 use assay_tests::{Figures, Postgres, is_full};
 use jiff::Timestamp;
 
@@ -38,7 +38,7 @@ fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let folder = tempfile::tempdir().expect("a directory");
     println!("SQLite");
-    runtime.block_on(measure(Arc::new(SqliteGraphs::new(folder.path())), blocks));
+    runtime.block_on(measure(Arc::new(EmbeddedGraphs::new(folder.path())), blocks));
     let server = Postgres::start();
     let database = runtime.block_on(PostgresDatabase::connect((&server.url()).into()));
     println!("PostgreSQL");

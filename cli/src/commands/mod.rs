@@ -43,7 +43,7 @@ use std::{
 use assay_database::DatabaseError;
 use assay_egress::{EgressError, EgressSettings};
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_graph::{Graph, GraphError, GraphStore, PostgresGraphs, SqliteGraphs};
+use assay_graph::{EmbeddedGraphs, Graph, GraphError, GraphStore, PostgresGraphs};
 use assay_input::InputError;
 use assay_intel::{formats, import::ImportError};
 use assay_redis::RedisClient;
@@ -481,7 +481,7 @@ fn on_postgres(store: PostgresStore) -> Databases {
 
 /// The store and the graphs in one data directory.
 fn in_files(directory: &Path, store: SqliteStore) -> Databases {
-    Databases::together(Arc::new(store), Arc::new(SqliteGraphs::new(directory)))
+    Databases::together(Arc::new(store), Arc::new(EmbeddedGraphs::new(directory)))
 }
 
 fn settings(cli: &Cli) -> Result<Settings, Failure> {

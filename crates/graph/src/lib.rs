@@ -1,8 +1,8 @@
 //! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are
 //! read.
 //!
-//! Each chain has a graph of its own: a file in the embedded backend (`chains/btc.sqlite`), a schema in
-//! PostgreSQL (`chain_btc`). It can be recorded again from the chain at any time and needs no backup. Many
+//! Each chain has a graph of its own: a folder in the embedded backend (`chains/btc.graph`), a schema
+//! in PostgreSQL (`chain_btc`). It can be recorded again from the chain at any time and needs no backup. Many
 //! programs read a graph; one at a time writes it.
 //!
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
@@ -13,7 +13,7 @@
 //! - [`backend`]: the parts of a backend, for those who write another one
 //! - `conformance` (feature `conformance`): the contract as tests that any backend can run
 //! - [`memory`]: a graph in memory, the reference implementation
-//! - [`SqliteGraphs`], [`PostgresGraphs`]: the backends
+//! - [`EmbeddedGraphs`], [`PostgresGraphs`]: the backends
 
 pub mod backend;
 #[cfg(feature = "conformance")]
@@ -22,7 +22,6 @@ pub mod embedded;
 mod error;
 pub mod memory;
 mod postgres;
-mod schema_version;
 mod view;
 
 use std::{

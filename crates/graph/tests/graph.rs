@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod backends;
+mod embedded_files;
+mod graph_backends;
 mod ordered_maps;
 
 assay_graph::graph_conformance!(

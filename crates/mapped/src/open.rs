@@ -33,6 +33,8 @@ pub struct Format {
 const DATA: &str = "data.mdb";
 /// File whose lock the writer holds.
 const LOCK: &str = "writer.lock";
+/// File of the lock table, as LMDB names it.
+const LOCK_TABLE: &str = "lock.mdb";
 /// Table with the name and the version of the format.
 const FORMAT: &str = "format";
 /// Transactions for reading at once, over all processes.
@@ -60,6 +62,7 @@ pub fn open_existing(
     }
     check_local(&canonical)?;
     check_data_file(&canonical, format)?;
+    allocate_lock_table(&canonical)?;
     let env = open(&canonical, format)?;
     check_length(&canonical, &env)?;
     env.clear_stale_readers().map_err(|error| failure(&canonical, error))?;
@@ -94,6 +97,7 @@ pub fn create(
     if is_there(&canonical) {
         check_data_file(&canonical, format)?;
     }
+    allocate_lock_table(&canonical)?;
     let env = open(&canonical, format)?;
     check_length(&canonical, &env)?;
     env.clear_stale_readers().map_err(|error| failure(&canonical, error))?;
@@ -129,6 +133,30 @@ fn lock(folder: &Path) -> Result<WriterLock, MappedError> {
         Ok(()) => Ok(WriterLock::new(file)),
         Err(TryLockError::WouldBlock) => Err(MappedError::Busy { path: folder.to_owned() }),
         Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// Gives the lock table its blocks on the disk: LMDB maps it, and a page that the disk has no room for would
+/// kill the process that touches it. No other lock of this process is on the file yet, which closing it here
+/// would release.
+fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
+    /// A reader's slot is a line of the processor's cache; the head takes a few more.
+    const SLOT: u64 = 64;
+    let path = folder.join(LOCK_TABLE);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::StorageFull => MappedError::DiskFull { path: folder.to_owned() },
+        _ => MappedError::File { path: path.clone(), error },
+    };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len().max((u64::from(READERS) + 8) * SLOT);
+    match rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length) {
+        // A file system that cannot do so in advance.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) | Ok(()) => Ok(()),
+        Err(error) => Err(failed(error.into())),
     }
 }
 

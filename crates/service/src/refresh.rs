@@ -210,7 +210,7 @@ mod tests {
     use std::{path::Path, sync::atomic::AtomicU32};
 
     use assay_engine::{chain::ChainId, facts::Environment};
-    use assay_graph::SqliteGraphs;
+    use assay_graph::EmbeddedGraphs;
     use assay_limiter::Limiter;
     use assay_store::SqliteStore;
     use assay_store::control::{Grant, ManifestRecord};
@@ -259,7 +259,8 @@ mod tests {
         let bounds = Bounds { key_data_age: age, intel_age: age };
         let clock = assay_system::Clock::new(|| Timestamp::UNIX_EPOCH);
         let limiter = Limiter::default();
-        let databases = Databases::together(Arc::clone(store), Arc::new(SqliteGraphs::new(folder)));
+        let databases =
+            Databases::together(Arc::clone(store), Arc::new(EmbeddedGraphs::new(folder)));
         Service::load(databases, clock, 1 << 20, bounds, None, limiter).await.unwrap()
     }
 

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, ops::ControlFlow};
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
 use assay_graph::{
-    Graph, GraphStore, GraphWriter, Membership, PostgresGraphs, SqliteGraphs, WriterOptions,
+    EmbeddedGraphs, Graph, GraphStore, GraphWriter, Membership, PostgresGraphs, WriterOptions,
     memory::MemoryGraph,
 };
 use futures_util::FutureExt;
@@ -140,7 +140,7 @@ async fn reorganised(store: &dyn GraphStore, reorganisations: u64) {
 async fn clusters_survive_reorganisations_in_sqlite() {
     let directory = tempfile::tempdir().unwrap();
     let count = if is_full() { 1_000 } else { 25 };
-    reorganised(&SqliteGraphs::new(directory.path()), count).await;
+    reorganised(&EmbeddedGraphs::new(directory.path()), count).await;
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use std::{
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::chain::ChainId;
 use assay_graph::{
-    Graph, GraphStore, Membership, PostgresGraphs, SqliteGraphs, memory::MemoryGraph,
+    EmbeddedGraphs, Graph, GraphStore, Membership, PostgresGraphs, memory::MemoryGraph,
 };
 use assay_tests::{
     Finished, Postgres, assay,
@@ -87,7 +87,7 @@ impl Place {
                     let database = PostgresDatabase::connect((&database.url()).into()).await;
                     Box::new(PostgresGraphs::new(database.unwrap()))
                 }
-                None => Box::new(SqliteGraphs::new(self.path())),
+                None => Box::new(EmbeddedGraphs::new(self.path())),
             };
             let answer = what(graphs.graph(ChainId::BTC).await.unwrap()).await;
             // A dropped connection closes later, and then removes the log of the database that has

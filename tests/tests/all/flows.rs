@@ -20,7 +20,7 @@ use assay_engine::{
     evidence::{Direction, FlowEnd, FlowFacts, FlowPart, ListingPeriod, Solicitation},
     taxonomy::Category,
 };
-use assay_graph::{Graph, GraphStore, PostgresGraphs, SqliteGraphs, WriterOptions};
+use assay_graph::{EmbeddedGraphs, Graph, GraphStore, PostgresGraphs, WriterOptions};
 use assay_tests::{
     Postgres,
     oracle::{Case, Deviation, Haste, one_after_another},
@@ -190,7 +190,7 @@ fn engine_and_oracle_agree() {
 #[tokio::test]
 async fn sqlite_answers_as_expected() {
     let directory = tempfile::tempdir().unwrap();
-    graphs_answer_as_expected(&SqliteGraphs::new(directory.path())).await;
+    graphs_answer_as_expected(&EmbeddedGraphs::new(directory.path())).await;
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::{
 use assay_engine::utxo::{
     Block, BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
 };
-use assay_graph::SqliteGraphs;
+use assay_graph::EmbeddedGraphs;
 use jiff::Timestamp;
 
 use super::{run::RETRIES, *};
@@ -109,7 +109,7 @@ impl Place {
         request: IngestRequest,
     ) -> Result<IngestReport, IngestError> {
         let directory = self.directory.path();
-        let graphs = SqliteGraphs::new(directory);
+        let graphs = EmbeddedGraphs::new(directory);
         let clock = Clock::new(|| Timestamp::UNIX_EPOCH);
         // A reader without end is stopped.
         let ingesting = ingest(&graphs, Box::new(source), request, &clock, &self.heard);
@@ -117,7 +117,7 @@ impl Place {
     }
 
     async fn tip(&self) -> Option<u64> {
-        let graphs = SqliteGraphs::new(self.directory.path());
+        let graphs = EmbeddedGraphs::new(self.directory.path());
         let graph = graphs.graph(ChainId::BTC).await.unwrap()?;
         graph.tip().await.unwrap().map(|tip| tip.block.height)
     }

@@ -27,7 +27,9 @@ pub struct InBlock {
 }
 
 impl InBlock {
-    const fn position(&self) -> u64 {
+    /// Its position in the chain.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
         self.height * POSITIONS_OF_BLOCK + self.index
     }
 }

@@ -1,7 +1,7 @@
 //! Everything that a backend of chain graphs implements, and the parts that are the same in each.
 //!
-//! A backend keeps the rows of [`rows`] in any store that has transactions and ordered keys. `SQLite` and
-//! PostgreSQL are two backends; another one is written outside this crate from public items alone:
+//! A backend keeps the rows of [`rows`] in any store that has transactions and ordered keys. The embedded
+//! store and PostgreSQL are two backends; another one is written outside this crate from public items alone:
 //!
 //! 1. **Writing.** Implement [`Recorder`] and hand it to [`Writer`]. The writer decides: it looks rows up
 //!    through the recorder, checks that blocks follow one another, numbers transactions and owners, keeps

@@ -6,6 +6,7 @@ mod read;
 mod row;
 mod scan;
 mod schema;
+mod schema_version;
 mod table;
 mod tables;
 mod view;

@@ -6,11 +6,11 @@ use sqlx::{
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
 
-use super::Schema;
-use crate::{
-    GraphError,
+use super::{
+    Schema,
     schema_version::{SCHEMA_VERSION, is_readable},
 };
+use crate::GraphError;
 
 /// Indexes that reading needs and writing does not.
 const INDEXES: [&str; 3] = [

@@ -1,6 +1,6 @@
 //! Fresh graphs of every backend.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use assay_database::postgres::PostgresDatabase;
 use assay_graph::{EmbeddedGraphs, GraphStore, PostgresGraphs};
@@ -10,7 +10,11 @@ use tempfile::TempDir;
 /// Embedded graphs in a folder of their own.
 pub(crate) fn embedded() -> (Arc<dyn GraphStore>, TempDir) {
     let directory = tempfile::tempdir().unwrap();
-    (Arc::new(EmbeddedGraphs::new(directory.path())), directory)
+    (Arc::new(in_folder(directory.path())), directory)
+}
+
+pub(crate) fn in_folder(folder: &Path) -> EmbeddedGraphs {
+    EmbeddedGraphs::new(folder)
 }
 
 /// Graphs in a database of their own.

@@ -176,7 +176,8 @@ fn counterparty(
     let mut largest: Vec<_> = dealings.transactions.iter().collect();
     largest.sort_by_key(|(number, (_, amount))| (Reverse(*amount), **number));
     let transactions = largest.iter().take(TRANSACTIONS).map(|(number, _)| view.txid(**number));
-    let transactions = transactions.map(|txid| Ok(txid?.to_string())).collect::<Result<_, _>>()?;
+    let transactions = transactions.map(|txid| Ok::<_, ViewError>(txid?.to_string()));
+    let transactions = transactions.collect::<Result<_, _>>()?;
     Ok(Some(Counterparty {
         labels: intel.labels().of(&address),
         listings: intel.listings_of(&address),

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use assay_engine::{
     chain::ChainId,
-    evidence::{ActivityFacts, ChainFacts, Direction, FlowFacts, IngestMode, Tip, Unavailable},
+    evidence::{ActivityFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
-    reading::{
-        LookUp, OwnHistory, OwnerNumber, ReadRequest, TransactionNumber,
-        TransactionRead, Waypoint,
-    },
+    reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
     utxo::{ScriptOwner, Spending, Transfer},
@@ -24,7 +21,7 @@ use super::{
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
-    transfer::{TransferError, TransferRead, TransferRequest},
+    transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
 
 /// A chain that is read from its graph.
@@ -154,20 +151,7 @@ impl State<'_> {
         let mut request = ReadRequest::default();
         own.iter().for_each(|(_, output)| request.push(*output));
         self.view.fetch(&request).await?;
-        self.view.read(|view| {
-            let (mut spent_by, mut read) = (Vec::new(), TransactionRead::default());
-            for (output, waypoint) in own {
-                let LookUp::Transaction { number, position } = view.look_up(waypoint)? else {
-                    continue;
-                };
-                view.read(number, Direction::Destination, u32::MAX, &mut read)?;
-                let received = read.entries.iter().filter(|entry| entry.owner == owner);
-                let received = received.map(|entry| u128::from(entry.value)).sum();
-                let (time, inputs) = (read.time, read.inputs.total);
-                spent_by.push(Spending { output, number, position, time, inputs, received });
-            }
-            Ok(spent_by)
-        })
+        self.view.read(|view| spent_by(view, own, owner))
     }
 }
 
@@ -230,6 +214,3 @@ fn revision(chain: ChainId, tip: &GraphTip) -> String {
     let end = hash.get(hash.len() - 12..).unwrap_or_default();
     format!("{chain}@{}-{end}", tip.block.height)
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,7 @@ use assay_engine::{
     evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     policy::Policy,
+    reading::ViewError,
     trace::TraceRules,
     utxo::Statistics,
 };
@@ -27,6 +28,12 @@ pub enum ReadError {
     /// A graph failed.
     #[error(transparent)]
     Graph(#[from] GraphError),
+}
+
+impl From<ViewError> for ReadError {
+    fn from(error: ViewError) -> Self {
+        Self::Graph(error.into())
+    }
 }
 
 /// A question for the flows of a subject.

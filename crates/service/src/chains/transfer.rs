@@ -2,11 +2,12 @@
 
 use assay_engine::{
     chain::ChainId,
-    evidence::{ChainFacts, ChainState, DirectionFlows, FlowFacts, Tip, Unavailable},
+    evidence::{ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip, Unavailable},
     policy::Policy,
+    reading::{ChainView, LookUp, OwnerNumber, TransactionRead, ViewError, Waypoint},
     trace::TraceRules,
     transfer::{TransferDirection, TransferFacts, TransferQuery},
-    utxo::{InvalidTransfer, Statistics, TransactionView, Transfer, Txid},
+    utxo::{InvalidTransfer, Spending, Statistics, TransactionView, Transfer, Txid},
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;
@@ -43,6 +44,12 @@ pub enum TransferError {
 
 impl From<GraphError> for TransferError {
     fn from(error: GraphError) -> Self {
+        Self::Read(error.into())
+    }
+}
+
+impl From<ViewError> for TransferError {
+    fn from(error: ViewError) -> Self {
         Self::Read(error.into())
     }
 }
@@ -227,4 +234,22 @@ pub async fn facts(
         destinations,
         tip_height,
     })
+}
+
+/// The transactions that spend outputs, each given by its index, of an owner.
+pub(super) fn spent_by(
+    view: &dyn ChainView,
+    outputs: impl IntoIterator<Item = (u32, Waypoint)>,
+    owner: OwnerNumber,
+) -> Result<Vec<Spending>, ViewError> {
+    let (mut spent_by, mut read) = (Vec::new(), TransactionRead::default());
+    for (output, waypoint) in outputs {
+        let LookUp::Transaction { number, position } = view.look_up(waypoint)? else { continue };
+        view.read(number, Direction::Destination, u32::MAX, &mut read)?;
+        let received = read.entries.iter().filter(|entry| entry.owner == owner);
+        let received = received.map(|entry| u128::from(entry.value)).sum();
+        let (time, inputs) = (read.time, read.inputs.total);
+        spent_by.push(Spending { output, number, position, time, inputs, received });
+    }
+    Ok(spent_by)
 }

@@ -1,4 +1,4 @@
-//! The version of a graph's tables, which both backends of this crate have in common.
+//! The version of a graph's tables.
 
 use assay_database::DatabaseError;
 use assay_engine::chain::ChainId;
@@ -6,7 +6,7 @@ use assay_engine::chain::ChainId;
 use crate::GraphError;
 
 /// The version of the newest migration.
-pub(crate) const SCHEMA_VERSION: i64 = 2;
+pub(super) const SCHEMA_VERSION: i64 = 2;
 
 /// True if a graph of this schema version can be read; `has_blocks` is `None` for one that is being created.
 ///
@@ -14,7 +14,7 @@ pub(crate) const SCHEMA_VERSION: i64 = 2;
 ///
 /// Returns an error for a graph of a newer program, and [`GraphError::Outdated`] for one whose blocks were
 /// recorded by an earlier version.
-pub(crate) fn is_readable(
+pub(super) fn is_readable(
     chain: ChainId,
     version: Option<i64>,
     has_blocks: Option<bool>,
