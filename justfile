@@ -28,6 +28,6 @@ schemathesis *cases:
 fuzz *arguments:
     ./tests/fuzz.sh {{ arguments }}
 
-# measure the release program: chain_check, chain_ingest, clusters, engine_instructions, evasion, import, limits, screen, served_check
+# measure the release program: chain_ingest, clusters, engine_instructions, evasion, import, limits, screen, served_check
 bench name:
     cargo bench -p assay-tests --bench {{ name }}

@@ -77,7 +77,6 @@ BENCHMARKS = {
     "screen": "labels and screening",
     "chain_ingest": "ingest of a million transactions",
     "clusters": "merge of two clusters of 500,000",
-    "chain_check": "checks beside a hub of a million outputs",
     "engine_instructions": "instructions of the engine",
     "served_check": "checks over HTTP",
     "evasion": "laundering schemes and innocents",
