@@ -6,4 +6,9 @@ rust      format, lints, build, licences, benchmarks
 tools     programs that the tests need, built or fetched once into the cache
 needs     requirements of tests that a machine may not meet
 libtest   runs test binaries with Rust's own test harness and collects the results
+again     runs each failed test once more, alone
+flaky     the flaky tests of past runs
+revision  the commit, and the exact state of the tree
+workspace packages and targets of the cargo workspace
+tests     unit tests of all this
 """

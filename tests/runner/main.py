@@ -11,13 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import Sequence
 
-from . import libtest, needs, rust
+from . import again, libtest, needs, rust
+from .flaky import Archive
 from .libtest import Results, Test
 from .needs import Needs
-from .steps import Failure, Step, run_all, say, stop
+from .steps import Failure, Step, is_stopped, run_all, say, stop
 from .tools import Tools
 
 SLOWEST = 20
+# Name of the step that runs failed tests again.
+AGAIN = "failed tests, once more"
 # Lanes of tests. They run at the same time, because most of these tests wait for servers or the cluster.
 # The two longest start beside the unit tests; the others, which starve if too much runs, follow the unit
 # tests. A test belongs to the first lane with a prefix of its title.
@@ -106,6 +109,7 @@ class Run:
                 Step("lints", rust.lint, ["format"], is_vital=True),
                 Step("build", self.build, ["lints"], is_vital=True),
                 self.lane("unit tests"),
+                self.again(["unit tests"]),
             ]
         tools = self.tools
         steps = [
@@ -135,6 +139,7 @@ class Run:
         if self.filters:
             if self.full:
                 steps.append(self.lane("tests on a real node", before_tests, follows=others))
+            steps.append(self.again([step.name for step in steps]))
             return steps
         steps += [
             Step("cargo-deny", tools.install_cargo_deny, ["packages"]),
@@ -144,6 +149,7 @@ class Run:
         ]
         if self.full:
             steps += self.steps_of_full([step.name for step in steps])
+        steps.append(self.again([step.name for step in steps if step.name != "build"]))
         return steps
 
     def steps_of_full(self, before: list[str]) -> list[Step]:
@@ -163,6 +169,10 @@ class Run:
     def lane(self, name: str, after: Sequence[str] = (), follows: Sequence[str] = ()) -> Step:
         return Step(name, partial(self.run_lane, name=name), ["build", *after], follows)
 
+    def again(self, follows: Sequence[str]) -> Step:
+        run = partial(again.run, results=self.results, archive=Archive(self.tools.cache))
+        return Step(AGAIN, run, ["build"], follows)
+
     def build(self, step: Step) -> None:
         binaries = rust.build(step, only_libraries=self.quick)
         tests = libtest.list_tests(step, binaries)
@@ -181,6 +191,8 @@ class Run:
                 libtest.run_binary(step, binary, tests, THREADS[name], self.results, self.environment())
             except Failure as failure:
                 failures.append(str(failure))
+                if is_stopped():
+                    break
         if failures:
             raise Failure("; ".join(failures))
 
@@ -206,7 +218,8 @@ class Run:
 
     def summary(self, steps: list[Step], passed: bool, seconds: float) -> str:
         """The report: slowest tests, steps, failures, and a last line with the counts."""
-        ran = [*self.results.of("passed"), *self.results.of("failed")]
+        passes, failed, flaky = (self.results.of(outcome) for outcome in ("passed", "failed", "flaky"))
+        ran = [*passes, *failed, *flaky]
         lines = []
         if slowest := sorted(ran, key=lambda result: -result.seconds)[:SLOWEST]:
             lines.append("-- slowest tests")
@@ -216,12 +229,12 @@ class Run:
             state = "" if step.state == "passed" else f"  {step.state.upper()}"
             lines.append(f"{step.seconds:8.1f} s  {step.cpu_seconds:7.1f} s of CPU time  {step.name}{state}")
         lines += [f"note: {note}" for step in steps for note in step.notes]
-        failed = self.results.of("failed")
+        lines += [f"flaky: {result.test.title}" for result in flaky]
         lines += [f"FAILED: {result.test.title}" for result in failed]
         ignored = self.results.of("ignored")
         reasons = Counter(", ".join(self.needs.explain(name) for name in result.reasons) for result in ignored)
         grouped = "; ".join(f"{count} for want of {reason}" for reason, count in reasons.most_common())
-        counts = f"{len(ran) - len(failed)} passed, {len(failed)} failed, {len(ignored)} ignored"
+        counts = f"{len(passes)} passed, {len(failed)} failed, {len(flaky)} flaky, {len(ignored)} ignored"
         not_passed = [step.name for step in steps if step.state != "passed"]
         how = "passed" if passed else "FAILED at " + ", ".join(not_passed)
         minutes, rest = divmod(round(seconds), 60)
@@ -259,8 +272,13 @@ def main(arguments: list[str]) -> int:
     full = "add tests that need more time or a Kubernetes node, fuzzing and benchmarks: about an hour"
     much.add_argument("--full", action="store_true", help=full)
     much.add_argument("--quick", action="store_true", help="run only format, lints and unit tests")
+    much.add_argument("--flaky", action="store_true", help="print the flaky tests of past runs with their logs")
     parser.add_argument("filter", nargs="*", help="run only tests whose names contain one of these")
-    run = Run(parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    run = Run(options)
+    if options.flaky:
+        print(Archive(run.tools.cache).report())
+        return 0
     for name in (signal.SIGINT, signal.SIGTERM):
         signal.signal(name, lambda *_: stop())
     begun = time.monotonic()
