@@ -17,7 +17,7 @@ def run(step: Step, results: Results, archive: flaky.Archive) -> None:
             continue
         record = archive.add(first.test.title, commit, first.log, second.log)
         results.replace(first, Result(first.test, "flaky", second.seconds, log=first.log))
-        say(f"-- FLAKY: {first.test.title} failed, and passed alone\n   {record.logs}/failed.log\n   {record.logs}/passed.log")
+        say(f"-- FLAKY: failed, and passed alone:\n{record.line()}")
     if left := len(results.of("failed")):
         raise Failure(f"{left} tests failed twice")
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import threading
 from dataclasses import dataclass, field
-from typing import Iterable
+from typing import Callable, Iterable
 
 from .needs import Needs
 from .rust import Binary
@@ -80,11 +80,14 @@ def list_tests(step: Step, binaries: Iterable[Binary]) -> list[Test]:
     return tests
 
 
-def select(tests: Iterable[Test], needs: Needs, filters: list[str], results: Results) -> list[Test]:
-    """Selects the tests to run. The others are recorded as ignored, with their reasons."""
+def select(
+    tests: Iterable[Test], needs: Needs, takes: Callable[[str, str], bool] | None, results: Results
+) -> list[Test]:
+    """Selects the tests to run, of those that `takes` takes by title and message. Those whose requirements are not
+    met are recorded as ignored, with their reasons."""
     chosen = []
     for test in tests:
-        if filters and not any(text in test.title for text in filters):
+        if takes and not takes(test.title, test.message):
             continue
         missing = needs.missing(test.message) if test.message else []
         if missing:
