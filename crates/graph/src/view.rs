@@ -3,8 +3,8 @@
 use assay_engine::{
     evidence::Direction,
     reading::{
-        ChainView, Entry, OwnHistory, OwnerNumber, Progress, Query, ReadRequest,
-        TransactionNumber, TransactionRead, ViewError,
+        ChainView, Entry, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, TransactionNumber,
+        TransactionRead, ViewError,
     },
     trace::ReadLimits,
     utxo::{ScriptOwner, Txid},

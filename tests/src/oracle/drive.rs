@@ -9,7 +9,7 @@ use assay_engine::{
         ChainView, LookUp, OwnerNumber, ReadRequest, TransactionNumber, TransactionRead, ViewError,
         Waypoint,
     },
-    trace::{Attributions, AttributionsByScript, Trace, TraceSubject},
+    trace::{AttributionsByScript, Trace, TraceSubject},
     utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
 };
 use assay_graph::{
@@ -96,17 +96,13 @@ impl Case {
         view: &dyn GraphView,
         batch: Option<usize>,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attributions = AttributionsByScript::new(|owner: &ScriptOwner| self.attribution(owner));
-        let Some(mut trace) = self.begin(view, &attributions).await? else { return Ok(None) };
         match batch {
-            None => run(&mut trace, &mut ViewSource(view)).await?,
+            None => self.trace_over(view, &mut ViewSource(view)).await,
             Some(batch) => {
-                let asked = HashSet::new();
-                let mut pieces = Pieces { view, batch, asked, haste: Haste::default() };
-                run(&mut trace, &mut pieces).await?;
+                let (asked, haste) = (HashSet::new(), Haste::default());
+                self.trace_over(view, &mut Pieces { view, batch, asked, haste }).await
             }
         }
-        view.read(|view| trace.finish(view)).map(Some)
     }
 
     /// Result of the engine without the data that [`Haste`] leaves out, from a graph in memory.
@@ -119,23 +115,25 @@ impl Case {
         haste: Haste,
         graph: &MemoryGraph,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attributions = AttributionsByScript::new(|owner: &ScriptOwner| self.attribution(owner));
-        let Some(mut trace) = self.begin(graph, &attributions).await? else { return Ok(None) };
         let mut pieces = Pieces { view: graph, batch: 7, asked: HashSet::new(), haste };
-        run(&mut trace, &mut pieces).await?;
-        Ok(Some(trace.finish(graph)?))
+        self.trace_over(graph, &mut pieces).await
     }
 
-    async fn begin<'a>(
+    async fn trace_over<S: ReadSource<Error = GraphError>>(
         &self,
         view: &dyn GraphView,
-        attributions: &'a dyn Attributions,
-    ) -> Result<Option<Trace<'a>>, GraphError> {
+        source: &mut S,
+    ) -> Result<Option<FlowFacts>, GraphError> {
+        let attributions = AttributionsByScript::new(|owner: &ScriptOwner| self.attribution(owner));
         let Some(owner) = view.owner_number(&self.subject).await? else { return Ok(None) };
         let history = view.history(owner, self.rules.read_limits()).await?;
         let (chain, rules, today) = (self.chain, self.rules, self.today);
         let subject = TraceSubject { chain, owner, history: &history, rules, today };
-        view.read(|view| Trace::begin(view, subject, attributions)).map(Some)
+        let mut begun = None;
+        source.lend(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
+        let mut trace = begun.expect("a view is lent")?;
+        run(&mut trace, source).await?;
+        view.read(|view| trace.finish(view)).map(Some)
     }
 }
 
@@ -188,7 +186,11 @@ impl ChainView for Piece<'_> {
                 return Ok(LookUp::Failed);
             }
         }
-        if self.asked.contains(&waypoint) { self.view.look_up(waypoint) } else { Ok(LookUp::Unread) }
+        if self.asked.contains(&waypoint) {
+            self.view.look_up(waypoint)
+        } else {
+            Ok(LookUp::Unread)
+        }
     }
 
     fn read(

@@ -38,7 +38,11 @@ impl Path {
     }
 
     /// The path one step on.
-    pub(super) fn step(&mut self, transaction: &Transaction<'_>, to: Option<(&ScriptOwner, usize)>) {
+    pub(super) fn step(
+        &mut self,
+        transaction: &Transaction<'_>,
+        to: Option<(&ScriptOwner, usize)>,
+    ) {
         self.steps.push(Step {
             position: transaction.position,
             first: to.map(|(_, first)| first),

@@ -231,11 +231,7 @@ impl GatheredChain {
                 history.incoming.push(entry);
             }
             if !inputs.is_empty() {
-                history.outgoing.push(OwnTransaction {
-                    unspent: 0,
-                    is_passed_on: false,
-                    ..entry
-                });
+                history.outgoing.push(OwnTransaction { unspent: 0, is_passed_on: false, ..entry });
             }
         }
         history
@@ -263,9 +259,7 @@ impl GatheredChain {
 
     fn look_up_transaction(&self, number: TransactionNumber) -> Result<LookUp, ViewError> {
         Ok(match &self.transaction(number)?.1 {
-            Gathered::Found(found) => {
-                LookUp::Transaction { number, position: found.at.position() }
-            }
+            Gathered::Found(found) => LookUp::Transaction { number, position: found.at.position() },
             Gathered::Failed => LookUp::Failed,
             Gathered::Unread => LookUp::Unread,
         })
@@ -302,6 +296,7 @@ impl ChainView for GatheredChain {
             return Err(foreign("transaction", number.0));
         };
         into.number = number;
+        into.position = found.at.position();
         into.height = found.at.height;
         into.time = found.at.time;
         into.kind = found.kind;

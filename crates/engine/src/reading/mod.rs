@@ -105,6 +105,8 @@ pub enum LookUp {
 pub struct TransactionRead {
     /// Number.
     pub number: TransactionNumber,
+    /// Position in the chain, as [`ChainView::look_up`] tells it.
+    pub position: u64,
     /// Height of its block.
     pub height: u64,
     /// Time of its block.
@@ -127,6 +129,7 @@ impl Default for TransactionRead {
     fn default() -> Self {
         Self {
             number: TransactionNumber(0),
+            position: 0,
             height: 0,
             time: Timestamp::UNIX_EPOCH,
             kind: TransactionKind::Payment,
@@ -223,7 +226,8 @@ impl TransactionRead {
     pub fn keep_largest(&mut self, most: u32) {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         if self.entries.len() > most {
-            self.entries.sort_unstable_by_key(|entry| (std::cmp::Reverse(entry.value), entry.index));
+            self.entries
+                .sort_unstable_by_key(|entry| (std::cmp::Reverse(entry.value), entry.index));
             self.entries.truncate(most);
             self.entries.sort_unstable_by_key(|entry| entry.index);
         }

@@ -125,7 +125,7 @@ impl<'a> DirectionalTrace<'a> {
                         self.go_on_from(waypoint, found);
                     }
                 }
-                Next::Pass(transaction, rank) => {
+                Next::Pass(transaction) => {
                     if *steps == 0 {
                         return Ok(Reached::Pause);
                     }
@@ -137,7 +137,7 @@ impl<'a> DirectionalTrace<'a> {
                         ENTRIES_PER_TRANSACTION,
                         &mut self.read,
                     )?;
-                    self.expand(view, rank, flows)?;
+                    self.expand(view, flows)?;
                 }
             }
         }
@@ -230,10 +230,6 @@ impl<'a> DirectionalTrace<'a> {
         solicitation: Solicitation,
         own: u128,
     ) -> Result<(), ViewError> {
-        let position = match view.look_up(Waypoint::Transaction(transaction.number))? {
-            LookUp::Transaction { position, .. } => position,
-            LookUp::Nothing | LookUp::Failed | LookUp::Unread => 0,
-        };
         let key = FlowKey {
             owner: Some(self.cluster),
             has_left: false,
@@ -243,7 +239,7 @@ impl<'a> DirectionalTrace<'a> {
         let flows = Flows::one(key, Flow::of(mass));
         let mut side = std::mem::take(&mut self.side);
         self.fill(&mut side, transaction, Some((self.subject, own)), flows.total());
-        let passed = self.pass(view, Passage::of(transaction, position), &side, flows);
+        let passed = self.pass(view, Passage::of(transaction), &side, flows);
         self.side = side;
         passed
     }
@@ -267,12 +263,7 @@ impl<'a> DirectionalTrace<'a> {
     }
 
     /// Passes money through the transaction that was read, within the budget.
-    fn expand(
-        &mut self,
-        view: &dyn ChainView,
-        rank: Rank,
-        flows: Flows,
-    ) -> Result<(), ViewError> {
+    fn expand(&mut self, view: &dyn ChainView, flows: Flows) -> Result<(), ViewError> {
         let mut side = std::mem::take(&mut self.side);
         self.fill(&mut side, &self.read, None, flows.total());
         let entries = side.count();
@@ -292,7 +283,7 @@ impl<'a> DirectionalTrace<'a> {
             self.passed.insert(self.read.number);
             self.entries_read += read;
             self.splits += splits;
-            let passage = Passage::of(&self.read, rank.position(self.direction));
+            let passage = Passage::of(&self.read);
             self.pass(view, passage, &side, flows)
         };
         self.side = side;

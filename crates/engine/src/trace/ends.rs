@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{
     chain::ChainId,
-    reading::{ChainView, ViewError},
     evidence::{
         CarriedPart, FlowEnd, FlowPart, FlowPath, ListingPeriod, PathStep, Solicitation, Tier,
     },
+    reading::{ChainView, ViewError},
     score::Confidence,
 };
 

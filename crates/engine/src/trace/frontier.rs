@@ -25,14 +25,6 @@ impl Rank {
             Direction::Destination => Self(position),
         }
     }
-
-    /// The position in the chain.
-    pub(super) const fn position(self, direction: Direction) -> u64 {
-        match direction {
-            Direction::Source => u64::MAX - self.0,
-            Direction::Destination => self.0,
-        }
-    }
 }
 
 /// What comes next in order.
@@ -41,7 +33,7 @@ pub(super) enum Next {
     /// Waypoints of a level that have not been looked up: all of them, before money goes on.
     LookUp,
     /// A transaction.
-    Pass(TransactionNumber, Rank),
+    Pass(TransactionNumber),
 }
 
 /// Money by waypoint, in the order in which it is followed: by level, then what has not been looked up, then by the
@@ -167,7 +159,7 @@ impl Frontier {
         let (ranked, unranked) = (self.ranked.first(), self.unranked.first());
         let (level, next) = match (ranked, unranked) {
             (Some((level, ..)), Some((other, _))) if other <= level => (*other, Next::LookUp),
-            (Some((level, rank, number)), _) => (*level, Next::Pass(*number, *rank)),
+            (Some((level, _, number)), _) => (*level, Next::Pass(*number)),
             (None, Some((level, _))) => (*level, Next::LookUp),
             (None, None) => return None,
         };

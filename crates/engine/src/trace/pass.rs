@@ -39,12 +39,13 @@ pub(super) struct Passage {
 }
 
 impl Passage {
-    pub(super) const fn of(transaction: &TransactionRead, position: u64) -> Self {
+    pub(super) const fn of(transaction: &TransactionRead) -> Self {
         let joint = match transaction.kind {
             TransactionKind::Coinjoin(kind) => Some(kind),
             TransactionKind::Coinbase | TransactionKind::Payment => None,
         };
-        Self { transaction: transaction.number, position, time: transaction.time, joint }
+        let TransactionRead { number, position, time, .. } = *transaction;
+        Self { transaction: number, position, time, joint }
     }
 }
 
@@ -193,8 +194,7 @@ impl DirectionalTrace<'_> {
         if flow.mass.is_zero() {
             return Ok(());
         }
-        let mut key =
-            FlowKey { owner: Some(cluster), has_left: from.has_left || is_hop, ..*from };
+        let mut key = FlowKey { owner: Some(cluster), has_left: from.has_left || is_hop, ..*from };
         self.carry_joint(passage, &mut key, &mut flow);
         let is_direct = !from.has_left;
         if entry.owner != self.subject

@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use rustc_hash::FxHashSet;
 
-use super::{
-    TraceRules, attribution::Attributions, direction::DirectionalTrace, mass::Mass,
-};
+use super::{TraceRules, attribution::Attributions, direction::DirectionalTrace, mass::Mass};
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
     reading::{
@@ -110,8 +108,7 @@ impl Subject<'_> {
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
         for (own, spending, is_recent) in outgoing {
             if spending > 0 {
-                let (mass, solicitation) =
-                    (Mass::of(spending, is_recent), Solicitation::Solicited);
+                let (mass, solicitation) = (Mass::of(spending, is_recent), Solicitation::Solicited);
                 view.read(own.number, direction, most, &mut read)?;
                 trace.begin(view, &read, mass, solicitation, own.received)?;
             }
@@ -154,9 +151,10 @@ impl Subject<'_> {
                 };
                 // The subject took part in a transaction that it signed, even with an input without value.
                 is_solicited = !payees.all
-                    || read.entries.iter().any(|input| {
-                        input.owner == owner || payees.known.contains(&input.owner)
-                    });
+                    || read
+                        .entries
+                        .iter()
+                        .any(|input| input.owner == owner || payees.known.contains(&input.owner));
             }
             let is_recent = read.time >= since;
             all.push(Incoming { own: *own, income, is_recent, is_dust: false, is_solicited });

@@ -7,14 +7,12 @@ use crate::{
     coinjoin::CoinjoinKind,
     evidence::{Direction, FlowEnd, FlowPart, Tier, UnresolvedReason},
     fixed::Fraction,
-    score::Confidence,
     reading::{
         FeePayer, GatheredChain, InBlock, LookUp, TransactionNumber, TransactionRead, Waypoint,
     },
+    score::Confidence,
     taxonomy::Category,
-    utxo::{
-        OutPoint, ScriptOwner, Statistics, Transaction, TransactionKind, TxInput, TxOut, Txid,
-    },
+    utxo::{OutPoint, ScriptOwner, Statistics, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 
 /// One coin in base units.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{
-    OutPoint, ScriptOwner, SideEntry, Statistics, TransactionKind, TransactionSide,
-    TransactionView,
+    OutPoint, ScriptOwner, SideEntry, Statistics, TransactionKind, TransactionSide, TransactionView,
 };
 use crate::{
     address::CanonicalAddress,

@@ -188,8 +188,18 @@ fn expect_equal_read(
             Ok((entry.index, entry.value, entry.owner, owner, cluster, found))
         });
         let entries = entries.collect::<Result<Vec<_>, ViewError>>()?;
-        let TransactionRead { number, height, time, kind, inputs, outputs, fee_payers, .. } = read;
-        Ok(((number, height, time, kind, inputs, outputs), fee_payers, entries))
+        let TransactionRead {
+            number,
+            position,
+            height,
+            time,
+            kind,
+            inputs,
+            outputs,
+            fee_payers,
+            ..
+        } = read;
+        Ok(((number, position, height, time, kind, inputs, outputs), fee_payers, entries))
     };
     let (found, expected) = (view.read(read).unwrap(), read(right).unwrap());
     assert_eq!(found.0, expected.0);

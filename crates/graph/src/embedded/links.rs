@@ -11,11 +11,11 @@ use assay_mapped::WriteTransaction;
 use async_trait::async_trait;
 
 use super::{
-    snapshot::SharedSnapshot,
     bytes::{NUMBER, Reading, number},
     error::{damaged, table_error},
     index::{delete, put},
     reader::{ROOT, Reader},
+    snapshot::SharedSnapshot,
     tables::Tables,
 };
 use crate::{

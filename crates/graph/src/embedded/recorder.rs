@@ -24,13 +24,13 @@ use super::{
     tables::Tables,
 };
 use crate::{
-    blocking,
     GraphError, GraphWriter, WriterOptions,
     backend::{
         GraphState, RecordedOutput, Recorder, WritePlan, Writer,
         cluster::RecordedLink,
         rows::{InputRow, InputSource},
     },
+    blocking,
 };
 
 /// Opens the graph in `folder` for writing; makes it where there is none.

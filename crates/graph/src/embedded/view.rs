@@ -118,6 +118,7 @@ impl ChainView for Reader<'_> {
         let head = record.head();
         let block = self.block(head.height)?.ok_or_else(|| damaged("block", head.height))?;
         into.number = number;
+        into.position = number.0;
         into.height = head.height;
         into.time = block.block.time;
         into.kind = head.kind;

@@ -91,6 +91,7 @@ impl ChainView for MemoryGraph {
     ) -> Result<(), ViewError> {
         let (index, Recorded { block, transaction, previous }) = self.at(number)?;
         into.number = number;
+        into.position = number.0;
         into.height = block.height;
         into.time = block.time;
         into.kind = transaction.kind;
@@ -171,8 +172,7 @@ impl GraphView for MemoryGraph {
         let index = usize::try_from(owner.0).unwrap_or(usize::MAX);
         let found = self.owners.get(index);
         let found = found.and_then(|found| Some((found, self.statistics(found)?)));
-        let (found, statistics) =
-            found.ok_or_else(|| GraphError::unreadable("owner", owner.0))?;
+        let (found, statistics) = found.ok_or_else(|| GraphError::unreadable("owner", owner.0))?;
         let (mut received, mut sent) = (Vec::new(), Vec::new());
         for (number, recorded) in self.appearances(found) {
             for (output, index) in recorded.transaction.outputs.iter().zip(0..) {

@@ -16,9 +16,7 @@ use assay_engine::{
         ViewError, Waypoint,
     },
     trace::ReadLimits,
-    utxo::{
-        BlockRef, ResolvedBlock, ScriptOwner, TransactionKind, TransactionView, Txid,
-    },
+    utxo::{BlockRef, ResolvedBlock, ScriptOwner, TransactionKind, TransactionView, Txid},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -179,9 +177,14 @@ impl PostgresView {
             gathered.clusters.extend(clusters);
             for (row, time) in heads.drain(..) {
                 let number = row.number;
-                let known = gathered.transactions.entry(number).or_insert_with(|| {
-                    GatheredTransaction { row, time, inputs: None, outputs: None, fee_payers: vec![] }
-                });
+                let known =
+                    gathered.transactions.entry(number).or_insert_with(|| GatheredTransaction {
+                        row,
+                        time,
+                        inputs: None,
+                        outputs: None,
+                        fee_payers: vec![],
+                    });
                 let mut entries = entries.remove(&number).unwrap_or_default();
                 entries.sort_unstable_by_key(|entry| entry.index);
                 let side = Some(GatheredSide { entries, most });
@@ -268,12 +271,11 @@ impl ChainView for PostgresView {
         let known = known.ok_or_else(|| unread("transaction", number.0))?;
         let bare = known.row.bare(known.time);
         into.number = number;
+        into.position = number.0;
         into.height = bare.height;
         into.time = bare.time;
         into.kind = bare.kind;
-        for (into, side) in
-            [(&mut into.inputs, &bare.inputs), (&mut into.outputs, &bare.outputs)]
-        {
+        for (into, side) in [(&mut into.inputs, &bare.inputs), (&mut into.outputs, &bare.outputs)] {
             *into = SideTotals { count: side.count, total: side.total, unknown: side.unknown };
         }
         into.entries.clear();
@@ -344,10 +346,10 @@ impl GraphView for PostgresView {
         limits: ReadLimits,
     ) -> Result<OwnHistory, GraphError> {
         let state = &mut **self.state.lock().await;
-        let query = self.graph.schema.sql(&format!(
-            "SELECT {} FROM chain.holder AS h WHERE holder_id = $1",
-            row::OWNER
-        ));
+        let query = self
+            .graph
+            .schema
+            .sql(&format!("SELECT {} FROM chain.holder AS h WHERE holder_id = $1", row::OWNER));
         let found = sqlx::query(query).bind(stored(owner.0)).fetch_one(&mut *state).await?;
         let statistics = row::owner(&found)?.statistics;
         let mut history = OwnHistory { statistics, incoming: vec![], outgoing: vec![] };

@@ -11,8 +11,7 @@ use jiff::Timestamp;
 use sqlx::{Connection, Executor, PgConnection, Postgres, Row, Transaction};
 
 use super::{
-    Schema, cluster,
-    row, scan, schema,
+    Schema, cluster, row, scan, schema,
     tables::{changed, tables},
     watched::Watched,
 };

@@ -57,7 +57,8 @@ impl Tables {
                 })
                 .sum()
         };
-        let sent = self.inputs_of(number).filter_map(|row| row.spent.filter(|it| it.owner == owner));
+        let sent =
+            self.inputs_of(number).filter_map(|row| row.spent.filter(|it| it.owner == owner));
         OwnTransaction {
             number: TransactionNumber(number.unsigned_abs()),
             received: total(&spent) + total(&unspent),
@@ -98,6 +99,7 @@ impl ChainView for Tables {
         let (inputs, outputs) = (&bare.inputs, &bare.outputs);
         into.inputs = totals(inputs.count, inputs.total, inputs.unknown);
         into.outputs = totals(outputs.count, outputs.total, 0);
+        into.position = number.0;
         into.fee_payers.clear();
         into.entries = match direction {
             Direction::Source => {

@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     evidence::{DirectionFlows, FlowEnd, FlowFacts, Solicitation, UnresolvedReason},
     policy::Policy,
-    taxonomy::Category,
     reading::{GatheredChain, InBlock, OwnerNumber, Progress, Query},
+    taxonomy::Category,
     trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::{SideLimits, Transaction, TxInput, TxOut, Txid},
 };
@@ -26,12 +26,11 @@ fn payment(
     inputs: &[(ScriptOwner, u64)],
     outputs: &[(ScriptOwner, u64)],
 ) -> Transaction {
-    let output = |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
+    let output =
+        |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
     let txid = Txid::from_bytes([number - 1; 32]);
-    let input = |(index, spent)| TxInput {
-        outpoint: OutPoint { txid, index },
-        spent: Some(output(spent)),
-    };
+    let input =
+        |(index, spent)| TxInput { outpoint: OutPoint { txid, index }, spent: Some(output(spent)) };
     Transaction {
         txid: Txid::from_bytes([number; 32]),
         kind: TransactionKind::Payment,

@@ -48,7 +48,8 @@ pub(super) fn history(
         statistics.count(confirmed.time, sent, received, transaction.input_total());
         seen.funded += received;
         seen.spent += sent;
-        let place = |(index, value)| (Reverse(value), in_block(confirmed).position(), index, number);
+        let place =
+            |(index, value)| (Reverse(value), in_block(confirmed).position(), index, number);
         made.extend(outputs.into_iter().map(place));
         gave.extend(inputs.into_iter().map(place));
     }
@@ -154,8 +155,7 @@ mod tests {
         let totals = Totals { funded: 450, spent: 0 };
         let (mut gathered, limits) =
             (GatheredChain::default(), ReadLimits { transfers: 2, entries: 100 });
-        let (_, history) =
-            history(&mut gathered, &owner(1), &many, totals, limits).unwrap();
+        let (_, history) = history(&mut gathered, &owner(1), &many, totals, limits).unwrap();
         let seen: Vec<Txid> =
             history.incoming.iter().map(|own| gathered.txid(own.number).unwrap()).collect();
         assert_eq!(seen, [Txid::from_bytes([8; 32]), Txid::from_bytes([9; 32])]);

@@ -27,9 +27,7 @@ use assay_chain::histories::HistorySource;
 use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
-    reading::{
-        GatheredChain, OutputNumber, OwnHistory, OwnerNumber, ReadRequest, Waypoint,
-    },
+    reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, ReadRequest, Waypoint},
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
     utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
