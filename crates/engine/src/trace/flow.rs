@@ -111,14 +111,13 @@ impl Flows {
             }
             self.indexes.get(&key).copied()
         };
-        match known.and_then(|index| self.entries.get_mut(index)) {
-            Some((_, known)) => known.add(flow, paths),
-            None => {
-                if self.entries.len() >= MANY {
-                    self.indexes.insert(key, self.entries.len());
-                }
-                self.entries.push((key, flow));
+        if let Some((_, known)) = known.and_then(|index| self.entries.get_mut(index)) {
+            known.add(flow, paths);
+        } else {
+            if self.entries.len() >= MANY {
+                self.indexes.insert(key, self.entries.len());
             }
+            self.entries.push((key, flow));
         }
     }
 

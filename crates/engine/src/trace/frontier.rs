@@ -117,31 +117,24 @@ impl Frontier {
     }
 
     fn queue(&mut self, waypoint: Waypoint, level: u32, rank: Option<Rank>) {
-        match (waypoint, rank) {
-            (Waypoint::Transaction(number), Some(rank)) => {
-                self.ranked.insert((level, rank, number));
-            }
-            _ => {
-                self.unranked.insert((level, waypoint));
-                if let Some(unasked) = &mut self.unasked {
-                    unasked.insert((level, waypoint));
-                }
-            }
+        if let (Waypoint::Transaction(number), Some(rank)) = (waypoint, rank) {
+            self.ranked.insert((level, rank, number));
+            return;
+        }
+        self.unranked.insert((level, waypoint));
+        if let Some(unasked) = &mut self.unasked {
+            unasked.insert((level, waypoint));
         }
     }
 
     /// Takes a waypoint out of the order. Returns true if it was asked for.
     fn dequeue(&mut self, waypoint: Waypoint, level: u32, rank: Option<Rank>) -> bool {
-        match (waypoint, rank) {
-            (Waypoint::Transaction(number), Some(rank)) => {
-                self.ranked.remove(&(level, rank, number));
-                false
-            }
-            _ => {
-                self.unranked.remove(&(level, waypoint));
-                self.unasked.as_mut().is_some_and(|unasked| !unasked.remove(&(level, waypoint)))
-            }
+        if let (Waypoint::Transaction(number), Some(rank)) = (waypoint, rank) {
+            self.ranked.remove(&(level, rank, number));
+            return false;
         }
+        self.unranked.remove(&(level, waypoint));
+        self.unasked.as_mut().is_some_and(|unasked| !unasked.remove(&(level, waypoint)))
     }
 
     /// Removes the money of a waypoint.

@@ -44,10 +44,10 @@ struct Incoming {
 
 impl Subject<'_> {
     /// The beginning towards the origins.
-    pub(super) fn source<'a>(
+    pub(super) fn source(
         self,
-        attributions: &'a dyn Attributions,
-    ) -> Result<DirectionalTrace<'a>, ViewError> {
+        attributions: &dyn Attributions,
+    ) -> Result<DirectionalTrace<'_>, ViewError> {
         let Self { view, owner, cluster, history, rules, .. } = self;
         let incoming = self.incoming()?;
         let seen: u128 = incoming.iter().map(|incoming| incoming.income).sum();
@@ -83,10 +83,10 @@ impl Subject<'_> {
     }
 
     /// The beginning towards the destinations.
-    pub(super) fn destination<'a>(
+    pub(super) fn destination(
         self,
-        attributions: &'a dyn Attributions,
-    ) -> Result<DirectionalTrace<'a>, ViewError> {
+        attributions: &dyn Attributions,
+    ) -> Result<DirectionalTrace<'_>, ViewError> {
         let Self { view, owner, cluster, history, rules, today } = self;
         let since = recent_since(today);
         let most = self.entries_of_each(history.outgoing.len());

@@ -57,12 +57,12 @@ impl Tables {
                 })
                 .sum()
         };
-        let sent =
+        let given =
             self.inputs_of(number).filter_map(|row| row.spent.filter(|it| it.owner == owner));
         OwnTransaction {
             number: TransactionNumber(number.unsigned_abs()),
             received: total(&spent) + total(&unspent),
-            sent: sent.map(|spent| u128::from(spent.value.unsigned_abs())).sum(),
+            sent: given.map(|spent| u128::from(spent.value.unsigned_abs())).sum(),
             unspent: if is_incoming { total(&unspent) } else { 0 },
             is_passed_on: is_incoming && !spent.is_empty(),
         }
@@ -187,7 +187,7 @@ impl GraphView for MapGraph {
         };
         let received = tables.outputs.values().filter(|row| row.output.owner == *owner);
         let received = received.map(|row| (row.output.value, row.transaction, row.index));
-        let sent = tables.inputs.values().filter_map(|row| {
+        let given = tables.inputs.values().filter_map(|row| {
             let spent = row.spent.filter(|spent| spent.owner == *owner)?;
             Some((spent.value, row.transaction, row.index))
         });
@@ -195,7 +195,7 @@ impl GraphView for MapGraph {
             let largest = Tables::of_largest(entries, limits).into_iter();
             largest.map(|number| tables.own(number, *owner, is_incoming)).collect()
         };
-        let (incoming, outgoing) = (own(received.collect(), true), own(sent.collect(), false));
+        let (incoming, outgoing) = (own(received.collect(), true), own(given.collect(), false));
         Ok(OwnHistory { statistics: *statistics, incoming, outgoing })
     }
 

@@ -77,7 +77,7 @@ pub(super) fn counterparties(
     let funders = parties.iter().filter(|(.., dealings)| dealings.is_funder).count();
     let mut strongest = Vec::new();
     for (_, address, dealings) in parties.into_iter().take(funders + STRONGEST) {
-        strongest.extend(counterparty(view, address, dealings, intel)?);
+        strongest.extend(counterparty(view, address, &dealings, intel)?);
     }
     Ok(Counterparties { strongest, found })
 }
@@ -166,7 +166,7 @@ fn funders(mut inputs: Vec<Entry>, owner: OwnerNumber) -> Vec<OwnerNumber> {
 fn counterparty(
     view: &dyn ChainView,
     address: CanonicalAddress,
-    dealings: Dealings,
+    dealings: &Dealings,
     intel: &IntelSnapshot,
 ) -> Result<Option<Counterparty>, ViewError> {
     let times = || dealings.transactions.values().map(|(time, _)| *time);

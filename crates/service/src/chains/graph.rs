@@ -149,7 +149,9 @@ impl State<'_> {
         let own: Vec<(u32, Waypoint)> =
             own.filter_map(|entry| Some((entry.index, entry.leads_to?))).collect();
         let mut request = ReadRequest::default();
-        own.iter().for_each(|(_, output)| request.push(*output));
+        for (_, output) in &own {
+            request.push(*output);
+        }
         self.view.fetch(&request).await?;
         self.view.read(|view| spent_by(view, own, owner))
     }
@@ -170,25 +172,25 @@ fn traced(
 #[async_trait]
 impl ChainReader for GraphReader {
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
-        let stage = stage!("read_graph", chain = request.subject.chain().info().id);
+        let span = stage!("read_graph", chain = request.subject.chain().info().id);
         let reading = async {
             match self.state().await? {
                 Some(state) => state.trace(request).await,
                 None => Ok(Traced::unavailable(Unavailable::NotYetRead)),
             }
         };
-        Ok(reading.instrument(stage).await?)
+        Ok(reading.instrument(span).await?)
     }
 
     async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
         let chain = request.query.chain;
-        let stage = stage!("read_transfer", chain = chain.info().id);
+        let span = stage!("read_transfer", chain = chain.info().id);
         let reading = async {
             let state = self.state().await?;
             let unavailable = TransferError::Unavailable(chain, Unavailable::NotYetRead);
             state.ok_or(unavailable)?.transfer(request).await
         };
-        reading.instrument(stage).await
+        reading.instrument(span).await
     }
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {

@@ -40,7 +40,9 @@ impl OnDemandSource<'_> {
         for confirmed in found.values().flatten() {
             self.gathered.add(&confirmed.transaction, in_block(confirmed));
         }
-        numbers.iter().for_each(|number| self.gathered.fail(*number));
+        for number in numbers {
+            self.gathered.fail(number);
+        }
         Ok(())
     }
 
