@@ -43,7 +43,7 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) frontier: Frontier,
     /// Transactions that money has passed.
     passed: FxHashSet<TransactionNumber>,
-    entries_read: u64,
+    pub(super) entries_read: u64,
     splits: u64,
     pub(super) ends: Ends,
     pub(super) paths: Paths,

@@ -91,6 +91,12 @@ impl<'a> Trace<'a> {
         Ok(Self { chain, source, destination: begin.destination(attributions)? })
     }
 
+    /// Number of inputs and outputs that were read of the transactions that money passed on the way.
+    #[must_use]
+    pub const fn entries(&self) -> u64 {
+        self.source.entries_read + self.destination.entries_read
+    }
+
     /// The flows. Flows that are still open count as unresolved: time ran out.
     ///
     /// # Errors
