@@ -1,167 +1,178 @@
-//! Speed and memory of ingesting a chain: `cargo bench -p assay-tests --bench chain_ingest`. The
-//! benchmark builds and runs the release program. With `ASSAY_FULL` set, it ingests a million
-//! transactions instead of two hundred thousand.
+//! Ingest into an embedded graph, after parsing: `cargo bench -p assay-tests --bench chain_ingest`. With
+//! `ASSAY_FULL` set, ten million transactions instead of four hundred thousand; `ASSAY_TRANSACTIONS` sets the
+//! number.
 //!
-//! On PostgreSQL, in turn: our ingest of a file of JSON lines, and `COPY` of the same rows into the
-//! same tables, with the same indexes built before and after. The result is the ratio.
+//! A generated chain is recorded as the follower records it: batches of 60,000 inputs and outputs, whose spent
+//! outputs are looked up first. For each step the processor time a transaction (that of looking up and
+//! recording alone, of the thread that does it), the rate, bytes on the disk and the program's own memory.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
-    fmt::Write,
+    collections::HashSet,
+    env, fs,
+    os::unix::fs::MetadataExt,
     path::Path,
-    process::{Command, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
+use assay_engine::{
+    chain::ChainId,
+    utxo::{OutPoint, ResolvedBlock, Txid},
+};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
 use assay_tests::{
-    Postgres,
     big_chain::{BigChain, Shape},
-    is_full, measure, release_program, to_megabytes,
+    is_full,
 };
+use jiff::Timestamp;
+use rustix::time::{ClockId, clock_gettime};
 
-/// Blocks: so many that the ingest is a backfill, which builds what reading needs at the end.
-const BLOCKS: u64 = 5_200;
-const ROUNDS: usize = 3;
-const TABLES: [&str; 9] = [
-    "graph",
-    "block",
-    "tx",
-    "output",
-    "input",
-    "holder",
-    "cluster_link",
-    "cluster_confirmation",
-    "undo",
-];
-const SCHEMA: &str = concat!(
-    include_str!("../../crates/graph/migrations/postgres/0001_graph.sql"),
-    include_str!("../../crates/graph/migrations/postgres/0002_cluster.sql")
-);
+/// Transactions of a block.
+const BLOCK: usize = 2_500;
+/// Inputs and outputs of a batch, as the follower reads them.
+const BATCH_ENTRIES: usize = 60_000;
+/// The newest blocks, which can be rolled back.
+const REVERSIBLE: u64 = 100;
 
 fn main() {
-    let full = is_full();
-    let transactions = if full { 200 } else { 40 };
-    let shape = Shape { seed: 1, blocks: BLOCKS, transactions, hub: None };
-    let assay = release_program();
-    let folder = tempfile::tempdir().expect("a directory");
-    let file = folder.path().join("chain.jsonl");
-    let count = BigChain::new(shape).write(&file).expect("a file");
-    let size = file.metadata().expect("a file").len();
-    println!("{BLOCKS} blocks, {count} transactions, {:.0} MB of JSON lines", to_megabytes(size));
-
-    // Ingests up to a height and says how long that took and what memory it needed.
-    let ingest = |directory: &Path, to: u64| {
-        let mut command = Command::new(&assay);
-        command.env_clear().current_dir(directory).arg("--data-dir").arg(directory);
-        command.args(["ingest", "chain", "btc", "--to", &to.to_string(), "--jsonl"]).arg(&file);
-        let (status, seconds, peak) = measure(command.stdout(Stdio::null()).stderr(Stdio::null()));
-        assert!(status.success(), "the ingest failed");
-        (seconds, peak)
+    let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|count| count.parse().ok());
+    let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 400_000 });
+    let blocks = transactions.div_ceil(BLOCK as u64);
+    let folder = match env::var_os("ASSAY_BENCH_FOLDER") {
+        Some(folder) => tempfile::tempdir_in(folder),
+        None => tempfile::tempdir(),
     };
+    let folder = folder.expect("a directory");
+    let shape = Shape { seed: 1, blocks, transactions: BLOCK, hub: None };
+    let step = transactions.div_ceil(10);
+    println!("{transactions} transactions in {blocks} blocks; each line {step} of them");
 
-    let mut peaks = Vec::new();
-    for to in [BLOCKS / 4 - 1, BLOCKS - 1] {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (seconds, peak) = ingest(directory.path(), to);
-        let blocks = u32::try_from(to + 1).map_or(0.0, f64::from);
-        println!(
-            "SQLite, {blocks} blocks: {seconds:.1} s, {:.0} blocks a second, {:.0} transactions a \
-             second, peak memory {:.0} MB",
-            blocks / seconds,
-            rate(count, seconds) * blocks / u32::try_from(BLOCKS).map_or(0.0, f64::from),
-            to_megabytes(peak)
-        );
-        peaks.push(peak);
+    let store = EmbeddedGraphs::new(folder.path());
+    let options = WriterOptions { start: 0, sample: false, backfill: true };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let mut writer = runtime.block_on(store.writer(ChainId::BTC, options)).expect("a writer");
+    let reversible = blocks.saturating_sub(REVERSIBLE);
+    let (mut chain, mut total, mut since, mut memory) =
+        (BigChain::new(shape).peekable(), Spent::default(), Spent::default(), 0);
+    while chain.peek().is_some() {
+        let (mut batch, mut entries) = (Vec::new(), 0);
+        while entries < BATCH_ENTRIES {
+            let Some(block) = chain.next() else { break };
+            entries += block.inputs_and_outputs();
+            batch.push(block);
+        }
+        since.add(&record(&runtime, &mut *writer, &batch, reversible));
+        memory = own_memory().max(memory);
+        if since.transactions >= step {
+            total.add(&since);
+            println!("{}, {:.0} MB of memory", since.line(), megabytes(memory));
+            since = Spent::default();
+        }
     }
-
-    let database = Postgres::start();
-    let directory = tempfile::tempdir().expect("a directory");
-    database.used_by(directory.path());
-    let mut migrate = Command::new(&assay);
-    migrate.env_clear().arg("--data-dir").arg(directory.path()).arg("migrate");
-    let migrated = migrate.current_dir(directory.path()).stdout(Stdio::null()).status();
-    assert!(migrated.expect("it runs").success(), "the database was not made");
-
-    let (mut ours, mut copies) = (Vec::new(), Vec::new());
-    let mut script = None;
-    for round in 1..=ROUNDS {
-        database.script("DROP SCHEMA IF EXISTS chain_btc CASCADE; CHECKPOINT");
-        let (seconds, peak) = ingest(directory.path(), BLOCKS - 1);
-        ours.push(seconds);
-        peaks.push(peak);
-
-        let script = script.get_or_insert_with(|| copy_script(&database, folder.path()));
-        database.script("DROP SCHEMA IF EXISTS copied CASCADE; CHECKPOINT");
-        let begun = Instant::now();
-        database.script(script);
-        copies.push(begun.elapsed().as_secs_f64());
-        println!(
-            "PostgreSQL, round {round}: ingest {seconds:.1} s = {:.0} transactions a second, peak \
-             memory {:.0} MB; COPY {:.1} s",
-            rate(count, seconds),
-            to_megabytes(peak),
-            copies.last().copied().unwrap_or(0.0)
-        );
-    }
-    expect_equal(&database);
-    let (ours, theirs) = (median(&mut ours), median(&mut copies));
+    let begun = Begun::now();
+    runtime.block_on(writer.build_indexes()).expect("indexes");
+    since.add(&begun.until_now(0));
+    drop(writer);
+    total.add(&since);
+    let bytes = on_disk(folder.path());
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let each = bytes as f64 / total.transactions as f64;
     println!(
-        "PostgreSQL: ingest {ours:.1} s, COPY of the same rows {theirs:.1} s: {:.2} of its speed, from \
-         JSON to indexes (medians of {ROUNDS}, in turn)",
-        theirs / ours
+        "all: {}; {:.0} MB on the disk, {each:.0} bytes a transaction",
+        total.line(),
+        megabytes(bytes)
     );
-    let peak = peaks.iter().max().copied().unwrap_or(0);
-    assert!(peak < 512 << 20, "an ingest took {:.0} MB", to_megabytes(peak));
 }
 
-/// A script that copies the rows of the graph that was ingested, in the order in which they were made.
-fn copy_script(database: &Postgres, folder: &Path) -> String {
-    let at = |table: &str| folder.join(format!("{table}.rows")).display().to_string();
-    let mut export = String::new();
-    for table in TABLES {
-        let _ = writeln!(export, "\\copy chain_btc.{table} TO '{}' (FORMAT binary)", at(table));
-    }
-    database.script(&export);
-
-    let mut script = format!(
-        "CREATE SCHEMA copied; SET search_path TO copied; SET synchronous_commit = off;
-         SET maintenance_work_mem = '256MB';\n{SCHEMA}\n"
-    );
-    // Indexes that are built after the rows are written, because the tables do not begin with them.
-    database.script(&script);
-    let indexes = database.query(
-        "SELECT replace(indexdef, 'chain_btc.', 'copied.') || ';' FROM pg_indexes
-         WHERE schemaname = 'chain_btc' AND tablename <> '_sqlx_migrations' AND indexname NOT IN
-             (SELECT indexname FROM pg_indexes WHERE schemaname = 'copied')",
-    );
-    for table in TABLES {
-        let _ = writeln!(script, "\\copy {table} FROM '{}' (FORMAT binary)", at(table));
-    }
-    let _ = writeln!(script, "{indexes}");
-    for table in TABLES {
-        let _ = writeln!(script, "ANALYZE {table};");
-    }
-    script
+/// Records a batch.
+fn record(
+    runtime: &tokio::runtime::Runtime,
+    writer: &mut dyn GraphWriter,
+    batch: &[ResolvedBlock],
+    reversible: u64,
+) -> Spent {
+    let transactions = || batch.iter().flat_map(|block| &block.transactions);
+    let made: HashSet<Txid> = transactions().map(|transaction| transaction.txid).collect();
+    let inputs = transactions().flat_map(|transaction| &transaction.inputs);
+    let wanted: Vec<OutPoint> = inputs
+        .map(|input| input.outpoint)
+        .filter(|outpoint| !made.contains(&outpoint.txid))
+        .collect();
+    let begun = Begun::now();
+    let found = runtime.block_on(writer.outputs(&wanted)).expect("outputs");
+    runtime
+        .block_on(writer.append(batch, reversible, Timestamp::UNIX_EPOCH))
+        .expect("blocks are recorded");
+    let spent = begun.until_now(transactions().count() as u64);
+    assert!(wanted.iter().all(|outpoint| found.contains_key(outpoint)));
+    spent
 }
 
-/// Checks that both have the same rows.
-fn expect_equal(database: &Postgres) {
-    for table in TABLES {
-        let count =
-            |schema: &str| database.query(&format!("SELECT count(*) FROM {schema}.{table}"));
-        assert_eq!(count("chain_btc"), count("copied"), "{table}");
+struct Begun(Instant, Duration);
+
+impl Begun {
+    fn now() -> Self {
+        Self(Instant::now(), processor_time())
     }
-    let held = |schema: &str| {
-        database.query(&format!("SELECT sum(received - sent), sum(holder_id) FROM {schema}.holder"))
-    };
-    assert_eq!(held("chain_btc"), held("copied"));
+
+    fn until_now(&self, transactions: u64) -> Spent {
+        Spent { transactions, wall: self.0.elapsed(), processor: processor_time() - self.1 }
+    }
 }
 
-fn rate(count: u64, seconds: f64) -> f64 {
-    u32::try_from(count).map_or(0.0, f64::from) / seconds
+/// What recording took.
+#[derive(Default)]
+struct Spent {
+    transactions: u64,
+    wall: Duration,
+    processor: Duration,
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
+impl Spent {
+    fn add(&mut self, more: &Self) {
+        self.transactions += more.transactions;
+        self.wall += more.wall;
+        self.processor += more.processor;
+    }
+
+    fn line(&self) -> String {
+        #[expect(clippy::cast_precision_loss, reason = "for people")]
+        let count = self.transactions.max(1) as f64;
+        let (processor, wall) = (self.processor.as_secs_f64(), self.wall.as_secs_f64());
+        format!(
+            "{:.1} us of the processor a transaction, {:.0} a second",
+            processor * 1e6 / count,
+            count / wall
+        )
+    }
+}
+
+/// Processor time of this thread.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Memory of this program, without the pages of mapped files.
+fn own_memory() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kibibytes =
+        line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kibibytes.unwrap_or(0) << 10
+}
+
+/// Bytes on the disk of all files in a folder.
+fn on_disk(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let sizes = entries.map(|entry| match entry.metadata().expect("its data") {
+        data if data.is_dir() => on_disk(&entry.path()),
+        data => data.blocks() * 512,
+    });
+    sizes.sum()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
 }

@@ -44,8 +44,7 @@ const SERVICES: u64 = 64;
 
 fn main() {
     let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
-    let transactions: u64 =
-        transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
+    let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
     let blocks = transactions / TRANSACTIONS_OF_BLOCK as u64;
     let shape = Shape { seed: 9, blocks, transactions: TRANSACTIONS_OF_BLOCK, hub: None };
     let temporary = tempfile::tempdir().expect("a folder");
@@ -92,7 +91,8 @@ async fn record(shape: Shape, folder: &Path) -> u64 {
 async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
     let (policy, now) = (Policy::default(), now());
     let intel = intel(wallets, labels, now);
-    let (rules, reader) = (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(Arc::clone(graph)));
+    let (rules, reader) =
+        (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(Arc::clone(graph)));
     let mut dice = Dice::new(77);
     let subjects: Vec<ScriptOwner> =
         (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets)).owner()).collect();
@@ -133,7 +133,8 @@ async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
     }
     println!("{labels} labelled services, {SUBJECTS} subjects");
     println!("  a whole check, ms of CPU time: {}", Figures::of_times(checks));
-    let each = tracing.as_secs_f64() * 1e6 / f64::from(u32::try_from(entries.max(1)).unwrap_or(u32::MAX));
+    let each =
+        tracing.as_secs_f64() * 1e6 / f64::from(u32::try_from(entries.max(1)).unwrap_or(u32::MAX));
     println!("  traces: {entries} inputs and outputs, {each:.2} us of CPU time each");
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod backends;
+mod embedded_failures;
 mod embedded_files;
 mod graph_backends;
 mod ordered_maps;

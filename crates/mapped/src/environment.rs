@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::ErrorKind,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
@@ -126,11 +126,26 @@ impl Environment {
     }
 }
 
+fn is_io(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+}
+
+/// True if the disk of a folder has no room for a batch.
+fn is_full(folder: &Path) -> bool {
+    const BATCH: u64 = 1 << 20;
+    rustix::fs::statvfs(folder)
+        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < BATCH)
+}
+
 /// An error of the environment in `folder`.
 pub(crate) fn failure(folder: &Path, error: heed::Error) -> MappedError {
     let path = folder.to_owned();
     match error {
         heed::Error::Io(error) if error.kind() == ErrorKind::StorageFull => {
+            MappedError::DiskFull { path }
+        }
+        // A write of several pages that ends early is told as a failure of the device.
+        heed::Error::Io(error) if is_io(&error) && is_full(folder) => {
             MappedError::DiskFull { path }
         }
         heed::Error::Mdb(MdbError::MapFull) => MappedError::DiskFull { path },

@@ -1,6 +1,7 @@
 //! Opening environments, after all checks.
 
 use std::{
+    cmp::Ordering,
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io::{self, Read},
     path::Path,
@@ -232,52 +233,53 @@ fn existing_tables(
         format: format.name,
         detail: detail.to_owned(),
     };
-    if env.unnamed_database_stat().entries == 0 {
-        return Ok(None);
-    }
     let transaction = env.read_txn().map_err(failed)?;
     let opened = env.open_databases_and_commit(transaction, |opener, transaction| {
+        let refuse = |error| Ok(CommitOrAbort::Abort(Some(error)));
         let Some(described) = opener.open_database::<Bytes, Bytes>(transaction, Some(FORMAT))?
         else {
-            return Ok(CommitOrAbort::Abort(foreign("it is an LMDB file of another program")));
-        };
-        match described.get(transaction, FORMAT.as_bytes())?.map(<[u8]>::split_first_chunk::<4>) {
-            Some(Some((version, name))) if name == format.name.as_bytes() => {
-                let (found, known) = (u32::from_be_bytes(*version), format.version);
-                let (path, format) = (folder.to_owned(), format.name);
-                if found > known {
-                    return Ok(CommitOrAbort::Abort(MappedError::Newer {
-                        path,
-                        format,
-                        found,
-                        known,
-                    }));
-                }
-                if found < known {
-                    return Ok(CommitOrAbort::Abort(MappedError::Older {
-                        path,
-                        format,
-                        found,
-                        known,
-                    }));
-                }
+            // One that is being made has nothing yet.
+            let all = opener.open_database::<Bytes, Bytes>(transaction, None)?;
+            if all.map(|all| all.is_empty(transaction)).transpose()?.unwrap_or(true) {
+                return Ok(CommitOrAbort::Abort(None));
             }
-            _ => return Ok(CommitOrAbort::Abort(foreign("it has another format"))),
+            return refuse(foreign("it is an LMDB file of another program"));
+        };
+        let described = described.get(transaction, FORMAT.as_bytes())?;
+        if let Some(error) = mismatch(folder, described, format) {
+            return refuse(error);
         }
         let mut tables = Vec::with_capacity(format.tables.len());
         for name in format.tables {
             match opener.open_database::<Bytes, Bytes>(transaction, Some(name))? {
                 Some(table) => tables.push(table),
-                None => {
-                    return Ok(CommitOrAbort::Abort(foreign(&format!("it has no table {name}"))));
-                }
+                None => return refuse(foreign(&format!("it has no table {name}"))),
             }
         }
         Ok(CommitOrAbort::Commit(Tables(tables)))
     });
     match opened.map_err(failed)? {
         CommitOrAbort::Commit(tables) => Ok(Some(tables)),
-        CommitOrAbort::Abort(error) => Err(error),
+        CommitOrAbort::Abort(None) => Ok(None),
+        CommitOrAbort::Abort(Some(error)) => Err(error),
+    }
+}
+
+/// What is wrong with a described format, if anything is.
+fn mismatch(folder: &Path, described: Option<&[u8]>, wanted: &Format) -> Option<MappedError> {
+    let (version, name) = described.and_then(<[u8]>::split_first_chunk::<4>).unzip();
+    let format = wanted.name;
+    if name != Some(format.as_bytes()) {
+        let (path, detail) = (folder.join(DATA), "it has another format".to_owned());
+        return Some(MappedError::Foreign { path, format, detail });
+    }
+    let (path, found) = (folder.to_owned(), version.map_or(0, |bytes| u32::from_be_bytes(*bytes)));
+    match found.cmp(&wanted.version) {
+        Ordering::Less => Some(MappedError::Older { path, format, found, known: wanted.version }),
+        Ordering::Equal => None,
+        Ordering::Greater => {
+            Some(MappedError::Newer { path, format, found, known: wanted.version })
+        }
     }
 }
 

@@ -21,11 +21,18 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         Self { young: HashMap::new(), old: HashMap::new(), most: (bytes / entry / 2).max(1) }
     }
 
+    pub(crate) fn get_ref<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.young.get(key).or_else(|| self.old.get(key))
+    }
+
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
-        self.young.get(key).or_else(|| self.old.get(key)).cloned()
+        self.get_ref(key).cloned()
     }
 
     pub(crate) fn insert(&mut self, key: K, value: V) {

@@ -22,7 +22,7 @@
 
 pub mod answer;
 pub mod blocks;
-mod cache;
+pub(crate) mod cache;
 pub mod cluster;
 mod fingerprint;
 pub mod numbers;

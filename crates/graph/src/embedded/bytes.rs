@@ -1,5 +1,10 @@
 //! Numbers as bytes: 40 bits for what is numbered, and variable lengths for what is mostly small.
 
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+};
+
 /// Bytes of a number of a transaction, an output or an owner.
 pub(super) const NUMBER: usize = 5;
 /// The largest number: transactions, outputs and owners are fewer on any chain.
@@ -26,6 +31,19 @@ pub(super) fn put_varint(into: &mut Vec<u8>, mut number: u64) {
         number >>= 7;
     }
     into.push(low_byte(number));
+}
+
+/// The same of a number of 128 bits.
+pub(super) fn put_wide_varint(into: &mut Vec<u8>, mut number: u128) {
+    loop {
+        let [low, ..] = number.to_le_bytes();
+        number >>= 7;
+        if number == 0 {
+            into.push(low & 0x7f);
+            return;
+        }
+        into.push(low | 0x80);
+    }
 }
 
 const fn low_byte(number: u64) -> u8 {
@@ -87,8 +105,17 @@ impl<'t> Reading<'t> {
         self.array().map(i64::from_be_bytes)
     }
 
-    pub(super) fn u128(&mut self) -> Option<u128> {
-        self.array().map(u128::from_be_bytes)
+    pub(super) fn wide_varint(&mut self) -> Option<u128> {
+        let mut number = 0;
+        let mut shift = 0_u32;
+        loop {
+            let byte = self.byte()?;
+            number |= u128::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(number);
+            }
+            shift += 7;
+        }
     }
 
     #[inline]
@@ -105,6 +132,31 @@ impl<'t> Reading<'t> {
         }
     }
 }
+
+/// A hasher of our own numbers, which nobody else chooses.
+#[derive(Default)]
+pub(super) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64((self.0 << 8) ^ u64::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, number: u64) {
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// A map by numbers of transactions, outputs or owners.
+pub(super) type ByNumber<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
 #[cfg(test)]
 mod tests {
@@ -125,6 +177,11 @@ mod tests {
             put_varint(&mut bytes, value);
             assert_eq!(Reading(&bytes).varint(), Some(value));
             assert_eq!(Reading(&bytes[..bytes.len() - 1]).varint(), None, "too short");
+        }
+        for value in [0, 127, 128, u128::from(u64::MAX) + 1, u128::MAX] {
+            let mut bytes = Vec::new();
+            put_wide_varint(&mut bytes, value);
+            assert_eq!(Reading(&bytes).wide_varint(), Some(value));
         }
         for value in [0, -1, 1, i64::MIN, i64::MAX] {
             assert_eq!(from_zigzag(zigzag(value)), value);

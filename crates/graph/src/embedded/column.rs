@@ -1,7 +1,7 @@
 //! Columns: values of one width by number, in pages that fill one page of the file each.
 
 use assay_mapped::{Table, WriteTransaction};
-use heed::RoTxn;
+use heed::{PutFlags, RoTxn};
 
 use super::{
     bytes::{from_number, number},
@@ -11,6 +11,19 @@ use crate::GraphError;
 
 /// Bytes of a value that fills a page of the file: 4,096 less the page's head.
 const PAGE: usize = 4080;
+
+/// Puts a record behind all others of its table.
+pub(super) fn append(
+    name: &'static str,
+    table: Table,
+    txn: &mut WriteTransaction<'_>,
+    key: &[u8],
+    value: &[u8],
+) -> Result<(), GraphError> {
+    table
+        .put_with_flags(txn, PutFlags::APPEND, key, value)
+        .map_err(|error| table_error(name, error))
+}
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +89,8 @@ impl Column {
             page += 1;
         }
         for values in rest.chunks(full) {
-            self.put(txn, page, values)?;
+            // Behind all others, so that the pages of the table are full.
+            append(self.name, self.table, txn, &number(page), values)?;
             page += 1;
         }
         Ok(())

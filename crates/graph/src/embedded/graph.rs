@@ -1,6 +1,6 @@
 //! A graph's answers.
 
-use std::{cmp::Reverse, collections::HashMap, ops::ControlFlow, sync::Arc};
+use std::{cmp::Reverse, ops::ControlFlow, sync::Arc};
 
 use assay_database::value;
 use assay_engine::utxo::{
@@ -251,7 +251,7 @@ impl Reader<'_> {
             let (number, statistics) = (value::signed(owner), self.statistics(owner)?);
             print.owner(&OwnerRow { number, owner: self.owner(owner)?, statistics });
         }
-        self.each_link(|found| print.link(&found))?;
+        self.each_link(state.next_owner.unsigned_abs(), |found| print.link(&found))?;
         Ok(print.finish(state.chain, state.start, state.sample))
     }
 }
@@ -351,27 +351,4 @@ impl Graph for EmbeddedGraph {
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
         self.read(fingerprint)
     }
-}
-
-/// Outputs that are looked up by their outpoints.
-pub(super) fn outputs(
-    reader: &Reader<'_>,
-    outpoints: Vec<OutPoint>,
-) -> Result<Vec<(OutPoint, u64, TxOut)>, GraphError> {
-    let mut transactions: HashMap<Txid, Option<u64>> = HashMap::new();
-    let mut found = Vec::with_capacity(outpoints.len());
-    for outpoint in outpoints {
-        let tx = if let Some(known) = transactions.get(&outpoint.txid) {
-            *known
-        } else {
-            let looked_up = reader.find_transaction(&outpoint.txid)?;
-            transactions.insert(outpoint.txid, looked_up);
-            looked_up
-        };
-        let Some(tx) = tx else { continue };
-        if let Some(output) = reader.known_transaction(tx)?.output_at(outpoint.index)? {
-            found.push((outpoint, tx, reader.tx_out(output)?));
-        }
-    }
-    Ok(found)
 }

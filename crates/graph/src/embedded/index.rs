@@ -1,60 +1,91 @@
-//! Everything whose key is a hash or an owner: identifiers, scripts, statistics, what owners moved.
+//! Everything whose key is a hash or an owner: identifiers, scripts, statistics, what owners moved, links by
+//! their parents.
 //!
-//! Other modules reach these tables through the functions of this one alone.
+//! The entries of the newest blocks, which can be rolled back, are in an ordered table; those of all others are
+//! in [runs](super::run). Other modules reach both through the functions of this one.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use assay_engine::utxo::{ScriptOwner, Statistics, Txid};
-use assay_mapped::{Table, WriteTransaction};
+use assay_mapped::WriteTransaction;
 use sha2::{Digest, Sha256};
 
 use super::{
     bytes::{NUMBER, Reading, number},
     error::{damaged, table_error},
-    reader::{Moved, Reader, Side, read_statistics, statistics_bytes},
+    reader::{Moved, Reader, Side},
+    record::StoredBlock,
+    run::{
+        self, Cursors, Entry, Filters, Hashed, Kind, LinkTo, Manifest, MovedEntry,
+        PartialStatistics,
+    },
     tables::Tables,
 };
-use crate::{
-    GraphError,
-    backend::{
-        WritePlan,
-        rows::{OwnerRow, UndoRow},
-    },
-};
-
-/// Bytes of a hash that a key has. Owners and transactions whose hashes share them are told apart by what is
-/// stored under their numbers.
-const HASH: usize = 8;
-/// Bytes of an index on a transaction's side.
-const INDEX: usize = 4;
-/// Bytes of a key of what an owner moved.
-const MOVED: usize = NUMBER + 8 + NUMBER + INDEX;
+use crate::GraphError;
 
 /// The hash of a script. Anybody can choose scripts that begin alike, but none whose SHA-256 do.
-fn script_hash(key: &[u8]) -> [u8; HASH] {
+pub(super) fn script_hash(key: &[u8]) -> u64 {
     let digest: [u8; 32] = Sha256::digest(key).into();
-    digest.first_chunk().copied().unwrap_or_default()
+    digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-fn txid_hash(txid: &Txid) -> [u8; HASH] {
-    txid.as_bytes().first_chunk().copied().unwrap_or_default()
+pub(super) fn txid_hash(txid: &Txid) -> u64 {
+    txid.as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// Passes the numbers under a hash to `each`, in order, until it answers false.
-fn under_hash(
+impl Side {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Inputs => Kind::Sent,
+            Self::Outputs => Kind::Received,
+        }
+    }
+}
+
+/// The key of a recent entry, or its beginning.
+fn recent_key(kind: Kind, key: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(32);
+    bytes.push(kind.number());
+    bytes.extend_from_slice(key);
+    bytes
+}
+
+/// Passes the recent entries whose keys begin with `prefix` to `each`, with their values, until it answers
+/// false.
+fn recent<E: Entry>(
     reader: &Reader<'_>,
-    (name, table): (&'static str, Table),
-    hash: [u8; HASH],
-    mut each: impl FnMut(u64) -> Result<bool, GraphError>,
+    kind: Kind,
+    prefix: &[u8],
+    mut each: impl FnMut(E, &[u8]) -> Result<bool, GraphError>,
 ) -> Result<(), GraphError> {
-    let failed = |error| table_error(name, error);
-    for found in table.prefix_iter(reader.txn, &hash).map_err(failed)? {
-        let (key, _) = found.map_err(failed)?;
-        let mut reading = Reading(key);
-        let number = reading.take(HASH).and_then(|_| reading.number());
-        if !each(number.ok_or_else(|| damaged(name, hex::encode(key)))?)? {
+    let failed = |error| table_error("recent", error);
+    let prefix = recent_key(kind, prefix);
+    for found in reader.tables.recent.prefix_iter(reader.txn, &prefix).map_err(failed)? {
+        let (key, value) = found.map_err(failed)?;
+        let entry = key.split_first().and_then(|(_, key)| E::from_key(&mut Reading(key)));
+        if !each(entry.ok_or_else(|| damaged("recent", hex::encode(key)))?, value)? {
             break;
         }
+    }
+    Ok(())
+}
+
+/// Passes the numbers under a hash to `each` until it answers false: the recent ones first.
+fn under_hash(
+    reader: &Reader<'_>,
+    filters: Option<&Filters>,
+    kind: Kind,
+    hash: u64,
+    mut each: impl FnMut(u64) -> Result<bool, GraphError>,
+) -> Result<(), GraphError> {
+    let mut goes_on = true;
+    recent(reader, kind, &hash.to_be_bytes(), |found: Hashed, _| {
+        goes_on = each(found.number)?;
+        Ok(goes_on)
+    })?;
+    if goes_on {
+        let runs = (reader.runs, filters);
+        run::find_all(reader.txn, reader.tables.run, runs, kind, hash, each)?;
     }
     Ok(())
 }
@@ -62,12 +93,12 @@ fn under_hash(
 /// The newest transaction with an identifier.
 pub(super) fn newest_transaction(
     reader: &Reader<'_>,
+    filters: Option<&Filters>,
     txid: &Txid,
 ) -> Result<Option<u64>, GraphError> {
     let mut newest = None;
-    let table = ("txid_hash", reader.tables.txid_hash);
-    under_hash(reader, table, txid_hash(txid), |number| {
-        if reader.txid(number)? == *txid {
+    under_hash(reader, filters, Kind::Txid, txid_hash(txid), |number| {
+        if newest < Some(number) && reader.txid(number)? == *txid {
             newest = Some(number);
         }
         Ok(true)
@@ -75,16 +106,16 @@ pub(super) fn newest_transaction(
     Ok(newest)
 }
 
-/// The number of an owner.
+/// The number of the owner with a script.
 pub(super) fn find_owner(
     reader: &Reader<'_>,
-    owner: &ScriptOwner,
+    filters: Option<&Filters>,
+    key: &[u8],
+    hash: u64,
 ) -> Result<Option<u64>, GraphError> {
-    let key = owner.to_bytes();
     let mut found = None;
-    let table = ("script_hash", reader.tables.script_hash);
-    under_hash(reader, table, script_hash(&key), |number| {
-        if reader.script(number)? == Some(&*key) {
+    under_hash(reader, filters, Kind::Script, hash, |number| {
+        if reader.script(number)? == Some(key) {
             found = Some(number);
         }
         Ok(found.is_none())
@@ -97,29 +128,76 @@ pub(super) fn statistics(
     reader: &Reader<'_>,
     owner: u64,
 ) -> Result<Option<Statistics>, GraphError> {
-    let bytes = reader.get("statistics", reader.tables.statistics, &number(owner))?;
-    let read = |bytes| read_statistics(bytes).ok_or_else(|| damaged("statistics", owner));
-    bytes.map(read).transpose()
-}
-
-const fn moved_table(tables: &Tables, side: Side) -> (&'static str, Table) {
-    match side {
-        Side::Inputs => ("sent", tables.sent),
-        Side::Outputs => ("received", tables.received),
+    let key = number(owner);
+    let mut sum: Option<PartialStatistics> = None;
+    let mut add = |more: PartialStatistics| match &mut sum {
+        Some(sum) => sum.add(&more),
+        none => *none = Some(more),
+    };
+    recent(reader, Kind::Statistics, &key, |_: PartialStatistics, value| {
+        add(read_sums(owner, value)?);
+        Ok(true)
+    })?;
+    let mut runs = cursors::<PartialStatistics>(reader, Kind::Statistics, &key)?;
+    if let Some(found) = runs.next()?.filter(|found| found.owner == owner) {
+        add(found);
     }
+    let Some(sum) = sum else { return Ok(None) };
+    let time = |height| {
+        let block = reader.block(height)?.ok_or_else(|| damaged("block", height))?;
+        Ok::<_, GraphError>(block.block.time)
+    };
+    Ok(Some(Statistics {
+        first_seen: time(sum.first)?,
+        last_seen: time(sum.last)?,
+        transactions_in: sum.transactions_in,
+        transactions_out: sum.transactions_out,
+        received: sum.received,
+        sent: sum.sent,
+    }))
 }
 
-fn moved_key(owner: u64, moved: Moved) -> [u8; MOVED] {
-    let mut key = [0; MOVED];
-    let parts = [
-        &number(owner)[..],
-        &(!moved.value).to_be_bytes(),
-        &number(moved.transaction),
-        &moved.index.to_be_bytes(),
-    ];
-    let bytes = parts.into_iter().flatten();
-    key.iter_mut().zip(bytes).for_each(|(into, byte)| *into = *byte);
-    key
+fn read_sums(owner: u64, value: &[u8]) -> Result<PartialStatistics, GraphError> {
+    PartialStatistics::take_sums(owner, &mut Reading(value))
+        .ok_or_else(|| damaged("recent", format!("owner {owner}")))
+}
+
+fn cursors<'t, E: Entry>(
+    reader: &Reader<'t>,
+    kind: Kind,
+    from: &[u8],
+) -> Result<Cursors<'t, E>, GraphError> {
+    Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)
+}
+
+/// Passes entries whose keys begin with the bytes of `from` to `each`, recent ones and others together in
+/// order, until it answers false. `is_own` tells whether an entry's key begins so.
+fn all_from<E: Entry>(
+    reader: &Reader<'_>,
+    kind: Kind,
+    from: &[u8],
+    is_own: impl Fn(&E) -> bool,
+    mut each: impl FnMut(E) -> bool,
+) -> Result<(), GraphError> {
+    let mut runs = cursors::<E>(reader, kind, from)?;
+    let mut next = runs.next()?.filter(&is_own);
+    let mut goes_on = true;
+    recent(reader, kind, from, |entry: E, _| {
+        while let Some(older) = next.filter(|older| *older < entry) {
+            goes_on = each(older);
+            if !goes_on {
+                return Ok(false);
+            }
+            next = runs.next()?.filter(&is_own);
+        }
+        goes_on = each(entry);
+        Ok(goes_on)
+    })?;
+    while let Some(entry) = next.filter(|_| goes_on) {
+        goes_on = each(entry);
+        next = runs.next()?.filter(&is_own);
+    }
+    Ok(())
 }
 
 /// What an owner moved, largest first.
@@ -129,133 +207,219 @@ pub(super) fn moved(
     side: Side,
     mut each: impl FnMut(Moved) -> bool,
 ) -> Result<(), GraphError> {
-    let (name, table) = moved_table(reader.tables, side);
-    let failed = |error| table_error(name, error);
-    let parse = |key| {
-        let mut reading = Reading(key);
-        reading.take(NUMBER)?;
-        Some(Moved {
-            value: !reading.u64()?,
-            transaction: reading.number()?,
-            index: reading.u32()?,
-        })
-    };
-    for found in table.prefix_iter(reader.txn, &number(owner)).map_err(failed)? {
-        let (key, _) = found.map_err(failed)?;
-        if !each(parse(key).ok_or_else(|| damaged(name, hex::encode(key)))?) {
-            break;
+    let is_own = |entry: &MovedEntry| entry.owner == owner;
+    all_from(reader, side.kind(), &number(owner), is_own, |entry| {
+        let MovedEntry { inverse, transaction, index, .. } = entry;
+        each(Moved { value: !inverse, transaction, index })
+    })
+}
+
+/// The children of a parent, by the sizes of the clusters that their links made.
+pub(super) fn links_to(
+    reader: &Reader<'_>,
+    parent: u64,
+    mut each: impl FnMut(u64) -> bool,
+) -> Result<(), GraphError> {
+    let is_own = |entry: &LinkTo| entry.parent == parent;
+    all_from(reader, Kind::LinkTo, &number(parent), is_own, |entry| each(entry.child))
+}
+
+/// The child whose link made a cluster of a size.
+pub(super) fn link_of_size(
+    reader: &Reader<'_>,
+    parent: u64,
+    size: u64,
+) -> Result<Option<u64>, GraphError> {
+    let mut found = None;
+    let is_own = |entry: &LinkTo| entry.parent == parent && entry.size == size;
+    let key = [number(parent), number(size)].concat();
+    all_from(reader, Kind::LinkTo, &key, is_own, |entry| {
+        found = Some(entry.child);
+        false
+    })?;
+    Ok(found)
+}
+
+/// The entries of some blocks.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pub(super) txids: Vec<Hashed>,
+    pub(super) scripts: Vec<Hashed>,
+    pub(super) received: Vec<MovedEntry>,
+    pub(super) sent: Vec<MovedEntry>,
+    /// One or several of an owner and a block, each of one block.
+    pub(super) statistics: Vec<PartialStatistics>,
+    pub(super) links: Vec<LinkTo>,
+}
+
+/// Keys of recent entries, in order.
+fn keys<'e, E: Entry + 'e>(
+    kind: Kind,
+    entries: impl IntoIterator<Item = &'e E>,
+) -> impl Iterator<Item = Vec<u8>> {
+    entries.into_iter().map(move |entry| {
+        let mut key = recent_key(kind, &[]);
+        entry.put_key(&mut key);
+        key
+    })
+}
+
+impl Entries {
+    /// The recent entries of blocks from one to the last before the height `end`, made from their records.
+    pub(super) fn of_recent(
+        reader: &Reader<'_>,
+        first: &StoredBlock,
+        end: u64,
+    ) -> Result<Self, GraphError> {
+        let (after_transaction, after_owner) = if let Some(next) = reader.block(end)? {
+            (next.first_transaction, next.first_owner)
+        } else {
+            let state = reader.state()?.state;
+            (state.next_transaction.unsigned_abs(), state.next_owner.unsigned_abs())
+        };
+        let mut entries = Self::default();
+        let mut appearances: BTreeSet<(u64, u64)> = BTreeSet::new();
+        for tx in first.first_transaction..after_transaction {
+            let record = reader.known_transaction(tx)?;
+            let height = record.head().height;
+            entries.txids.push(Hashed { hash: txid_hash(&reader.txid(tx)?), number: tx });
+            let moved = |owner, value: u64, index| MovedEntry {
+                owner,
+                inverse: !value,
+                transaction: tx,
+                index,
+            };
+            record.inputs(|entry| {
+                if let Some(spent) = entry.spent {
+                    entries.sent.push(moved(spent.owner, spent.value, entry.index));
+                    appearances.insert((spent.owner, height));
+                }
+            })?;
+            record.outputs(|entry| {
+                let output = entry.output;
+                entries.received.push(moved(output.owner, output.value, entry.index));
+                appearances.insert((output.owner, height));
+            })?;
         }
-    }
-    Ok(())
-}
-
-/// What a transaction moved for an owner.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MovedBy {
-    pub(super) owner: u64,
-    pub(super) side: Side,
-    pub(super) moved: Moved,
-}
-
-/// Writes the entries of a plan.
-pub(super) fn record(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    plan: &WritePlan,
-) -> Result<(), GraphError> {
-    for row in &plan.transactions {
-        let key = [&txid_hash(&row.txid)[..], &number(row.number.unsigned_abs())].concat();
-        put("txid_hash", tables.txid_hash, txn, &key, &[])?;
-    }
-    for OwnerRow { number: owner, owner: script, statistics } in &plan.new_owners {
-        let owner = number(owner.unsigned_abs());
-        let key = [&script_hash(&script.to_bytes())[..], &owner].concat();
-        put("script_hash", tables.script_hash, txn, &key, &[])?;
-        put("statistics", tables.statistics, txn, &owner, &statistics_bytes(statistics))?;
-    }
-    for row in &plan.changed_owners {
-        let (owner, bytes) = (number(row.number.unsigned_abs()), statistics_bytes(&row.statistics));
-        put("statistics", tables.statistics, txn, &owner, &bytes)?;
-    }
-    let sent = plan.inputs.iter().filter_map(|row| Some((row.transaction, row.index, row.spent?)));
-    let received = plan.outputs.iter().map(|row| (row.transaction, row.index, row.output));
-    let sent = sent.map(|entry| (Side::Inputs, entry));
-    for (side, (transaction, index, output)) in
-        sent.chain(received.map(|entry| (Side::Outputs, entry)))
-    {
-        let (name, table) = moved_table(tables, side);
-        let (value, transaction) = (output.value.unsigned_abs(), transaction.unsigned_abs());
-        let key = moved_key(output.owner.unsigned_abs(), Moved { value, transaction, index });
-        put(name, table, txn, &key, &[])?;
-    }
-    for UndoRow { height, owner, before } in &plan.undo {
-        let key = [number(*height), number(owner.unsigned_abs())].concat();
-        put("undo", tables.undo, txn, &key, &statistics_bytes(before))?;
-    }
-    forget_undo(tables, txn, plan.after.reorganisable_from)
-}
-
-/// Deletes the entries of the undo log below a height.
-fn forget_undo(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    below: u64,
-) -> Result<(), GraphError> {
-    let below = number(below);
-    let range: (_, std::ops::Bound<&[u8]>) =
-        (std::ops::Bound::Unbounded, std::ops::Bound::Excluded(&below[..]));
-    tables.undo.delete_range(txn, &range).map_err(|error| table_error("undo", error))?;
-    Ok(())
-}
-
-/// Takes the entries of transactions and new owners back, and restores statistics, once their blocks above
-/// `height` are to be rolled back. The records are still there.
-pub(super) fn roll_back(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    height: u64,
-    transactions: &[(u64, Txid)],
-    owners: &[(u64, Vec<u8>)],
-    moved: &[MovedBy],
-) -> Result<(), GraphError> {
-    for (transaction, txid) in transactions {
-        let key = [&txid_hash(txid)[..], &number(*transaction)].concat();
-        delete("txid_hash", tables.txid_hash, txn, &key)?;
-    }
-    for MovedBy { owner, side, moved } in moved {
-        let (name, table) = moved_table(tables, *side);
-        delete(name, table, txn, &moved_key(*owner, *moved))?;
-    }
-    let first = number(height + 1);
-    let above: (_, std::ops::Bound<&[u8]>) =
-        (std::ops::Bound::Included(&first[..]), std::ops::Bound::Unbounded);
-    let failed = |error| table_error("undo", error);
-    let mut restored = HashSet::new();
-    let mut before = Vec::new();
-    for found in tables.undo.range(txn, &above).map_err(failed)? {
-        let (key, statistics) = found.map_err(failed)?;
-        let owner = key.get(NUMBER..).ok_or_else(|| damaged("undo", hex::encode(key)))?;
-        // The oldest entry comes first.
-        if restored.insert(owner.to_vec()) {
-            before.push((owner.to_vec(), statistics.to_vec()));
+        for owner in first.first_owner..after_owner {
+            let script = reader.script(owner)?.ok_or_else(|| damaged("script", owner))?;
+            entries.scripts.push(Hashed { hash: script_hash(script), number: owner });
         }
+        for (owner, height) in appearances {
+            let key = recent_key(Kind::Statistics, &statistics_key(owner, height));
+            let value = reader.get("recent", reader.tables.recent, &key)?;
+            let value = value.ok_or_else(|| damaged("recent", format!("owner {owner}")))?;
+            entries.statistics.push(read_sums(owner, value)?);
+        }
+        reader.links_between(first.first_transaction, after_transaction, |link| {
+            entries.links.push(LinkTo {
+                parent: link.parent.unsigned_abs(),
+                size: link.size.unsigned_abs(),
+                child: link.child.unsigned_abs(),
+            });
+            true
+        })?;
+        Ok(entries)
     }
-    for (owner, statistics) in before {
-        put("statistics", tables.statistics, txn, &owner, &statistics)?;
+
+    /// Writes the entries as runs; returns the number of their pages.
+    pub(super) fn write_runs(
+        mut self,
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+        manifest: &mut Manifest,
+        filters: &mut Filters,
+    ) -> Result<u64, GraphError> {
+        let table = tables.run;
+        let mut pages = 0;
+        pages += run::write(table, txn, (manifest, filters), Kind::Txid, &mut self.txids)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::Script, &mut self.scripts)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::Received, &mut self.received)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::Sent, &mut self.sent)?;
+        let statistics = &mut self.statistics;
+        pages += run::write(table, txn, (manifest, filters), Kind::Statistics, statistics)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::LinkTo, &mut self.links)?;
+        Ok(pages)
     }
-    tables.undo.delete_range(txn, &above).map_err(failed)?;
-    for (owner, script) in owners {
-        let owner = number(*owner);
-        let key = [&script_hash(script)[..], &owner].concat();
-        delete("script_hash", tables.script_hash, txn, &key)?;
-        delete("statistics", tables.statistics, txn, &owner)?;
+
+    /// Writes the entries as recent ones.
+    pub(super) fn write_recent(
+        mut self,
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+    ) -> Result<(), GraphError> {
+        self.txids.sort_unstable();
+        self.scripts.sort_unstable();
+        self.received.sort_unstable();
+        self.sent.sort_unstable();
+        self.statistics.sort_unstable();
+        self.links.sort_unstable();
+        for key in self.plain_keys() {
+            put("recent", tables.recent, txn, &key, &[])?;
+        }
+        let mut value = Vec::new();
+        let of_block = |one: &PartialStatistics, next: &PartialStatistics| {
+            (one.owner, one.first) == (next.owner, next.first)
+        };
+        for same in self.statistics.chunk_by(of_block) {
+            let Some((first, others)) = same.split_first() else { continue };
+            let mut sum = *first;
+            for other in others {
+                sum.add(other);
+            }
+            value.clear();
+            sum.put_sums(&mut value);
+            let key = recent_key(Kind::Statistics, &statistics_key(sum.owner, sum.first));
+            put("recent", tables.recent, txn, &key, &value)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Deletes the entries, which are recent ones.
+    pub(super) fn delete_recent(
+        &self,
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+    ) -> Result<(), GraphError> {
+        let of_statistics = self
+            .statistics
+            .iter()
+            .map(|sums| recent_key(Kind::Statistics, &statistics_key(sums.owner, sums.first)));
+        for key in self.plain_keys().chain(of_statistics) {
+            delete("recent", tables.recent, txn, &key)?;
+        }
+        Ok(())
+    }
+
+    /// The keys of all entries but statistics.
+    fn plain_keys(&self) -> impl Iterator<Item = Vec<u8>> {
+        keys(Kind::Txid, &self.txids)
+            .chain(keys(Kind::Script, &self.scripts))
+            .chain(keys(Kind::Received, &self.received))
+            .chain(keys(Kind::Sent, &self.sent))
+            .chain(keys(Kind::LinkTo, &self.links))
+    }
+}
+
+fn statistics_key(owner: u64, height: u64) -> [u8; 2 * NUMBER] {
+    let mut key = [0; 2 * NUMBER];
+    let bytes = number(owner).into_iter().chain(number(height));
+    key.iter_mut().zip(bytes).for_each(|(into, byte)| *into = byte);
+    key
+}
+
+/// The number of an owner, where no writer's filters are at hand.
+pub(super) fn find_script_owner(
+    reader: &Reader<'_>,
+    owner: &ScriptOwner,
+) -> Result<Option<u64>, GraphError> {
+    let key = owner.to_bytes();
+    find_owner(reader, None, &key, script_hash(&key))
 }
 
 pub(super) fn put(
     name: &'static str,
-    table: Table,
+    table: assay_mapped::Table,
     txn: &mut WriteTransaction<'_>,
     key: &[u8],
     value: &[u8],
@@ -265,7 +429,7 @@ pub(super) fn put(
 
 pub(super) fn delete(
     name: &'static str,
-    table: Table,
+    table: assay_mapped::Table,
     txn: &mut WriteTransaction<'_>,
     key: &[u8],
 ) -> Result<bool, GraphError> {

@@ -1,4 +1,4 @@
-//! Clusters: links by child, by parent and by transaction, and the column of parents.
+//! Clusters: the column of parents, and the links behind it by their transactions.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,89 +7,153 @@ use std::{
 
 use assay_database::value;
 use assay_engine::utxo::ScriptOwner;
-use assay_mapped::WriteTransaction;
+use assay_mapped::Table;
 use async_trait::async_trait;
 
 use super::{
-    bytes::{NUMBER, Reading, number},
+    bytes::{NUMBER, Reading, number, put_varint},
     error::{damaged, table_error},
-    index::{delete, put},
-    reader::{ROOT, Reader},
+    index,
+    reader::Reader,
     snapshot::SharedSnapshot,
-    tables::Tables,
 };
 use crate::{
     GraphError,
     backend::{
-        WritePlan,
         cluster::{ClusterRows, ConfirmationRow, LinkRow, RecordedLink, TransactionPlace},
         rows::OwnerRow,
     },
 };
 
-/// In the key of `link_by_tx`.
-const JOINED: u8 = 0;
-const CONFIRMED: u8 = 1;
+/// The flag of a root; the other bits of its number are the smallest member of its cluster.
+const ROOT: u64 = 1 << 39;
+/// The largest number of an owner.
+pub(super) const MOST_OWNERS: u64 = ROOT - 1;
 
-fn to_bytes(found: &RecordedLink) -> Vec<u8> {
-    let LinkRow { parent, transaction, size, smallest, child_member, parent_member, .. } =
-        found.link;
-    let mut bytes = Vec::with_capacity(48);
-    for part in [parent, transaction, size, smallest, child_member, parent_member] {
-        bytes.extend_from_slice(&number(part.unsigned_abs()));
+/// Place of an owner in the forest of clusters. The smaller cluster's root becomes a child of the larger one's,
+/// so that a root is at most log2(size) steps away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Root {
+        /// The smallest member of its cluster.
+        smallest: u64,
+        /// Number of members.
+        size: u64,
+    },
+    Child {
+        parent: u64,
+        /// The transaction of its link.
+        transaction: u64,
+    },
+}
+
+impl Slot {
+    pub(super) const BYTES: usize = 2 * NUMBER;
+
+    pub(super) const fn alone(owner: u64) -> Self {
+        Self::Root { smallest: owner, size: 1 }
     }
+
+    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let (first, second) = match self {
+            Self::Root { smallest, size } => (smallest | ROOT, size),
+            Self::Child { parent, transaction } => (parent, transaction),
+        };
+        let mut bytes = [0; Self::BYTES];
+        let parts = number(first).into_iter().chain(number(second));
+        bytes.iter_mut().zip(parts).for_each(|(into, byte)| *into = byte);
+        bytes
+    }
+
+    #[inline]
+    pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let mut reading = Reading(bytes);
+        let (first, second) = (reading.number()?, reading.number()?);
+        Some(if first & ROOT == 0 {
+            Self::Child { parent: first, transaction: second }
+        } else {
+            Self::Root { smallest: first & !ROOT, size: second }
+        })
+    }
+}
+
+pub(super) fn link_key(transaction: u64, child: u64) -> [u8; 2 * NUMBER] {
+    let mut key = [0; 2 * NUMBER];
+    let bytes = number(transaction).into_iter().chain(number(child));
+    key.iter_mut().zip(bytes).for_each(|(into, byte)| *into = byte);
+    key
+}
+
+/// A link as it is stored, under its transaction and its child.
+pub(super) fn link_bytes(found: &RecordedLink) -> Vec<u8> {
+    let LinkRow { parent, size, smallest, child_member, parent_member, .. } = found.link;
+    let mut bytes = Vec::with_capacity(40);
     bytes.push(u8::from(found.link.is_conclusive));
+    for part in [parent, size, smallest, child_member, parent_member] {
+        put_varint(&mut bytes, part.unsigned_abs());
+    }
     if let Some(row) = found.confirmation {
         for part in [row.transaction, row.child_member, row.parent_member] {
-            bytes.extend_from_slice(&number(part.unsigned_abs()));
+            put_varint(&mut bytes, part.unsigned_abs());
         }
     }
     bytes
 }
 
-fn from_bytes(child: u64, bytes: &[u8]) -> Option<RecordedLink> {
+fn parse_link(transaction: u64, child: u64, bytes: &[u8]) -> Option<RecordedLink> {
     let mut reading = Reading(bytes);
     let child = value::signed(child);
-    let mut next = || reading.number().map(value::signed);
+    let is_conclusive = reading.byte()? != 0;
+    let mut next = || reading.varint().map(value::signed);
     let link = LinkRow {
         child,
         parent: next()?,
-        transaction: next()?,
+        transaction: value::signed(transaction),
         size: next()?,
         smallest: next()?,
         child_member: next()?,
         parent_member: next()?,
-        is_conclusive: reading.byte()? != 0,
+        is_conclusive,
     };
-    let mut next = || reading.number().map(value::signed);
     let confirmation = next().and_then(|transaction| {
         Some(ConfirmationRow { child, transaction, child_member: next()?, parent_member: next()? })
     });
     Some(RecordedLink { link, confirmation })
 }
 
-/// The range of keys that begin with a number and come after it.
-fn from_on(first: &[u8]) -> (Bound<&[u8]>, Bound<&[u8]>) {
-    (Bound::Included(first), Bound::Unbounded)
+/// The transaction and the child of a key.
+fn parse_key(name: &'static str, key: &[u8]) -> Result<(u64, u64), GraphError> {
+    let mut reading = Reading(key);
+    let numbers = reading.number().zip(reading.number());
+    numbers.ok_or_else(|| damaged(name, hex::encode(key)))
 }
 
 impl Reader<'_> {
-    /// The link whose child is this owner.
-    pub(super) fn link(&self, child: u64) -> Result<Option<RecordedLink>, GraphError> {
-        let found = self.get("link", self.tables.link, &number(child))?;
-        let read = |bytes| from_bytes(child, bytes).ok_or_else(|| damaged("link", child));
-        found.map(read).transpose()
+    /// An owner's place in the forest of clusters.
+    #[inline]
+    pub(super) fn slot(&self, owner: u64) -> Result<Slot, GraphError> {
+        let bytes = self.tables.parent.get::<{ Slot::BYTES }>(self.txn, owner)?;
+        bytes.and_then(Slot::from_bytes).ok_or_else(|| damaged("parent", owner))
     }
 
-    /// The newest link to a root.
-    fn newest_link_to(&self, root: u64) -> Result<Option<RecordedLink>, GraphError> {
-        let failed = |error| table_error("link_to", error);
-        let root = number(root);
-        let mut links = self.tables.link_to.rev_prefix_iter(self.txn, &root).map_err(failed)?;
-        let Some(found) = links.next() else { return Ok(None) };
-        let (_, child) = found.map_err(failed)?;
-        let child = Reading(child).number().ok_or_else(|| damaged("link_to", hex::encode(root)))?;
-        self.link(child)
+    /// The link by a transaction whose child is this owner.
+    pub(super) fn link_by(&self, transaction: u64, child: u64) -> Result<RecordedLink, GraphError> {
+        let found = self.get("link", self.tables.link, &link_key(transaction, child))?;
+        let link = found.and_then(|bytes| parse_link(transaction, child, bytes));
+        link.ok_or_else(|| damaged("link", child))
+    }
+
+    /// The link whose child is this owner.
+    pub(super) fn link(&self, child: u64) -> Result<Option<RecordedLink>, GraphError> {
+        match self.slot(child)? {
+            Slot::Root { .. } => Ok(None),
+            Slot::Child { transaction, .. } => self.link_by(transaction, child).map(Some),
+        }
+    }
+
+    /// The link of a child that some record names.
+    fn known_link(&self, child: u64) -> Result<RecordedLink, GraphError> {
+        self.link(child)?.ok_or_else(|| damaged("link", child))
     }
 
     /// The links from owners up to their roots, and the newest one to each root.
@@ -98,166 +162,102 @@ impl Reader<'_> {
         for owner in owners {
             let mut at = owner.unsigned_abs();
             while seen.insert(at) {
-                let Some(found) = self.link(at)? else {
-                    // It may be a link on the way of an owner as well, which is the same row.
-                    links.extend(self.newest_link_to(at)?);
-                    break;
-                };
-                links.push(found);
-                at = found.link.parent.unsigned_abs();
+                match self.slot(at)? {
+                    Slot::Child { parent, transaction } => {
+                        links.push(self.link_by(transaction, at)?);
+                        at = parent;
+                    }
+                    Slot::Root { size: ..=1, .. } => break,
+                    Slot::Root { size, .. } => {
+                        let newest = index::link_of_size(self, at, size)?;
+                        let newest = newest.ok_or_else(|| damaged("link", at))?;
+                        links.push(self.known_link(newest)?);
+                        break;
+                    }
+                }
             }
         }
         Ok(links)
     }
 
     fn links_to(&self, parents: &[i64], most: u32) -> Result<Vec<RecordedLink>, GraphError> {
-        let failed = |error| table_error("link_to", error);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut links = Vec::new();
+        let mut children = Vec::new();
         for parent in parents {
-            let parent = number(parent.unsigned_abs());
-            for found in self.tables.link_to.prefix_iter(self.txn, &parent).map_err(failed)? {
-                if links.len() >= most {
-                    return Ok(links);
-                }
-                let (_, child) = found.map_err(failed)?;
-                let child = Reading(child).number();
-                let child = child.ok_or_else(|| damaged("link_to", hex::encode(parent)))?;
-                links.push(self.link(child)?.ok_or_else(|| damaged("link", child))?);
+            if children.len() >= most {
+                break;
             }
+            index::links_to(self, parent.unsigned_abs(), |child| {
+                children.push(child);
+                children.len() < most
+            })?;
         }
-        Ok(links)
+        children.into_iter().map(|child| self.known_link(child)).collect()
     }
 
-    /// Passes all links to `each`, in the order of their children.
-    pub(super) fn each_link(&self, mut each: impl FnMut(RecordedLink)) -> Result<(), GraphError> {
-        let failed = |error| table_error("link", error);
-        for row in self.tables.link.iter(self.txn).map_err(failed)? {
+    /// Passes the keys of a table of links by transactions from one to before another to `each`, in order, until
+    /// it answers false.
+    fn each_key(
+        &self,
+        (name, table): (&'static str, Table),
+        first: u64,
+        end: u64,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Result<bool, GraphError>,
+    ) -> Result<(), GraphError> {
+        let failed = |error| table_error(name, error);
+        let (first, end) = (number(first), number(end));
+        let range = (Bound::Included(&first[..]), Bound::Excluded(&end[..]));
+        for row in table.range(self.txn, &range).map_err(failed)? {
             let (key, bytes) = row.map_err(failed)?;
-            let found = Reading(key).number().and_then(|child| from_bytes(child, bytes));
-            each(found.ok_or_else(|| damaged("link", hex::encode(key)))?);
+            let (transaction, child) = parse_key(name, key)?;
+            if !each(transaction, child, bytes)? {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// The links and confirmations by transactions from `first` on, oldest first: true for a link, and the
-    /// child.
-    fn links_from(&self, first: u64, most: usize) -> Result<Vec<(bool, u64)>, GraphError> {
-        let failed = |error| table_error("link_by_tx", error);
-        let first = number(first);
-        let rows = self.tables.link_by_tx.range(self.txn, &from_on(&first)).map_err(failed)?;
+    /// Passes the links by transactions from one to before another to `each`, until it answers false.
+    pub(super) fn links_between(
+        &self,
+        first: u64,
+        end: u64,
+        mut each: impl FnMut(LinkRow) -> bool,
+    ) -> Result<(), GraphError> {
+        self.each_key(("link", self.tables.link), first, end, |transaction, child, bytes| {
+            let found = parse_link(transaction, child, bytes);
+            Ok(each(found.ok_or_else(|| damaged("link", child))?.link))
+        })
+    }
+
+    /// The first `most` links whose confirmations are by transactions from one to before another.
+    pub(super) fn confirmed_between(
+        &self,
+        first: u64,
+        end: u64,
+        most: usize,
+    ) -> Result<Vec<RecordedLink>, GraphError> {
         let mut found = Vec::new();
-        for row in rows.take(most) {
-            let (key, _) = row.map_err(failed)?;
-            let mut reading = Reading(key);
-            let mut parse = || {
-                reading.take(NUMBER)?;
-                Some((reading.byte()? == JOINED, reading.take(NUMBER)?, reading.number()?))
-            };
-            let (is_link, _, child) =
-                parse().ok_or_else(|| damaged("link_by_tx", hex::encode(key)))?;
-            found.push((is_link, child));
-        }
+        self.each_key(("confirmed", self.tables.confirmed), first, end, |_, child, _| {
+            if found.len() < most {
+                found.push(self.known_link(child)?);
+            }
+            Ok(found.len() < most)
+        })?;
         Ok(found)
     }
-}
 
-/// The key of `link_by_tx`. Links by one transaction are told apart by their sizes, which grow.
-fn by_transaction(transaction: i64, kind: u8, size: i64, child: i64) -> Vec<u8> {
-    [
-        &number(transaction.unsigned_abs())[..],
-        &[kind],
-        &number(size.unsigned_abs()),
-        &number(child.unsigned_abs()),
-    ]
-    .concat()
-}
-
-/// Writes the links and confirmations of a plan, and the slots of new owners. There are `before` owners.
-pub(super) fn record(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    before: u64,
-    plan: &WritePlan,
-) -> Result<(), GraphError> {
-    let slots: Vec<u8> =
-        plan.new_owners.iter().flat_map(|row| number(row.number.unsigned_abs() | ROOT)).collect();
-    tables.parent.append(txn, before, &slots)?;
-    let mut changed: HashMap<u64, u64> = HashMap::new();
-    for link in &plan.links {
-        let found = RecordedLink { link: *link, confirmation: None };
-        put("link", tables.link, txn, &number(link.child.unsigned_abs()), &to_bytes(&found))?;
-        let to = [number(link.parent.unsigned_abs()), number(link.size.unsigned_abs())].concat();
-        put("link_to", tables.link_to, txn, &to, &number(link.child.unsigned_abs()))?;
-        let by = by_transaction(link.transaction, JOINED, link.size, link.child);
-        put("link_by_tx", tables.link_by_tx, txn, &by, &[])?;
-        changed.insert(link.child.unsigned_abs(), link.parent.unsigned_abs());
-        changed.insert(link.parent.unsigned_abs(), link.smallest.unsigned_abs() | ROOT);
-    }
-    for row in &plan.confirmations {
-        confirm(tables, txn, row.child.unsigned_abs(), Some(*row))?;
-        let by = by_transaction(row.transaction, CONFIRMED, 0, row.child);
-        put("link_by_tx", tables.link_by_tx, txn, &by, &[])?;
-    }
-    update_parents(tables, txn, changed)
-}
-
-fn update_parents(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    changed: HashMap<u64, u64>,
-) -> Result<(), GraphError> {
-    let mut changed: Vec<(u64, [u8; NUMBER])> =
-        changed.into_iter().map(|(owner, slot)| (owner, number(slot))).collect();
-    changed.sort_unstable_by_key(|(owner, _)| *owner);
-    tables.parent.update(txn, &changed)
-}
-
-fn confirm(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    child: u64,
-    confirmation: Option<ConfirmationRow>,
-) -> Result<(), GraphError> {
-    let found = Reader::new(tables, txn).link(child)?.ok_or_else(|| damaged("link", child))?;
-    let found = RecordedLink { confirmation, ..found };
-    put("link", tables.link, txn, &number(child), &to_bytes(&found))
-}
-
-/// Takes back the links and confirmations by transactions from `first` on, and the slots of owners from
-/// `owners` on, of which there are `before`.
-pub(super) fn roll_back(
-    tables: &Tables,
-    txn: &mut WriteTransaction<'_>,
-    first: u64,
-    (before, owners): (u64, u64),
-) -> Result<(), GraphError> {
-    let rows = Reader::new(tables, txn).links_from(first, usize::MAX)?;
-    let mut changed: HashMap<u64, u64> = HashMap::new();
-    for (is_link, child) in rows.into_iter().rev() {
-        if !is_link {
-            confirm(tables, txn, child, None)?;
-            continue;
+    /// Passes all links to `each`, in the order of their children. There are `owners` owners.
+    pub(super) fn each_link(
+        &self,
+        owners: u64,
+        mut each: impl FnMut(RecordedLink),
+    ) -> Result<(), GraphError> {
+        for owner in 0..owners {
+            self.link(owner)?.into_iter().for_each(&mut each);
         }
-        let found = Reader::new(tables, txn).link(child)?.ok_or_else(|| damaged("link", child))?;
-        let link = found.link;
-        let parent = link.parent.unsigned_abs();
-        let to = [number(parent), number(link.size.unsigned_abs())].concat();
-        delete("link_to", tables.link_to, txn, &to)?;
-        delete("link", tables.link, txn, &number(child))?;
-        for root in [child, parent] {
-            let newest = Reader::new(tables, txn).newest_link_to(root)?;
-            let smallest = newest.map_or(root, |found| found.link.smallest.unsigned_abs());
-            changed.insert(root, smallest | ROOT);
-        }
+        Ok(())
     }
-    let first = number(first);
-    tables
-        .link_by_tx
-        .delete_range(txn, &from_on(&first))
-        .map_err(|error| table_error("link_by_tx", error))?;
-    update_parents(tables, txn, changed)?;
-    tables.parent.truncate(txn, before, owners)
 }
 
 /// Lookups in one state of a graph.
@@ -311,14 +311,17 @@ impl ClusterRows for EmbeddedClusterRows {
         let state = self.0.lock();
         let reader = state.reader();
         let Some(first) = reader.first_above(height)? else { return Ok(Vec::new()) };
+        let end = reader.state()?.state.next_transaction.unsigned_abs();
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let changed = reader.links_from(first.first_transaction, most)?;
-        let pair = |(is_link, child): (bool, u64)| {
-            let found = reader.link(child)?.ok_or_else(|| damaged("link", child))?;
-            let link = found.link;
-            Ok(if is_link { [link.child, link.parent] } else { [link.child; 2] })
-        };
-        changed.into_iter().map(pair).collect()
+        let mut changed = Vec::new();
+        reader.links_between(first.first_transaction, end, |link| {
+            changed.push([link.child, link.parent]);
+            changed.len() < most
+        })?;
+        let confirmed = reader.confirmed_between(first.first_transaction, end, most)?;
+        changed.extend(confirmed.iter().map(|found| [found.link.child; 2]));
+        changed.truncate(most);
+        Ok(changed)
     }
 
     async fn places(

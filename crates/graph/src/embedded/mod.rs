@@ -6,11 +6,13 @@
 //! them.
 //!
 //! - `tables`, `column`, `record`, `state`, `bytes`: what is stored, and how
-//! - `index`: what is found by a hash or by an owner
+//! - `run`: sorted runs of entries, and their merging
+//! - `index`: what is found by a hash or by an owner, in runs and among the newest blocks
 //! - `links`: clusters
 //! - [`Snapshot`], [`Reader`]: reading by numbers, in one state
 //! - `view`: what queries read
-//! - `graph`, `recorder`: the contract of graphs over these
+//! - `graph`: the contract of graphs over these
+//! - `writer`: batches of blocks, and their rollback
 
 mod bytes;
 mod column;
@@ -20,11 +22,12 @@ mod index;
 mod links;
 mod reader;
 mod record;
-mod recorder;
+mod run;
 mod snapshot;
 mod state;
 mod tables;
 mod view;
+mod writer;
 
 use std::{
     collections::HashMap,
@@ -123,7 +126,8 @@ impl GraphStore for EmbeddedGraphs {
         options: WriterOptions,
     ) -> Result<Box<dyn GraphWriter>, GraphError> {
         self.expect_no_old_form(chain)?;
-        recorder::open(&self.path(chain), chain, options).await
+        let writer = blocking(|| writer::open(&self.path(chain), chain, options))?;
+        Ok(Box::new(writer))
     }
 
     fn subscribe(&self) -> Option<ChangeSubscription> {

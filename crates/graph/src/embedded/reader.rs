@@ -1,26 +1,25 @@
 //! Reading by numbers, in one state of a graph.
 
-use assay_database::value;
 use assay_engine::utxo::{ScriptOwner, Statistics, Txid};
 use heed::RoTxn;
 
 use super::{
-    bytes::{Reading, number},
+    bytes::number,
     error::{damaged, table_error},
     index,
+    links::Slot,
     record::{StoredBlock, TransactionRecord},
+    run::Manifest,
     state::{self, StoredState},
     tables::Tables,
 };
 use crate::{GraphError, backend::rows};
 
-/// The flag of a root in the column of cluster parents: the other bits are its cluster's smallest member.
-pub(super) const ROOT: u64 = 1 << 39;
-
 /// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry.
 #[derive(Clone, Copy)]
 pub struct Reader<'t> {
     pub(super) tables: &'t Tables,
+    pub(super) runs: &'t Manifest,
     pub(super) txn: &'t RoTxn<'t>,
 }
 
@@ -51,8 +50,8 @@ pub struct Moved {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) const fn new(tables: &'t Tables, txn: &'t RoTxn<'t>) -> Self {
-        Self { tables, txn }
+    pub(super) const fn new(tables: &'t Tables, runs: &'t Manifest, txn: &'t RoTxn<'t>) -> Self {
+        Self { tables, runs, txn }
     }
 
     pub(super) fn get(
@@ -121,7 +120,7 @@ impl<'t> Reader<'t> {
     ///
     /// Returns an error if the store fails.
     pub fn find_transaction(&self, txid: &Txid) -> Result<Option<u64>, GraphError> {
-        index::newest_transaction(self, txid)
+        index::newest_transaction(self, None, txid)
     }
 
     /// The transaction that spends an output; `None` if none does.
@@ -143,12 +142,10 @@ impl<'t> Reader<'t> {
     pub fn cluster(&self, owner: u64) -> Result<u64, GraphError> {
         let mut at = owner;
         loop {
-            let slot = self.tables.parent.number(self.txn, at)?;
-            let slot = slot.ok_or_else(|| damaged("parent", at))?;
-            if slot & ROOT != 0 {
-                return Ok(slot & !ROOT);
+            match self.slot(at)? {
+                Slot::Root { smallest, .. } => return Ok(smallest),
+                Slot::Child { parent, .. } => at = parent,
             }
-            at = slot;
         }
     }
 
@@ -171,7 +168,7 @@ impl<'t> Reader<'t> {
     ///
     /// Returns an error if the store fails.
     pub fn find_owner(&self, owner: &ScriptOwner) -> Result<Option<u64>, GraphError> {
-        index::find_owner(self, owner)
+        index::find_script_owner(self, owner)
     }
 
     /// The statistics of an owner.
@@ -197,33 +194,4 @@ impl<'t> Reader<'t> {
     ) -> Result<(), GraphError> {
         index::moved(self, owner, side, each)
     }
-}
-
-/// Statistics as they are stored.
-pub(super) fn statistics_bytes(statistics: &Statistics) -> Vec<u8> {
-    let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
-        *statistics;
-    let mut bytes = Vec::with_capacity(64);
-    for time in [first_seen, last_seen] {
-        bytes.extend_from_slice(&value::milliseconds(time).to_be_bytes());
-    }
-    for count in [transactions_in, transactions_out] {
-        bytes.extend_from_slice(&count.to_be_bytes());
-    }
-    for sum in [received, sent] {
-        bytes.extend_from_slice(&sum.to_be_bytes());
-    }
-    bytes
-}
-
-pub(super) fn read_statistics(bytes: &[u8]) -> Option<Statistics> {
-    let mut reading = Reading(bytes);
-    Some(Statistics {
-        first_seen: value::time("first_seen", reading.i64()?).ok()?,
-        last_seen: value::time("last_seen", reading.i64()?).ok()?,
-        transactions_in: reading.u64()?,
-        transactions_out: reading.u64()?,
-        received: reading.u128()?,
-        sent: reading.u128()?,
-    })
 }

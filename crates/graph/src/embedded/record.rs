@@ -12,9 +12,7 @@ use super::{
 };
 use crate::{
     GraphError,
-    backend::rows::{
-        InputRow, InputSource, OutputRow, TransactionRow, kind_from_number, kind_number,
-    },
+    backend::rows::{TransactionRow, kind_from_number, kind_number},
 };
 
 /// What an input spends where a distance would be.
@@ -244,53 +242,71 @@ impl<'t> TransactionRecord<'t> {
     }
 }
 
-/// Appends the record of a transaction to `into`. `scratch` is reused.
-pub(super) fn put_transaction(
-    into: &mut Vec<u8>,
-    scratch: &mut Vec<u8>,
-    row: &TransactionRow,
-    first_output: u64,
-    inputs: &[InputRow],
-    outputs: &[OutputRow],
-) -> Option<()> {
-    into.extend_from_slice(&u32::try_from(row.height).ok()?.to_be_bytes());
-    into.push(u8::try_from(kind_number(row.kind)).ok()?);
-    into.extend_from_slice(&number(first_output));
-    put_varint(into, inputs.len() as u64);
-    put_varint(into, outputs.len() as u64);
-    put_varint(into, row.output_total.unsigned_abs());
-    put_varint(into, zigzag(row.input_total.checked_sub(row.output_total)?));
-    put_varint(into, row.unknown.unsigned_abs());
-    scratch.clear();
-    for input in inputs {
-        match input.source {
-            InputSource::Pool => put_varint(scratch, POOL),
-            InputSource::Unrecorded(OutPoint { txid, index }) => {
-                put_varint(scratch, UNRECORDED);
-                scratch.extend_from_slice(txid.as_bytes());
-                put_varint(scratch, index.into());
+/// A transaction's record that is put together entry by entry.
+#[derive(Debug, Default)]
+pub(super) struct RecordBuilder {
+    inputs: Vec<u8>,
+    outputs: Vec<u8>,
+}
+
+impl RecordBuilder {
+    pub(super) fn clear(&mut self) {
+        self.inputs.clear();
+        self.outputs.clear();
+    }
+
+    /// Appends an input of the transaction with this number.
+    pub(super) fn input(
+        &mut self,
+        transaction: u64,
+        origin: InputOrigin,
+        spent: Option<OutputValue>,
+    ) {
+        match origin {
+            InputOrigin::Pool => put_varint(&mut self.inputs, POOL),
+            InputOrigin::Unrecorded(OutPoint { txid, index }) => {
+                put_varint(&mut self.inputs, UNRECORDED);
+                self.inputs.extend_from_slice(txid.as_bytes());
+                put_varint(&mut self.inputs, index.into());
             }
-            InputSource::Recorded { transaction, index } => {
-                let distance = u64::try_from(row.number.checked_sub(transaction)?).ok()?;
-                put_varint(scratch, distance.checked_sub(1)? + NEAREST);
-                put_varint(scratch, index.into());
+            InputOrigin::Recorded { transaction: earlier, index } => {
+                let distance = transaction.saturating_sub(earlier);
+                put_varint(&mut self.inputs, distance.saturating_sub(1) + NEAREST);
+                put_varint(&mut self.inputs, index.into());
             }
         }
-        match input.spent {
-            None => put_varint(scratch, 0),
+        match spent {
+            None => put_varint(&mut self.inputs, 0),
             Some(spent) => {
-                put_varint(scratch, spent.value.unsigned_abs() + 1);
-                scratch.extend_from_slice(&number(spent.owner.unsigned_abs()));
+                put_varint(&mut self.inputs, spent.value.saturating_add(1));
+                self.inputs.extend_from_slice(&number(spent.owner));
             }
         }
     }
-    put_varint(into, scratch.len() as u64);
-    into.extend_from_slice(scratch);
-    for row in outputs {
-        put_varint(into, row.output.value.unsigned_abs());
-        into.extend_from_slice(&number(row.output.owner.unsigned_abs()));
+
+    /// Appends an output.
+    pub(super) fn output(&mut self, output: OutputValue) {
+        put_varint(&mut self.outputs, output.value);
+        self.outputs.extend_from_slice(&number(output.owner));
     }
-    Some(())
+
+    /// Appends the record to `into`; `None` if its height is beyond 32 bits.
+    pub(super) fn finish(&self, head: &TransactionHead, into: &mut Vec<u8>) -> Option<()> {
+        into.extend_from_slice(&u32::try_from(head.height).ok()?.to_be_bytes());
+        into.push(u8::try_from(kind_number(head.kind)).ok()?);
+        into.extend_from_slice(&number(head.first_output));
+        put_varint(into, head.inputs);
+        put_varint(into, head.outputs);
+        put_varint(into, head.output_total);
+        // Both are below 2^63.
+        let more = head.input_total.cast_signed().wrapping_sub(head.output_total.cast_signed());
+        put_varint(into, zigzag(more));
+        put_varint(into, head.unknown);
+        put_varint(into, self.inputs.len() as u64);
+        into.extend_from_slice(&self.inputs);
+        into.extend_from_slice(&self.outputs);
+        Some(())
+    }
 }
 
 /// A block as it is stored.

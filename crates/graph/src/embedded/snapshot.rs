@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_mapped::ReadTransaction;
 
-use super::{reader::Reader, tables::Tables};
+use super::{reader::Reader, run::Manifest, tables::Tables};
 use crate::{GraphError, GraphTip};
 
 /// One state of a graph. It stays as it is while blocks are recorded and rolled back, and keeps the pages that
@@ -12,6 +12,7 @@ use crate::{GraphError, GraphTip};
 /// is read by one at a time.
 pub struct Snapshot {
     tables: Arc<Tables>,
+    runs: Manifest,
     transaction: ReadTransaction,
 }
 
@@ -24,7 +25,8 @@ impl std::fmt::Debug for Snapshot {
 impl Snapshot {
     pub(super) fn new(tables: &Arc<Tables>) -> Result<Self, GraphError> {
         let transaction = tables.environment.read()?;
-        Ok(Self { tables: Arc::clone(tables), transaction })
+        let runs = tables.runs(&transaction)?;
+        Ok(Self { tables: Arc::clone(tables), runs, transaction })
     }
 
     /// Number of the state: equal for snapshots of the same one.
@@ -36,7 +38,7 @@ impl Snapshot {
     /// Reads it.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
-        Reader::new(&self.tables, &self.transaction)
+        Reader::new(&self.tables, &self.runs, &self.transaction)
     }
 
     /// The first and the newest block; `None` without blocks.

@@ -7,8 +7,10 @@ use jiff::Timestamp;
 use super::{bytes::Reading, error::damaged};
 use crate::{GraphError, backend::GraphState};
 
-/// The key of the only record.
+/// The key of the record.
 pub(super) const KEY: &[u8] = &[0];
+/// The key of the list of runs.
+pub(super) const RUNS: &[u8] = &[1];
 
 /// A graph's state, and what an embedded graph counts besides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(super) struct StoredState {
     pub(super) state: GraphState,
     /// The number of the next output.
     pub(super) next_output: u64,
+    /// Blocks from this height on have their entries in ordered tables, those below it in runs.
+    pub(super) recent_from: u64,
 }
 
 impl StoredState {
@@ -39,6 +43,7 @@ impl StoredState {
             state.next_owner.unsigned_abs(),
             self.next_output,
             state.reorganisable_from,
+            self.recent_from,
         ] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
@@ -64,6 +69,7 @@ impl StoredState {
         let (start, height) = (reading.u64()?, reading.u64()?);
         let (next_transaction, next_owner) = (reading.i64()?, reading.i64()?);
         let (next_output, reorganisable_from) = (reading.u64()?, reading.u64()?);
+        let recent_from = reading.u64()?;
         let chain = std::str::from_utf8(reading.0).ok()?.parse().ok()?;
         let state = GraphState {
             chain,
@@ -75,6 +81,6 @@ impl StoredState {
             reorganisable_from,
             indexed,
         };
-        Some((Self { state, next_output }, has_tip.then_some((height, verified_at))))
+        Some((Self { state, next_output, recent_from }, has_tip.then_some((height, verified_at))))
     }
 }

@@ -4,7 +4,15 @@ use std::{path::Path, sync::Arc};
 
 use assay_mapped::{Environment, Format, Table, WriterLock};
 
-use super::column::Column;
+use heed::RoTxn;
+
+use super::{
+    bytes::NUMBER,
+    column::Column,
+    error::{damaged, table_error},
+    run::Manifest,
+    state::RUNS,
+};
 use crate::GraphError;
 
 /// Addresses of a graph, and its largest size: 1 TiB.
@@ -23,14 +31,10 @@ pub(super) const FORMAT: Format = Format {
         "parent",
         "script",
         "link",
-        "link_to",
-        "link_by_tx",
-        "txid_hash",
-        "script_hash",
-        "received",
-        "sent",
-        "statistics",
+        "confirmed",
         "undo",
+        "recent",
+        "run",
     ],
     map_size: MAP_SIZE,
 };
@@ -39,7 +43,7 @@ pub(super) const FORMAT: Format = Format {
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) environment: Arc<Environment>,
-    /// 0: the graph's state.
+    /// 0: the graph's state; 1: its runs.
     pub(super) meta: Table,
     /// Height: [`StoredBlock`](super::record::StoredBlock).
     pub(super) block: Table,
@@ -49,28 +53,20 @@ pub(super) struct Tables {
     pub(super) txid: Column,
     /// By the number of an output: one more than the number of the transaction that spends it; 0: none does.
     pub(super) spent: Column,
-    /// By the number of an owner: its cluster's parent, or of a root the smallest member.
+    /// By the number of an owner: its [`Slot`](super::links::Slot) in the forest of clusters.
     pub(super) parent: Column,
     /// Number of an owner: [`ScriptOwner::to_bytes`](assay_engine::utxo::ScriptOwner::to_bytes).
     pub(super) script: Table,
-    /// Number of a child: its link, with the confirmation.
+    /// Number of a transaction, number of a child: the link, with its confirmation.
     pub(super) link: Table,
-    /// Number of a parent, size: child.
-    pub(super) link_to: Table,
-    /// Number of a transaction, 0 for a link and 1 for a confirmation, number of the child.
-    pub(super) link_by_tx: Table,
-    /// First bytes of an identifier, number of its transaction.
-    pub(super) txid_hash: Table,
-    /// First bytes of the hash of a script, number of its owner.
-    pub(super) script_hash: Table,
-    /// Number of an owner, value (largest first), number of a transaction, index: its outputs.
-    pub(super) received: Table,
-    /// The same: its spent outputs, by the inputs that spend them.
-    pub(super) sent: Table,
-    /// Number of an owner: its statistics.
-    pub(super) statistics: Table,
-    /// Height, number of an owner: its statistics before the block.
+    /// Number of a transaction, number of a child: a confirmation of its link.
+    pub(super) confirmed: Table,
+    /// Height, number of an owner: its slot before the block. For blocks that can be rolled back.
     pub(super) undo: Table,
+    /// Kind, key of an entry: entries of the newest blocks.
+    pub(super) recent: Table,
+    /// Kind, number of a run, key of the first entry: a page of a run.
+    pub(super) run: Table,
 }
 
 impl Tables {
@@ -86,11 +82,15 @@ impl Tables {
         Ok((Self::of(environment)?, lock))
     }
 
+    /// The list of runs in a state of the graph.
+    pub(super) fn runs(&self, txn: &RoTxn<'_>) -> Result<Manifest, GraphError> {
+        let found = self.meta.get(txn, RUNS).map_err(|error| table_error("meta", error))?;
+        found.map(Manifest::from_bytes).transpose().map(Option::unwrap_or_default)
+    }
+
     fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
-        let tables: [Table; 16] = environment
-            .tables()
-            .try_into()
-            .map_err(|_| super::error::damaged("format", "tables"))?;
+        let tables: [Table; 12] =
+            environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
         let [
             meta,
             block,
@@ -100,14 +100,10 @@ impl Tables {
             parent,
             script,
             link,
-            link_to,
-            link_by_tx,
-            txid_hash,
-            script_hash,
-            received,
-            of_inputs,
-            statistics,
+            confirmed,
             undo,
+            recent,
+            run,
         ] = tables;
         Ok(Self {
             environment,
@@ -115,18 +111,14 @@ impl Tables {
             block,
             transaction,
             txid: Column::new("txid", txid, 32),
-            spent: Column::new("spent", spent, super::bytes::NUMBER),
-            parent: Column::new("parent", parent, super::bytes::NUMBER),
+            spent: Column::new("spent", spent, NUMBER),
+            parent: Column::new("parent", parent, 2 * NUMBER),
             script,
             link,
-            link_to,
-            link_by_tx,
-            txid_hash,
-            script_hash,
-            received,
-            sent: of_inputs,
-            statistics,
+            confirmed,
             undo,
+            recent,
+            run,
         })
     }
 }

@@ -1,0 +1,270 @@
+//! Joining clusters while blocks are planned: the same rows as [`Forest::join`](crate::backend::cluster)
+//! makes, over slots of the column of parents.
+
+use std::collections::{BTreeMap, HashSet};
+
+use assay_database::value;
+
+use super::super::{bytes::ByNumber, links::Slot, reader::Reader};
+use crate::{
+    GraphError,
+    backend::cluster::{ConfirmationRow, LinkRow, RecordedLink},
+};
+
+/// Slots and links in memory between batches, each.
+const MOST: usize = 1 << 20;
+
+/// The forest of clusters, as far as it was read or changed.
+#[derive(Debug, Default)]
+pub(super) struct Clusters {
+    slots: ByNumber<Slot>,
+    links: ByNumber<RecordedLink>,
+    /// Owners below this number are recorded.
+    recorded: u64,
+    pub(super) changes: Changes,
+}
+
+/// What a batch changes.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Owners whose slots were changed.
+    pub(super) slots: HashSet<u64>,
+    /// Slots before the blocks that changed them and can be rolled back: height, owner.
+    pub(super) undo: Vec<(u64, u64, Slot)>,
+    /// Blocks and owners that `undo` has.
+    noted: HashSet<(u64, u64)>,
+    pub(super) links: Vec<LinkRow>,
+    pub(super) confirmations: Vec<ConfirmationRow>,
+}
+
+/// The block of a join.
+#[derive(Clone, Copy)]
+pub(super) struct JoinedIn {
+    pub(super) height: u64,
+    pub(super) transaction: u64,
+    /// The first owner that is in no earlier block.
+    pub(super) first_owner: u64,
+    /// True if it can be rolled back.
+    pub(super) is_reversible: bool,
+}
+
+/// A cluster that a transaction joins with others.
+#[derive(Clone, Copy)]
+struct Side {
+    root: u64,
+    /// The transaction's smallest owner in it.
+    member: u64,
+    smallest: u64,
+    size: u64,
+}
+
+impl Clusters {
+    /// Begins a batch, before which so many owners are recorded.
+    pub(super) fn begin(&mut self, recorded: u64) {
+        if self.slots.len() > MOST {
+            self.slots = ByNumber::default();
+        }
+        if self.links.len() > MOST {
+            self.links = ByNumber::default();
+        }
+        self.recorded = recorded;
+        self.changes = Changes::default();
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn slot(&mut self, reader: &Reader<'_>, owner: u64) -> Result<Slot, GraphError> {
+        if let Some(known) = self.slots.get(&owner) {
+            return Ok(*known);
+        }
+        if owner >= self.recorded {
+            return Ok(Slot::alone(owner));
+        }
+        let slot = reader.slot(owner)?;
+        self.slots.insert(owner, slot);
+        Ok(slot)
+    }
+
+    pub(super) fn link(
+        &mut self,
+        reader: &Reader<'_>,
+        child: u64,
+        transaction: u64,
+    ) -> Result<RecordedLink, GraphError> {
+        if let Some(known) = self.links.get(&child) {
+            return Ok(*known);
+        }
+        let found = reader.link_by(transaction, child)?;
+        self.links.insert(child, found);
+        Ok(found)
+    }
+
+    /// The root of an owner's cluster.
+    fn root(&mut self, reader: &Reader<'_>, owner: u64) -> Result<u64, GraphError> {
+        let mut at = owner;
+        while let Slot::Child { parent, .. } = self.slot(reader, at)? {
+            at = parent;
+        }
+        Ok(at)
+    }
+
+    /// Joins the clusters of owners that a transaction spends together, which are in order, each once.
+    pub(super) fn join(
+        &mut self,
+        reader: &Reader<'_>,
+        owners: &[u64],
+        joined_in: JoinedIn,
+        is_conclusive: bool,
+    ) -> Result<(), GraphError> {
+        let mut by_root: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for owner in owners {
+            by_root.entry(self.root(reader, *owner)?).or_default().push(*owner);
+        }
+        for connected in by_root.values() {
+            self.confirm(reader, connected, joined_in.transaction)?;
+        }
+        let mut joined: Option<Side> = None;
+        for (root, owners) in by_root {
+            let Some(member) = owners.first().copied() else { continue };
+            let (smallest, size) = match self.slot(reader, root)? {
+                Slot::Root { smallest, size } => (smallest, size),
+                Slot::Child { .. } => (root, 1),
+            };
+            let found = Side { root, member, smallest, size };
+            joined = Some(match joined {
+                None => found,
+                Some(before) => self.link_sides(reader, before, found, joined_in, is_conclusive)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Links two clusters: the larger one's root is the parent, of equal ones the smaller root.
+    fn link_sides(
+        &mut self,
+        reader: &Reader<'_>,
+        one: Side,
+        other: Side,
+        joined_in: JoinedIn,
+        is_conclusive: bool,
+    ) -> Result<Side, GraphError> {
+        let one_is_larger =
+            one.size > other.size || (one.size == other.size && one.root < other.root);
+        let (parent, child) = if one_is_larger { (one, other) } else { (other, one) };
+        let size = one.size.saturating_add(other.size);
+        let smallest = one.smallest.min(other.smallest);
+        let transaction = joined_in.transaction;
+        let link = LinkRow {
+            child: value::signed(child.root),
+            parent: value::signed(parent.root),
+            transaction: value::signed(transaction),
+            size: value::signed(size),
+            smallest: value::signed(smallest),
+            is_conclusive,
+            child_member: value::signed(child.member),
+            parent_member: value::signed(parent.member),
+        };
+        self.set(reader, joined_in, child.root, Slot::Child { parent: parent.root, transaction })?;
+        self.set(reader, joined_in, parent.root, Slot::Root { smallest, size })?;
+        self.links.insert(child.root, RecordedLink { link, confirmation: None });
+        self.changes.links.push(link);
+        let member = one.member.min(other.member);
+        Ok(Side { root: parent.root, member, smallest, size })
+    }
+
+    fn set(
+        &mut self,
+        reader: &Reader<'_>,
+        JoinedIn { height, first_owner, is_reversible, .. }: JoinedIn,
+        owner: u64,
+        slot: Slot,
+    ) -> Result<(), GraphError> {
+        // An owner that is new in the block is gone after a rollback.
+        if is_reversible && owner < first_owner && self.changes.noted.insert((height, owner)) {
+            let before = self.slot(reader, owner)?;
+            self.changes.undo.push((height, owner, before));
+        }
+        self.slots.insert(owner, slot);
+        self.changes.slots.insert(owner);
+        Ok(())
+    }
+
+    /// The slots that the batch changed, in order.
+    pub(super) fn changed_slots(&self) -> Vec<(u64, [u8; Slot::BYTES])> {
+        let changed = self.changes.slots.iter();
+        let mut slots: Vec<_> =
+            changed.filter_map(|owner| Some((*owner, self.slots.get(owner)?.to_bytes()))).collect();
+        slots.sort_unstable_by_key(|(owner, _)| *owner);
+        slots
+    }
+
+    /// The link of a child that the batch made or confirmed, as it stands.
+    pub(super) fn known_link(&self, child: u64) -> Option<&RecordedLink> {
+        self.links.get(&child)
+    }
+
+    /// Confirms the newest link between owners that are connected.
+    fn confirm(
+        &mut self,
+        reader: &Reader<'_>,
+        connected: &[u64],
+        transaction: u64,
+    ) -> Result<(), GraphError> {
+        let [first, others @ ..] = connected else { return Ok(()) };
+        for other in others {
+            let newest = self.newest_between(reader, *first, *other)?;
+            let Some((child, child_member, parent_member)) = newest else { continue };
+            let row = ConfirmationRow {
+                child: value::signed(child),
+                transaction: value::signed(transaction),
+                child_member: value::signed(child_member),
+                parent_member: value::signed(parent_member),
+            };
+            if let Some(found) = self.links.get_mut(&child).filter(|it| it.wants_confirmation()) {
+                found.confirmation = Some(row);
+                self.changes.confirmations.push(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// The children on the way from an owner to its root, each with its link's transaction.
+    fn path(&mut self, reader: &Reader<'_>, owner: u64) -> Result<Vec<(u64, u64)>, GraphError> {
+        let (mut path, mut at) = (Vec::new(), owner);
+        while let Slot::Child { parent, transaction } = self.slot(reader, at)? {
+            path.push((at, transaction));
+            at = parent;
+        }
+        Ok(path)
+    }
+
+    /// The newest link between two owners of the same cluster, by its child, and the owners on the child's and
+    /// on the parent's side.
+    fn newest_between(
+        &mut self,
+        reader: &Reader<'_>,
+        one: u64,
+        other: u64,
+    ) -> Result<Option<(u64, u64, u64)>, GraphError> {
+        let (mut above_one, mut above_other) = (self.path(reader, one)?, self.path(reader, other)?);
+        // What both have in common is above where their paths meet.
+        while above_one.last().is_some() && above_one.last() == above_other.last() {
+            above_one.pop();
+            above_other.pop();
+        }
+        // Links get newer and clusters larger towards the root.
+        let mut age = |top: Option<&(u64, u64)>| {
+            let Some((child, transaction)) = top.copied() else { return Ok(None) };
+            let link = self.link(reader, child, transaction)?.link;
+            Ok::<_, GraphError>(Some((link.transaction, link.size)))
+        };
+        let (top_one, top_other) = (above_one.last(), above_other.last());
+        Ok(if age(top_one)? > age(top_other)? {
+            top_one.map(|(child, _)| (*child, one, other))
+        } else {
+            top_other.map(|(child, _)| (*child, other, one))
+        })
+    }
+}

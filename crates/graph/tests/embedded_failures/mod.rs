@@ -1,0 +1,248 @@
+//! Embedded graphs through reorganisations and kills: what is there is always what a straight ingest of the
+//! same blocks gives.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    env,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use assay_engine::utxo::BlockRef;
+use assay_graph::{
+    EmbeddedGraphs, Graph, GraphStore, GraphWriter,
+    conformance::{
+        CHAIN, SplitMix64, TestChain, append, at, expect_equal, graph, options, reference, writer,
+    },
+    embedded::Snapshot,
+};
+use futures_util::FutureExt;
+
+/// Names the data directory to a test program that is to be killed.
+const VICTIM: &str = "ASSAY_GRAPH_VICTIM";
+/// Height up to which both branches of the victim's chain are the same.
+const FORK: u64 = 140;
+
+fn is_full() -> bool {
+    env::var_os("ASSAY_FULL").is_some()
+}
+
+/// Digest of the graph of [`CHAIN`].
+async fn fingerprint(store: &EmbeddedGraphs) -> [u8; 32] {
+    graph(store).await.fingerprint().await.unwrap()
+}
+
+async fn expected(chain: &TestChain) -> [u8; 32] {
+    reference(chain).fingerprint().await.unwrap()
+}
+
+/// Everything that a snapshot shows, by numbers.
+fn shown(snapshot: &Snapshot) -> Vec<String> {
+    let reader = snapshot.reader();
+    let mut lines = vec![format!("{:?}", snapshot.tip().unwrap())];
+    for tx in 0.. {
+        let Some(record) = reader.transaction(tx).unwrap() else { break };
+        lines.push(format!("{} {:?}", reader.txid(tx).unwrap(), record.head()));
+        record.inputs(|entry| lines.push(format!("{entry:?}"))).unwrap();
+        record
+            .outputs(|entry| {
+                let output = record.head().first_output + u64::from(entry.index);
+                let owner = entry.output.owner;
+                lines.push(format!(
+                    "{entry:?} {:?} {:?} {:?}",
+                    reader.spender(output).unwrap(),
+                    reader.cluster(owner).unwrap(),
+                    reader.statistics(owner).unwrap()
+                ));
+            })
+            .unwrap();
+    }
+    lines
+}
+
+#[tokio::test]
+async fn random_reorganisations_leave_no_trace() {
+    let reorganisations = if is_full() { 1_000 } else { 120 };
+    let (mut random, mut done) = (SplitMix64::new(31), 0);
+    for seed in 0.. {
+        if done >= reorganisations {
+            break;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let store = EmbeddedGraphs::new(directory.path());
+        // Some begin with blocks that cannot be rolled back, so that the newest move on to them.
+        let settled = [0, 0, 130][random.below(3)];
+        let mut chain = TestChain::generate(seed, 0, settled + 1 + random.below(12));
+        let mut open = writer(&store, 0).await;
+        append(&mut *open, &chain.blocks, 1 + random.below(40)).await;
+        let mut held: Vec<(Snapshot, Vec<String>)> = Vec::new();
+        for _ in 0..20 {
+            let tip = chain.blocks.last().unwrap().reference.height;
+            if random.below(4) == 0 {
+                let snapshot = store.open(CHAIN).unwrap().unwrap().snapshot().unwrap();
+                let lines = shown(&snapshot);
+                held.push((snapshot, lines));
+            }
+            if random.below(6) == 0 {
+                drop(open);
+                open = writer(&store, 0).await;
+            }
+            let depth = u64::try_from(random.below(14)).unwrap().min(tip);
+            open.roll_back(tip - depth).await.unwrap();
+            chain = chain.fork(tip - depth, random.next(), 0);
+            assert_eq!(fingerprint(&store).await, expected(&chain).await, "{depth} blocks back");
+            let kept = chain.blocks.len();
+            chain = chain.fork(tip - depth, random.next(), 1 + random.below(16));
+            append(&mut *open, &chain.blocks[kept..], 1 + random.below(9)).await;
+            assert_eq!(fingerprint(&store).await, expected(&chain).await, "and on");
+            done += 1;
+        }
+        // A snapshot never saw any of it.
+        for (snapshot, lines) in held {
+            assert_eq!(shown(&snapshot), lines);
+        }
+        if seed % 3 == 0 {
+            expect_equal(&*graph(&store).await, &chain).await;
+        }
+    }
+}
+
+/// The two branches that the victim records in turn.
+fn branches() -> [TestChain; 2] {
+    let one = TestChain::generate(41, 0, 190);
+    let other = one.fork(FORK, 42, 60);
+    [one, other]
+}
+
+/// Records one branch, rolls it back, records the other one, and so on, until it is killed. Not a test by
+/// itself.
+#[test]
+#[ignore = "run by another test, in a program that is killed"]
+fn victim() {
+    let Some(directory) = env::var_os(VICTIM) else { return };
+    let store = EmbeddedGraphs::new(Path::new(&directory));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut writer = writer(&store, 0).await;
+        let mut random = SplitMix64::new(u64::from(std::process::id()));
+        loop {
+            for branch in branches() {
+                go_to(&mut *writer, &branch, &mut random).await;
+            }
+        }
+    });
+}
+
+/// Goes on from where the graph stands to the end of a branch, in batches of random sizes.
+async fn go_to(writer: &mut dyn GraphWriter, branch: &TestChain, random: &mut SplitMix64) {
+    let tip = writer.tip().map(|tip| tip.block);
+    let is_own = |height: u64, hash: [u8; 32]| {
+        branch
+            .blocks
+            .iter()
+            .any(|block| block.reference.height == height && block.reference.hash == hash)
+    };
+    if tip.is_some_and(|tip| !is_own(tip.height, tip.hash)) {
+        writer.roll_back(FORK).await.unwrap();
+    }
+    let mut next = writer.tip().map_or(0, |tip| tip.block.height + 1);
+    while let Some(rest) = branch.blocks.get(usize::try_from(next).unwrap()..) {
+        let Some(batch) = rest.chunks(1 + random.below(12)).next() else { break };
+        writer.append(batch, 0, at(0)).await.unwrap();
+        next += u64::try_from(batch.len()).unwrap();
+    }
+}
+
+/// The branch that has a block, up to that block.
+fn part_of(branches: &[TestChain], tip: BlockRef) -> Option<TestChain> {
+    let has_it = |branch: &&TestChain| branch.blocks.iter().any(|block| block.reference == tip);
+    Some(branches.iter().find(has_it)?.fork(tip.height, 0, 0))
+}
+
+/// A process that is killed when this is dropped.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn start_victim(directory: &Path) -> Killed {
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "embedded_failures::victim", "--ignored", "--nocapture"])
+        .env(VICTIM, directory)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    Killed(child)
+}
+
+#[tokio::test]
+async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
+    let kills = if is_full() { 200 } else { 50 };
+    let directory = tempfile::tempdir().unwrap();
+    let (branches, mut random) = (branches(), SplitMix64::new(43));
+    let mut known: HashMap<[u8; 32], [u8; 32]> = HashMap::new();
+    let (mut tips, mut checked) = (BTreeSet::new(), 0);
+    for kill in 0..kills {
+        let victim = start_victim(directory.path());
+        let wait = if kill == 0 { 400 } else { 20 + random.below(180) };
+        thread::sleep(Duration::from_millis(wait as u64));
+        drop(victim);
+        let store = EmbeddedGraphs::new(directory.path());
+        let Some(graph) = store.graph(CHAIN).await.unwrap() else { continue };
+        let Some(tip) = graph.tip().await.unwrap() else { continue };
+        let part = part_of(&branches, tip.block).unwrap();
+        let known =
+            known.entry(tip.block.hash).or_insert_with(|| expected(&part).now_or_never().unwrap());
+        assert_eq!(graph.fingerprint().await.unwrap(), *known, "kill {kill}");
+        tips.insert(tip.block.height);
+        if kill % 10 == 0 {
+            expect_equal(&*graph, &part).await;
+            checked += 1;
+        }
+    }
+    assert!(tips.len() > 10 && checked > 2, "killed at the heights {tips:?} only");
+}
+
+/// Two programs: this one reads while the other one writes, and cannot write.
+#[tokio::test]
+async fn a_graph_is_read_while_another_program_writes_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let victim = start_victim(directory.path());
+    let store = EmbeddedGraphs::new(directory.path());
+    let mut states: HashMap<[u8; 32], [u8; 32]> = HashMap::new();
+    let branches = branches();
+    let mut seen = BTreeSet::new();
+    for _ in 0..2_000 {
+        if seen.len() >= 8 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(3));
+        let Some(graph) = store.open(CHAIN).unwrap() else { continue };
+        // The fingerprint and the tip are of one state only if nothing was written between.
+        let snapshot = graph.snapshot().unwrap();
+        let Some(tip) = snapshot.tip().unwrap() else { continue };
+        let found = graph.fingerprint().await.unwrap();
+        if graph.snapshot().unwrap().id() != snapshot.id() {
+            continue;
+        }
+        let known = states.entry(tip.block.hash).or_insert_with(|| {
+            let part = part_of(&branches, tip.block).unwrap();
+            expected(&part).now_or_never().unwrap()
+        });
+        assert_eq!(found, *known);
+        seen.insert(tip.block.hash);
+        let busy = store.writer(CHAIN, options(0)).await.unwrap_err();
+        assert!(matches!(busy, assay_graph::GraphError::Busy(CHAIN)), "{busy}");
+    }
+    assert!(seen.len() >= 8, "{} states", seen.len());
+    drop(victim);
+    // The lock ended with the program.
+    drop(store.writer(CHAIN, options(0)).await.unwrap());
+}
