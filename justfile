@@ -7,13 +7,21 @@ default:
 sample:
     cargo run --release -- serve --sample
 
-# every check and every test (--full searches longer and measures; words are filters of test names)
+# every check and every test; with words only the tests whose names contain one, and what they need
 test *arguments:
     ./tests/run {{ arguments }}
 
 # format, lints and unit tests
 check:
     ./tests/run --quick
+
+# parts of what a release needs: those that are named, or all that have not passed for this commit (--list shows them)
+full *parts:
+    ./tests/run --full {{ parts }}
+
+# tests of past runs that failed and passed alone, with their logs
+flaky:
+    ./tests/run --flaky
 
 # rewrite what is generated from the code: api/openapi.json, crds/manifests, operator/tests/objects, tables in docs/, the README's answer, the chart's copies and table
 generate:
@@ -28,6 +36,6 @@ schemathesis *cases:
 fuzz *arguments:
     ./tests/fuzz.sh {{ arguments }}
 
-# measure the release program: chain_check, chain_ingest, clusters, engine_instructions, evasion, import, limits, screen, served_check
+# measure the release program: chain_ingest, clusters, engine_instructions, evasion, import, limits, screen, served_check
 bench name:
     cargo bench -p assay-tests --bench {{ name }}

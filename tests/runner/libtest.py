@@ -8,12 +8,12 @@ import json
 import os
 import subprocess
 import threading
-from dataclasses import dataclass
-from typing import Iterable
+from dataclasses import dataclass, field
+from typing import Callable, Iterable
 
 from .needs import Needs
 from .rust import Binary
-from .steps import Failure, Step, say
+from .steps import Failure, Step, is_stopped, say
 
 UNSTABLE = ["-Z", "unstable-options", "--format", "json"]
 # Timeout: a binary in which no test starts or ends for so long is killed.
@@ -35,10 +35,14 @@ class Test:
 @dataclass
 class Result:
     test: Test
-    # "passed", "failed", or "ignored".
+    # "passed", "failed", "flaky" or "ignored".
     outcome: str
     seconds: float = 0.0
     reasons: tuple[str, ...] = ()
+    # What it printed; empty if it passed beside others.
+    log: str = ""
+    # Environment variables that it had beside the runner's own.
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 class Results:
@@ -51,6 +55,14 @@ class Results:
     def add(self, *results: Result) -> None:
         with self._lock:
             self._all.extend(results)
+
+    def replace(self, old: Result, new: Result) -> None:
+        with self._lock:
+            self._all[self._all.index(old)] = new
+
+    def all(self) -> list[Result]:
+        with self._lock:
+            return list(self._all)
 
     def of(self, outcome: str) -> list[Result]:
         with self._lock:
@@ -68,11 +80,14 @@ def list_tests(step: Step, binaries: Iterable[Binary]) -> list[Test]:
     return tests
 
 
-def select(tests: Iterable[Test], needs: Needs, filters: list[str], results: Results) -> list[Test]:
-    """Selects the tests to run. The others are recorded as ignored, with their reasons."""
+def select(
+    tests: Iterable[Test], needs: Needs, takes: Callable[[str, str], bool] | None, results: Results
+) -> list[Test]:
+    """Selects the tests to run, of those that `takes` takes by title and message. Those whose requirements are not
+    met are recorded as ignored, with their reasons."""
     chosen = []
     for test in tests:
-        if filters and not any(text in test.title for text in filters):
+        if takes and not takes(test.title, test.message):
             continue
         missing = needs.missing(test.message) if test.message else []
         if missing:
@@ -83,9 +98,14 @@ def select(tests: Iterable[Test], needs: Needs, filters: list[str], results: Res
 
 
 def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, results: Results, extra: dict) -> None:
-    """Runs tests of one binary, `threads` at a time. Raises Failure if a test fails or the binary aborts."""
+    """Runs tests of one binary, `threads` at a time, and adds their results.
+
+    Raises Failure if the process ends with an error though no test failed, or if the run was stopped.
+    """
     by_name = {test.name: test for test in tests}
     arguments = [*UNSTABLE, "--report-time", "--include-ignored", "--exact", f"--test-threads={threads}"]
+    # One test runs alone if it failed before: then its output is kept though it passes.
+    arguments += ["--show-output"] if len(tests) == 1 else []
     process = step.start(
         binary.path,
         *arguments,
@@ -109,24 +129,26 @@ def run_binary(step: Step, binary: Binary, tests: list[Test], threads: int, resu
                 running.add(name)
             case "ok":
                 running.discard(name)
-                results.add(Result(by_name.pop(name), "passed", event["exec_time"]))
+                log = event.get("stdout", "")
+                results.add(Result(by_name.pop(name), "passed", event["exec_time"], log=log))
             case "failed":
                 running.discard(name)
                 failed += 1
                 test = by_name.pop(name)
-                results.add(Result(test, "failed", event.get("exec_time", 0.0)))
-                say(f"-- FAILED: {test.title}\n{event.get('stdout', '')}")
+                log = event.get("stdout", "") + event.get("message", "")
+                results.add(Result(test, "failed", event.get("exec_time", 0.0), log=log, environment=extra))
+                say(f"-- FAILED: {test.title}\n{log}")
     watch.cancel()
     # The binary aborted before these tests ended.
     for name, test in by_name.items():
-        results.add(Result(test, "failed"))
-        say(f"-- FAILED: {test.title}: {'was running' if name in running else 'was not run'} when {binary.title} ended")
+        log = f"{'was running' if name in running else 'was not run'} when {binary.title} ended"
+        results.add(Result(test, "failed", log=log, environment=extra))
+        say(f"-- FAILED: {test.title}: {log}")
     try:
         step.finish(process, [binary.title])
     except Failure:
-        failed = max(failed, 1)
-    if failed or by_name:
-        raise Failure(f"{failed + len(by_name)} tests of {binary.title}")
+        if is_stopped() or not (failed or by_name):
+            raise
 
 
 def environment(extra: dict | None = None) -> dict:

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .steps import ROOT
 from .tools import Tools
+from .workspace import ROOT
 
 PREFIX = "needs "
 
@@ -39,9 +39,7 @@ class Needs:
 
     def missing(self, message: str) -> list[str]:
         """The unmet requirements of a test, from the message of its `ignore` attribute."""
-        if not message.startswith(PREFIX):
-            raise ValueError(f'the reason "{message}" must begin with "{PREFIX}"')
-        names = message.removeprefix(PREFIX).split(", ")
+        names = requirements(message)
         for name in names:
             if name not in self.lacking:
                 raise ValueError(f'unknown requirement "{name}" (known: {", ".join(self.lacking)})')
@@ -49,6 +47,15 @@ class Needs:
 
     def explain(self, name: str) -> str:
         return f"{name} ({self.lacking[name]})"
+
+
+def requirements(message: str) -> list[str]:
+    """The requirements of a test, from the message of its `ignore` attribute; none without a message."""
+    if not message:
+        return []
+    if not message.startswith(PREFIX):
+        raise ValueError(f'the reason "{message}" must begin with "{PREFIX}"')
+    return message.removeprefix(PREFIX).split(", ")
 
 
 def _test_data_folder() -> Path:

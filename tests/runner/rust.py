@@ -1,15 +1,28 @@
 """Format, lints, builds, licences and benchmarks."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Sequence
 
 from .steps import Failure, Step
 from .tools import Tools
+from .workspace import Target, title
 
 WARNINGS_FAIL = ["--", "-D", "warnings"]
 # One selection for every build, so that cargo compiles nothing twice.
 EVERYTHING = ["--workspace", "--bins", "--tests"]
+FORMAT = ["--quiet", "--message-format", "json-render-diagnostics"]
+
+# For one package alone, cargo would enable fewer features of dependencies than for the workspace, and compile
+# them again for that. Only nightly cargo can be told not to; the toolchain is pinned, so that the option does not
+# change unnoticed. RUSTC_BOOTSTRAP would permit it, too, but build scripts read that and would run again.
+UNSTABLE = ["-Z", "feature-unification"]
+UNIFIED = {
+    "__CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS": "nightly",
+    "CARGO_RESOLVER_FEATURE_UNIFICATION": "workspace",
+}
 
 
 @dataclass
@@ -23,9 +36,7 @@ class Binary:
 
     @property
     def title(self) -> str:
-        """The prefix of its tests in reports: the package, and the binary if it is not the unit tests."""
-        short = self.package.removeprefix("assay-")
-        return short if self.name == self.package.replace("-", "_") else f"{short}/{self.name}"
+        return title(self.package, self.name)
 
 
 def check_format(step: Step) -> None:
@@ -39,7 +50,50 @@ def lint(step: Step) -> None:
 def build(step: Step, only_libraries: bool) -> list[Binary]:
     """Builds programs and tests, or only the unit tests, and returns the test binaries."""
     command = ["test", "--no-run", "--workspace", "--lib"] if only_libraries else ["build", *EVERYTHING]
-    output = step.output("cargo", *command, "--quiet", "--message-format", "json-render-diagnostics")
+    output = step.output("cargo", *command, *FORMAT)
+    return _test_binaries(output)
+
+
+def build_targets(step: Step, targets: Sequence[Target], programs: Sequence[str]) -> list[Binary]:
+    """Builds some test targets, and the programs of some packages, and returns the test binaries.
+
+    Nothing is compiled again that a build of the whole workspace compiled: see UNIFIED.
+    """
+    binaries = []
+    for command in commands(targets, programs):
+        output = step.output("cargo", *command, *FORMAT, *UNSTABLE, env={**os.environ, **UNIFIED})
+        binaries += _test_binaries(output)
+    return binaries
+
+
+def commands(targets: Sequence[Target], programs: Sequence[str]) -> list[list[str]]:
+    """Cargo's arguments to build test targets. Programs are built beside tests that may start them: alone they would
+    be built without the features of dependencies that tests enable."""
+    found = []
+    for package in dict.fromkeys(target.package for target in targets):
+        own = [target for target in targets if target.package == package]
+        tests: list[str] = []
+        others: list[str] = []
+        for target in own:
+            match target.kind:
+                case "test":
+                    tests += ["--test", target.name]
+                case "lib":
+                    others += ["--lib"]
+                case "bin":
+                    others += ["--bin", target.name]
+        if tests:
+            found.append(["build", *_packages([package, *programs]), "--bins", *tests])
+        if others:
+            found.append(["test", "--no-run", *_packages([package]), *others])
+    return found
+
+
+def _packages(names: Sequence[str]) -> list[str]:
+    return [argument for name in names for argument in ("--package", name)]
+
+
+def _test_binaries(output: str) -> list[Binary]:
     binaries = []
     for line in output.splitlines():
         artifact = json.loads(line)

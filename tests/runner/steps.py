@@ -1,6 +1,5 @@
 """Runs steps concurrently, each with its own log."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,20 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Sequence
 
-ROOT = Path(__file__).resolve().parents[2]
+from .workspace import ROOT, target_folder
 
-
-def _target_folder() -> Path:
-    """The folder of everything that is built: a setting of cargo's can move it, so cargo is asked."""
-    command = ["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]
-    try:
-        metadata = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
-    except (OSError, subprocess.CalledProcessError):  # without cargo: the first step says what to install
-        return ROOT / "target"
-    return Path(json.loads(metadata)["target_directory"])
-
-
-TARGET = _target_folder()
+TARGET = target_folder()
 # The scripts that a run starts look where it built.
 os.environ["CARGO_TARGET_DIR"] = str(TARGET)
 LOGS = TARGET / "run"
@@ -33,6 +21,7 @@ LAST_LINES = 60
 _processes: set[int] = set()
 _lock = threading.Lock()
 _stopped = threading.Event()
+_interrupted = threading.Event()
 
 
 class Failure(Exception):
@@ -88,6 +77,8 @@ class Step:
     def finish(self, process: subprocess.Popen, command: Sequence[object]) -> None:
         """Waits for a command. Raises Failure if it fails."""
         _, status, usage = os.wait4(process.pid, 0)
+        if process.stdout:
+            process.stdout.close()
         process.returncode = os.waitstatus_to_exitcode(status)
         with _lock:
             _processes.discard(process.pid)
@@ -99,6 +90,9 @@ class Step:
 
 def run_all(steps: Sequence[Step]) -> bool:
     """Runs each step as soon as its predecessors allow. Returns true if all passed."""
+    if not _interrupted.is_set():
+        # A vital step stops its own run alone.
+        _stopped.clear()
     LOGS.mkdir(parents=True, exist_ok=True)
     done = {step.name: threading.Event() for step in steps}
     by_name = {step.name: step for step in steps}
@@ -141,6 +135,22 @@ def _run_one(step: Step) -> None:
         say("\n".join([f"== {step.name}: FAILED: {reason}", *lines]))
     elif step.state == "passed" and step.seconds >= 0.5:
         say(f"== {step.name}: {step.seconds:.0f} s ({step.cpu_seconds:.0f} s of CPU time)")
+
+
+def is_stopped() -> bool:
+    """True once the run was interrupted or a vital step failed."""
+    return _stopped.is_set()
+
+
+def is_interrupted() -> bool:
+    """True once somebody asked the runner to end."""
+    return _interrupted.is_set()
+
+
+def interrupt() -> None:
+    """Stops this run and prevents others."""
+    _interrupted.set()
+    stop()
 
 
 def stop() -> None:

@@ -11,7 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Callable
 
-from .steps import ROOT, Failure, Step
+from .steps import Failure, Step
+from .workspace import ROOT
 
 GO_MODULE = ROOT / "tests/tools"
 HELM_3 = "3.22.0"

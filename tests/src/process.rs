@@ -27,7 +27,8 @@ pub fn binary() -> PathBuf {
 pub(crate) fn built(name: &str) -> PathBuf {
     let test = env::current_exe().expect("the test's own path");
     let built = test.ancestors().nth(2).expect("target folder").join(name);
-    assert!(built.is_file(), "{} is not there: run `cargo build` first", built.display());
+    let command = "cargo build --bins --package assay-cli --package assay-operator";
+    assert!(built.is_file(), "{} is not there: run `{command}`", built.display());
     built
 }
 

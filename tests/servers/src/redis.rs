@@ -105,7 +105,11 @@ impl Redis {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        self.child = Some(command.spawn().expect("redis-server is installed"));
+        self.child = Some(
+            command
+                .spawn()
+                .expect("redis-server starts: install the Debian package `redis-server`"),
+        );
         self.wait("PONG", &["ping"]);
     }
 
@@ -138,7 +142,7 @@ impl Redis {
             .args(&self.cli)
             .args(arguments)
             .output()
-            .expect("redis-cli is installed");
+            .expect("redis-cli runs: install the Debian package `redis-server`");
         String::from_utf8_lossy(&run.stdout).trim().to_owned()
     }
 

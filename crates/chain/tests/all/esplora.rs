@@ -35,7 +35,9 @@ const HEIGHT: u64 = 277_647;
 
 /// The block's bytes and the block.
 fn block() -> (Vec<u8>, Block) {
-    let folder = PathBuf::from(env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA"));
+    let folder =
+        env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
+    let folder = PathBuf::from(folder);
     let path = folder.join("chains/bitcoin/blocks/277647.dat.bz2");
     let mut packed = bzip2::read::BzDecoder::new(std::fs::File::open(&path).expect("the file"));
     let mut bytes = Vec::new();

@@ -28,7 +28,8 @@ use serde_json::{Value, json};
 
 /// The folder of node answers in the test data.
 fn answers() -> PathBuf {
-    let data = env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA");
+    let data =
+        env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
     PathBuf::from(data).join("chains/bitcoin/rpc/test_export_blocks_job")
 }
 

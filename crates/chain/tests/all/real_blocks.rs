@@ -96,7 +96,8 @@ const BLOCKS: [Facts; 3] = [
 
 /// A file of blocks in the test data.
 fn file(name: &str) -> PathBuf {
-    let data = env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA");
+    let data =
+        env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
     PathBuf::from(data).join("chains/bitcoin/blocks").join(name)
 }
 

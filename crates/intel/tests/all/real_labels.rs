@@ -24,7 +24,8 @@ type Counts = BTreeMap<String, usize>;
 
 /// The folder of label sets in the test data.
 fn labels() -> PathBuf {
-    let data = env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA");
+    let data =
+        env::var_os("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data");
     PathBuf::from(data).join("labels")
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Recorded {
 }
 
 fn folder() -> PathBuf {
-    env::var("ASSAY_TEST_DATA").unwrap().into()
+    env::var("ASSAY_TEST_DATA").expect("ASSAY_TEST_DATA names the folder of test data").into()
 }
 
 /// The transactions of a file in `coinjoin`.
