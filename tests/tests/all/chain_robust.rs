@@ -14,10 +14,11 @@ use std::{
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::chain::ChainId;
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, Membership, PostgresGraphs, memory::MemoryGraph,
+    EmbeddedGraphs, Graph, GraphStore, Membership, PostgresGraphs, WriterOptions,
+    memory::MemoryGraph,
 };
 use assay_tests::{
-    Finished, Postgres, assay,
+    Finished, Postgres, SmallDisk, assay,
     big_chain::{BigChain, Dice, Shape},
     is_full, measure_assay, migrated_database,
     raw_node::{Outputs, RawNode},
@@ -399,4 +400,41 @@ fn nothing_of_a_broken_block_is_recorded() {
         let _ = place.ingest(&file, &[]).ok();
         assert_eq!(place.state(), whole, "fault {number}");
     }
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_an_ingest_and_leaves_the_graph_as_it_was() {
+    let disk = SmallDisk::mount(24);
+    let graphs = EmbeddedGraphs::new(disk.path());
+    let shape = Shape { seed: 15, blocks: 400, transactions: 40, hub: None };
+    let blocks: Vec<_> = BigChain::new(shape).collect();
+    let at = Timestamp::UNIX_EPOCH;
+    let expected = async |count: usize| {
+        let blocks = blocks.iter().take(count).cloned().collect();
+        let straight = MemoryGraph::new(ChainId::BTC, 0, false, blocks, at);
+        straight.fingerprint().await.unwrap()
+    };
+    let state = async || {
+        let graph = graphs.graph(ChainId::BTC).await.unwrap().unwrap();
+        graph.fingerprint().await.unwrap()
+    };
+    // Given a graph with some blocks, on a disk that is full...
+    let options = WriterOptions { start: 0, sample: false, backfill: false };
+    let mut writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+    for some in blocks[..200].chunks(20) {
+        writer.append(some, 0, at).await.unwrap();
+    }
+    disk.fill();
+    // ...when many more are recorded, then that fails, and nothing changes...
+    for _ in 0..2 {
+        let error = writer.append(&blocks[200..], 0, at).await.unwrap_err();
+        assert!(error.to_string().contains("no space is left"), "{error}");
+        assert_eq!(state().await, expected(200).await);
+    }
+    // ...until there is space again.
+    disk.clear();
+    writer.append(&blocks[200..], 0, at).await.unwrap();
+    assert_eq!(state().await, expected(400).await);
+    writer.roll_back(320).await.unwrap();
+    assert_eq!(state().await, expected(321).await);
 }

@@ -136,16 +136,28 @@ impl ScriptOwner {
     /// The owner in bytes for storage: a tag, then its hash or witness program.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let tagged = |tag: u8, rest: &[u8]| [&[tag], rest].concat();
-        match self {
-            Self::KeyHash(hash) => tagged(0, hash),
-            Self::ScriptHash(hash) => tagged(1, hash),
-            Self::LongScriptHash(hash) => tagged(2, hash),
-            Self::Witness(version, program) => tagged(3, &[&[*version], &**program].concat()),
-            Self::Script(hash) => tagged(4, hash),
-            Self::Pool(Pool::Mweb) => tagged(5, &[0]),
-            Self::Pool(Pool::ZcashShielded) => tagged(5, &[1]),
-        }
+        let mut bytes = Vec::with_capacity(34);
+        self.put_bytes(&mut bytes);
+        bytes
+    }
+
+    /// Appends the bytes of [`ScriptOwner::to_bytes`].
+    pub fn put_bytes(&self, into: &mut Vec<u8>) {
+        let (tag, rest): (u8, &[u8]) = match self {
+            Self::KeyHash(hash) => (0, hash),
+            Self::ScriptHash(hash) => (1, hash),
+            Self::LongScriptHash(hash) => (2, hash),
+            Self::Witness(version, program) => {
+                into.extend_from_slice(&[3, *version]);
+                into.extend_from_slice(program);
+                return;
+            }
+            Self::Script(hash) => (4, hash),
+            Self::Pool(Pool::Mweb) => (5, &[0]),
+            Self::Pool(Pool::ZcashShielded) => (5, &[1]),
+        };
+        into.push(tag);
+        into.extend_from_slice(rest);
     }
 
     /// The owner from the bytes of [`ScriptOwner::to_bytes`]; `None` if they are invalid.

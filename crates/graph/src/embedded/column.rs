@@ -6,6 +6,7 @@ use heed::{PutFlags, RoTxn};
 use super::{
     bytes::{from_number, number},
     error::{damaged, table_error},
+    kept::KeptPages,
 };
 use crate::GraphError;
 
@@ -51,22 +52,28 @@ impl Column {
         self.table.get(txn, &number(page)).map_err(|error| table_error(self.name, error))
     }
 
-    /// The value of a number; `None` beyond the end.
+    /// The value of a number; `None` beyond the end. `kept` has pages that were found before.
     #[inline]
     pub(super) fn get<'t, const N: usize>(
         &self,
         txn: &'t RoTxn<'_>,
+        kept: &KeptPages<'t>,
         index: u64,
     ) -> Result<Option<&'t [u8; N]>, GraphError> {
         let (page, from) = self.locate(index);
-        let page = self.page(txn, page)?;
+        let page = kept.get(page, || self.page(txn, page))?;
         Ok(page.and_then(|page| page.get(from..)?.first_chunk()))
     }
 
     /// The number in a column of numbers; `None` beyond the end.
     #[inline]
-    pub(super) fn number(&self, txn: &RoTxn<'_>, index: u64) -> Result<Option<u64>, GraphError> {
-        Ok(self.get(txn, index)?.map(|bytes| from_number(*bytes)))
+    pub(super) fn number<'t>(
+        &self,
+        txn: &'t RoTxn<'_>,
+        kept: &KeptPages<'t>,
+        index: u64,
+    ) -> Result<Option<u64>, GraphError> {
+        Ok(self.get(txn, kept, index)?.map(|bytes| from_number(*bytes)))
     }
 
     /// Appends values to a column of `length` values.

@@ -132,7 +132,7 @@ impl Reader<'_> {
     /// An owner's place in the forest of clusters.
     #[inline]
     pub(super) fn slot(&self, owner: u64) -> Result<Slot, GraphError> {
-        let bytes = self.tables.parent.get::<{ Slot::BYTES }>(self.txn, owner)?;
+        let bytes = self.tables.parent.get::<{ Slot::BYTES }>(self.txn, &self.parents, owner)?;
         bytes.and_then(Slot::from_bytes).ok_or_else(|| damaged("parent", owner))
     }
 

@@ -19,6 +19,7 @@ mod column;
 mod error;
 mod graph;
 mod index;
+mod kept;
 mod links;
 mod reader;
 mod record;

@@ -7,6 +7,7 @@ use super::{
     bytes::number,
     error::{damaged, table_error},
     index,
+    kept::{KeptBlocks, KeptPages},
     links::Slot,
     record::{StoredBlock, TransactionRecord},
     run::Manifest,
@@ -15,12 +16,16 @@ use super::{
 };
 use crate::{GraphError, backend::rows};
 
-/// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry.
-#[derive(Clone, Copy)]
+/// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry. A reader
+/// keeps where it found pages, and so gets faster the more it reads.
 pub struct Reader<'t> {
     pub(super) tables: &'t Tables,
     pub(super) runs: &'t Manifest,
     pub(super) txn: &'t RoTxn<'t>,
+    txids: KeptPages<'t>,
+    spent: KeptPages<'t>,
+    pub(super) parents: KeptPages<'t>,
+    blocks: KeptBlocks,
 }
 
 impl std::fmt::Debug for Reader<'_> {
@@ -50,8 +55,16 @@ pub struct Moved {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) const fn new(tables: &'t Tables, runs: &'t Manifest, txn: &'t RoTxn<'t>) -> Self {
-        Self { tables, runs, txn }
+    pub(super) fn new(tables: &'t Tables, runs: &'t Manifest, txn: &'t RoTxn<'t>) -> Self {
+        Self {
+            tables,
+            runs,
+            txn,
+            txids: KeptPages::default(),
+            spent: KeptPages::default(),
+            parents: KeptPages::default(),
+            blocks: KeptBlocks::default(),
+        }
     }
 
     pub(super) fn get(
@@ -84,8 +97,10 @@ impl<'t> Reader<'t> {
     ///
     /// Returns an error if the store fails.
     pub fn block(&self, height: u64) -> Result<Option<StoredBlock>, GraphError> {
-        let found = self.get("block", self.tables.block, &number(height))?;
-        found.map(|bytes| StoredBlock::read(height, bytes)).transpose()
+        self.blocks.get(height, || {
+            let found = self.get("block", self.tables.block, &number(height))?;
+            found.map(|bytes| StoredBlock::read(height, bytes)).transpose()
+        })
     }
 
     /// The transaction with a number; `None` if it is not recorded.
@@ -110,7 +125,7 @@ impl<'t> Reader<'t> {
     ///
     /// Returns an error if no transaction has the number, or if the store fails.
     pub fn txid(&self, tx: u64) -> Result<Txid, GraphError> {
-        let bytes = self.tables.txid.get::<32>(self.txn, tx)?;
+        let bytes = self.tables.txid.get::<32>(self.txn, &self.txids, tx)?;
         bytes.map(|bytes| Txid::from_bytes(*bytes)).ok_or_else(|| damaged("txid", tx))
     }
 
@@ -130,7 +145,8 @@ impl<'t> Reader<'t> {
     /// Returns an error if the store fails.
     #[inline]
     pub fn spender(&self, output: u64) -> Result<Option<u64>, GraphError> {
-        Ok(self.tables.spent.number(self.txn, output)?.and_then(|slot| slot.checked_sub(1)))
+        let slot = self.tables.spent.number(self.txn, &self.spent, output)?;
+        Ok(slot.and_then(|slot| slot.checked_sub(1)))
     }
 
     /// The smallest member of an owner's cluster: its identity.

@@ -1,6 +1,6 @@
 //! Filters: what a run does not have, told from memory. Only a writer that loads many blocks keeps them.
 
-use std::collections::HashMap;
+use super::super::bytes::ByNumber;
 
 /// Bits of an entry.
 const BITS: u64 = 12;
@@ -65,7 +65,7 @@ impl Filter {
 /// The filters of a writer, by the numbers of their runs.
 #[derive(Debug, Default)]
 pub(in crate::embedded) struct Filters {
-    by_run: HashMap<u32, Filter>,
+    by_run: ByNumber<Filter>,
     bytes: u64,
     /// False if none are kept.
     enabled: bool,
@@ -85,11 +85,11 @@ impl Filters {
 
     pub(super) fn keep(&mut self, run: u32, filter: Filter) {
         self.bytes += filter.bytes();
-        self.by_run.insert(run, filter);
+        self.by_run.insert(run.into(), filter);
     }
 
     pub(super) fn remove(&mut self, run: u32) {
-        if let Some(filter) = self.by_run.remove(&run) {
+        if let Some(filter) = self.by_run.remove(&run.into()) {
             self.bytes = self.bytes.saturating_sub(filter.bytes());
         }
     }
@@ -97,7 +97,7 @@ impl Filters {
     /// False if a run has no entry of this hash.
     #[inline]
     pub(in crate::embedded) fn may_have(&self, run: u32, hash: u64) -> bool {
-        self.by_run.get(&run).is_none_or(|filter| filter.may_have(hash))
+        self.by_run.get(&run.into()).is_none_or(|filter| filter.may_have(hash))
     }
 
     /// Forgets all.
@@ -108,7 +108,7 @@ impl Filters {
 
     /// True if a run has a filter, or none is wanted.
     pub(in crate::embedded) fn has(&self, run: u32) -> bool {
-        !self.enabled || self.by_run.contains_key(&run)
+        !self.enabled || self.by_run.contains_key(&run.into())
     }
 }
 

@@ -82,7 +82,7 @@ pub(in crate::embedded) struct Manifest {
 
 impl Manifest {
     /// The runs of a kind, in the order in which they were made.
-    pub(in crate::embedded) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Run> {
+    pub(in crate::embedded) fn of_kind(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.iter().filter(move |run| run.kind == kind)
     }
 

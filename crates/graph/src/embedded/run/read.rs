@@ -164,8 +164,7 @@ pub(in crate::embedded) fn find_all(
     mut each: impl FnMut(u64) -> Result<bool, GraphError>,
 ) -> Result<(), GraphError> {
     // Owners that come back were mostly seen lately.
-    let runs: Vec<&Run> = manifest.of_kind(kind).collect();
-    for run in runs.into_iter().rev() {
+    for run in manifest.of_kind(kind).rev() {
         if filters.is_some_and(|filters| !filters.may_have(run.id, hash)) {
             continue;
         }

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     GraphError,
+    backend::cache::KeyedState,
     embedded::{
         EmbeddedError,
         bytes::LARGEST,
@@ -97,13 +98,15 @@ pub(super) struct Planner<'p, 'b> {
     pub(super) plan: Plan,
     /// The state afterwards.
     pub(super) after: StoredState,
-    made: HashMap<Txid, Made>,
+    made: HashMap<Txid, Made, KeyedState>,
     /// Owners that are new in the batch.
-    begun: HashMap<&'b ScriptOwner, u64>,
+    begun: HashMap<&'b ScriptOwner, u64, KeyedState>,
     record: RecordBuilder,
     flows: Vec<Flow>,
     /// Owners that the current transaction spends together.
     together: Vec<u64>,
+    /// The bytes of a script.
+    key: Vec<u8>,
 }
 
 impl<'p, 'b> Planner<'p, 'b> {
@@ -123,11 +126,12 @@ impl<'p, 'b> Planner<'p, 'b> {
             caches,
             plan: Plan::default(),
             after,
-            made: HashMap::new(),
-            begun: HashMap::new(),
+            made: HashMap::default(),
+            begun: HashMap::default(),
             record: RecordBuilder::default(),
             flows: Vec::new(),
             together: Vec::new(),
+            key: Vec::new(),
         };
         for block in blocks {
             planner.block(block)?;
@@ -333,16 +337,18 @@ impl<'p, 'b> Planner<'p, 'b> {
         if let Some(known) = self.begun.get(owner) {
             return Ok(*known);
         }
-        let key = owner.to_bytes();
-        let hash = script_hash(&key);
-        let found = index::find_owner(&self.reader, Some(&self.caches.filters), &key, hash)?;
+        self.key.clear();
+        owner.put_bytes(&mut self.key);
+        let key = &*self.key;
+        let hash = script_hash(key);
+        let found = index::find_owner(&self.reader, Some(&self.caches.filters), key, hash)?;
         let number = if let Some(number) = found {
             number
         } else {
             let number = self.next_owner();
             self.after.state.next_owner += 1;
             let _put = self.plan.scripts.push(|into| {
-                into.extend_from_slice(&key);
+                into.extend_from_slice(key);
                 Some(())
             });
             self.entries(height).scripts.push(Hashed { hash, number });
