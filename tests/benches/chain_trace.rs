@@ -82,7 +82,7 @@ async fn record(shape: Shape, folder: &Path) -> u64 {
         writer.append(&blocks, from, Timestamp::UNIX_EPOCH).await.expect("blocks");
     }
     writer.build_indexes().await.expect("indexes");
-    let spent = cpu_time() - begun;
+    let spent = cpu_time().saturating_sub(begun);
     println!("recorded {} blocks in {:.0} s of CPU time", shape.blocks, spent.as_secs_f64());
     std::fs::write(known, chain.wallets().to_string()).expect("a note");
     chain.wallets()
@@ -111,7 +111,7 @@ async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
             facts.counterparties = traced.counterparties;
             let assessment = assess(&subject, &facts, policy, now);
             if round == 1 {
-                checks.push(cpu_time() - begun);
+                checks.push(cpu_time().saturating_sub(begun));
             }
             drop(assessment);
         }
@@ -128,7 +128,7 @@ async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
         let trace = view.read(|view| Trace::begin(view, subject, &attributions));
         let mut trace = trace.expect("a trace");
         run(&mut trace, &mut ViewSource(&*view)).await.expect("a trace");
-        tracing += cpu_time() - begun;
+        tracing += cpu_time().saturating_sub(begun);
         entries += trace.entries();
     }
     println!("{labels} labelled services, {SUBJECTS} subjects");

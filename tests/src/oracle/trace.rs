@@ -247,8 +247,14 @@ impl Walk<'_> {
         let entries = self.count(transaction, room, &flows.mass());
         let budget = u64::from(self.case.rules.entries);
         let once = if self.passed.contains(&transaction.txid) { 0 } else { entries };
+        let transactions =
+            self.passed.len() + usize::from(!self.passed.contains(&transaction.txid));
+        let transactions = u64::try_from(transactions).expect("a number of transactions");
         let splits = entries * u64::try_from(flows.count()).expect("a number of flows");
-        if self.once + once > budget || self.each_time + splits > 20 * budget {
+        if transactions > u64::from(self.case.rules.transactions)
+            || self.once + once > budget
+            || self.each_time + splits > 2 * budget
+        {
             for flow in flows.all() {
                 self.end_waiting(End::Unresolved(UnresolvedReason::TraceLimit), flow);
             }

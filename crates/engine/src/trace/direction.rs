@@ -26,7 +26,7 @@ use crate::{
 /// Number of waypoints of a request: a level's, but at least and at most so many. It changes no answer.
 const ASKED_AT_ONCE: (usize, usize) = (128, 4_096);
 /// A trace splits flows at most so many times for each entry of its budget: a bound of its computing time.
-const SPLITS_OF_ENTRY: u64 = 20;
+const SPLITS_OF_ENTRY: u64 = 2;
 /// One in so many parts of a direction's whole may be cut.
 const CUT_ONE_IN: u128 = 100;
 
@@ -272,7 +272,9 @@ impl<'a> DirectionalTrace<'a> {
         // Every flow is split over every entry.
         let splits = entries.saturating_mul(flows.len() as u64);
         let budget = u64::from(self.rules.entries);
-        let passed = if self.entries_read + read > budget
+        let transactions = self.passed.len() as u64 + u64::from(is_first);
+        let passed = if transactions > u64::from(self.rules.transactions)
+            || self.entries_read + read > budget
             || self.splits + splits > SPLITS_OF_ENTRY * budget
         {
             for (key, flow) in flows.iter() {

@@ -38,6 +38,9 @@ use crate::{
     read_outputs,
 };
 
+/// Most transfers of an owner that are read in each direction: each takes rows over the network, and memory.
+const MOST_TRANSFERS: u32 = 20_000;
+
 /// A view of a graph.
 #[derive(Debug)]
 pub(super) struct PostgresView {
@@ -354,7 +357,8 @@ impl GraphView for PostgresView {
         let statistics = row::owner(&found)?.statistics;
         let mut history = OwnHistory { statistics, incoming: vec![], outgoing: vec![] };
         let query = sqlx::query(self.graph.queries.history.clone());
-        let query = query.bind(stored(owner.0)).bind(i64::from(limits.transfers));
+        let most = limits.transfers.min(MOST_TRANSFERS);
+        let query = query.bind(stored(owner.0)).bind(i64::from(most));
         let sum = |stored: Option<i64>| row::amount(stored.unwrap_or_default()).map(u128::from);
         for found in query.fetch_all(&mut *state).await? {
             let is_incoming: bool = found.try_get(0)?;

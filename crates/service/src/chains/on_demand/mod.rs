@@ -53,6 +53,9 @@ use source::OnDemandSource;
 /// Most inputs and outputs that a trace reads in each direction: each transaction takes requests to the API.
 const MOST_ENTRIES: u32 = 2_000;
 
+/// Most transactions that are read of an address, the newest ones.
+const MOST_TRANSFERS: u32 = 2_000;
+
 /// For how long the newest block is taken for the newest without asking again.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
 
@@ -266,7 +269,11 @@ fn source<'a>(fetching: &'a Fetching, kept: &'a Kept<'a>, tip: u64) -> OnDemandS
 
 /// Rules within the bounds of every chain that is read on demand.
 fn bounded(rules: TraceRules) -> TraceRules {
-    TraceRules { entries: rules.entries.min(MOST_ENTRIES), ..rules }
+    TraceRules {
+        entries: rules.entries.min(MOST_ENTRIES),
+        transfers_per_address: rules.transfers_per_address.min(MOST_TRANSFERS),
+        ..rules
+    }
 }
 
 /// Transactions on which an answer rests.
