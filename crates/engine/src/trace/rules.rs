@@ -58,7 +58,7 @@ impl ReadLimits {
     pub fn entries_per_transaction(self, transactions: usize) -> u32 {
         let transactions = u32::try_from(transactions).unwrap_or(u32::MAX);
         let each = self.entries / transactions.max(1);
-        each.min(self.transfers).min(ENTRIES_PER_TRANSACTION).max(1)
+        each.min(self.transfers).clamp(1, ENTRIES_PER_TRANSACTION)
     }
 }
 
