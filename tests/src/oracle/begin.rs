@@ -43,7 +43,7 @@ impl Walk<'_> {
 
     /// Number of inputs or outputs of each of so many transactions of the subject that are read.
     fn room(&self, transactions: usize) -> usize {
-        (ENTRIES_OF_HISTORY / transactions.max(1)).min(self.largest()).min(5_000).max(1)
+        (ENTRIES_OF_HISTORY / transactions.max(1)).min(self.largest()).clamp(1, 5_000)
     }
 
     fn received(&self) -> u128 {
