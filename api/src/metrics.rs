@@ -50,11 +50,6 @@ struct CheckLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CacheLabels {
-    cache: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OutcomeLabels {
     outcome: &'static str,
 }
@@ -144,7 +139,6 @@ pub struct Metrics {
     shed: Family<ClassLabels, Counter>,
     checks: Family<CheckLabels, Counter>,
     limiter: Family<OutcomeLabels, Counter>,
-    trace_reads: Family<CacheLabels, Counter>,
     reachable: Family<DependencyLabels, Gauge>,
     key_data_age: Seconds,
     intel_age: Seconds,
@@ -174,7 +168,6 @@ impl Default for Metrics {
             shed: Family::default(),
             checks: Family::default(),
             limiter: Family::default(),
-            trace_reads: Family::default(),
             reachable: Family::default(),
             key_data_age: Seconds::default(),
             intel_age: Seconds::default(),
@@ -223,11 +216,6 @@ impl Metrics {
             "limiter_decisions",
             "Decisions of the limiter by outcome",
             self.limiter.clone(),
-        );
-        registry.register(
-            "trace_reads",
-            "Transactions, outputs and clusters that traces needed, by use of the cache",
-            self.trace_reads.clone(),
         );
     }
 
@@ -378,11 +366,6 @@ impl Metrics {
         }
         self.records_dropped.inner().store(lost, Ordering::Relaxed);
         self.count_jobs(&service.background.counts.load(), now);
-        let reads = service.chains().trace_cache().hits_and_misses();
-        for (cache, count) in ["hit", "miss"].into_iter().zip(reads) {
-            let counter = self.trace_reads.get_or_create(&CacheLabels { cache });
-            counter.inner().store(count, Ordering::Relaxed);
-        }
         self.intel_generation.set(intel.generation());
         self.known_addresses.set(i64::try_from(intel.addresses()).unwrap_or(i64::MAX));
         let mut text = String::new();

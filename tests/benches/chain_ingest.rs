@@ -116,7 +116,11 @@ impl Begun {
     }
 
     fn until_now(&self, transactions: u64) -> Spent {
-        Spent { transactions, wall: self.0.elapsed(), processor: processor_time() - self.1 }
+        Spent {
+            transactions,
+            wall: self.0.elapsed(),
+            processor: processor_time().saturating_sub(self.1),
+        }
     }
 }
 

@@ -14,14 +14,12 @@ use assay_engine::{
     evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tier, Tip},
     facts::{Environment, Facts},
     policy::Policy,
+    reading::{GatheredChain, InBlock, OwnHistory, OwnerNumber, Progress, Query},
     score::Confidence,
-    trace::{
-        AttributedEnd, Attribution, Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse,
-        Trace, TraceRules,
-    },
-    utxo::{History, ResolvedBlock, ScriptOwner},
+    trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
+    utxo::{OutPoint, ResolvedBlock, ScriptOwner},
 };
-use assay_graph::{BATCH, ClusterRef, FlowSource, Graph, clusters_of_history, memory::MemoryGraph};
+use assay_graph::{GraphView, memory::MemoryGraph};
 use assay_tests::big_chain::{BigChain, Person, Shape};
 use jiff::{
     Timestamp,
@@ -40,10 +38,10 @@ const RUN: &str = "--run";
 fn main() {
     if env::args().any(|argument| argument == RUN) {
         let known = known();
-        let subjects = subjects(&known);
-        let legs: usize = subjects.iter().map(Subject::legs).sum();
-        println!("{} subjects, for whom {legs} inputs and outputs are read", subjects.len());
-        black_box(assess_all(&subjects, trace_all(&subjects, &known)));
+        let (chain, subjects) = subjects();
+        let own = subjects.iter().map(|it| it.history.incoming.len() + it.history.outgoing.len());
+        println!("{} subjects with {} transactions", subjects.len(), own.sum::<usize>());
+        black_box(assess_all(&subjects, trace_all(&chain, &subjects, &known)));
         return;
     }
     let mut all = 0.0;
@@ -79,44 +77,27 @@ fn count(function: &str) -> (String, f64) {
     (String::from_utf8_lossy(&counted.stdout).into_owned(), instructions / subjects)
 }
 
-/// Subject of a check, with all data that the check reads.
+/// Subject of a check, with its history.
 struct Subject {
     address: CanonicalAddress,
-    owner: ScriptOwner,
-    history: History,
-    clusters: Clusters,
-    supplies: Vec<ReadResponse>,
-}
-
-impl Subject {
-    fn legs(&self) -> usize {
-        let entries = self.history.incoming.iter().chain(&self.history.outgoing);
-        let supplied = self.supplies.iter().flat_map(|supply| {
-            supply.origins.values().chain(supply.destinations.values()).flatten()
-        });
-        entries
-            .map(|entry| &entry.transaction)
-            .chain(supplied.map(|transaction| &**transaction))
-            .map(|transaction| transaction.inputs.largest.len() + transaction.outputs.largest.len())
-            .sum()
-    }
+    owner: OwnerNumber,
+    history: OwnHistory,
 }
 
 #[inline(never)]
-fn trace_all(subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
+fn trace_all(chain: &GatheredChain, subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
     let attribute = |owner: &ScriptOwner| known.get(owner).cloned().unwrap_or_default();
     let rules = rules();
     subjects
         .iter()
         .map(|subject| {
-            let Subject { owner, history, clusters, supplies, .. } = subject;
-            let clusters = clusters.clone();
-            let mut trace = Trace::new(CHAIN, owner, history, clusters, rules, TODAY, &attribute);
-            for supply in supplies {
-                black_box(trace.read_request());
-                trace.resume(supply);
-            }
-            trace.finish()
+            let attributions = AttributionsByScript::new(attribute);
+            let Subject { owner, history, .. } = subject;
+            let (owner, today) = (*owner, TODAY);
+            let subject = TraceSubject { chain: CHAIN, owner, history, rules, today };
+            let mut trace = Trace::begin(chain, subject, &attributions).expect("a trace");
+            while trace.advance(chain).expect("a trace") != Progress::Complete {}
+            trace.finish(chain).expect("flows")
         })
         .collect()
 }
@@ -186,50 +167,40 @@ fn known() -> Known {
     attributions.collect()
 }
 
-/// Wallets of the later half of the chain, with what their traces read.
-fn subjects(known: &Known) -> Vec<Subject> {
+/// The chain, and wallets of its later half.
+fn subjects() -> (GatheredChain, Vec<Subject>) {
     let mut chain = BigChain::new(SHAPE);
     let blocks: Vec<ResolvedBlock> = chain.by_ref().collect();
-    let graph = MemoryGraph::new(CHAIN, 0, false, blocks, now());
-    let attribute = |owner: &ScriptOwner| known.get(owner).cloned().unwrap_or_default();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let (rules, half) = (rules(), chain.wallets() / 2);
-    let wallets = (0..SUBJECTS).map(|nth| Person::Wallet(half + nth * half / SUBJECTS));
-    wallets
-        .map(|person| {
-            let owner = person.owner();
-            let history = runtime.block_on(graph.history(&owner, rules.read_limits()));
-            let history = history.expect("a graph").expect("a wallet that appears");
-            let clusters = clusters_of_history(&graph, &owner, &history, BATCH);
-            let clusters = runtime.block_on(clusters).expect("a graph");
-            let begun = clusters.clone();
-            let mut trace = Trace::new(CHAIN, &owner, &history, begun, rules, TODAY, &attribute);
-            let mut supplies = Vec::new();
-            while !trace.read_request().is_empty() {
-                let supply = runtime.block_on(supply(&graph, &trace));
-                trace.resume(&supply);
-                supplies.push(supply);
+    let mut gathered = GatheredChain::default();
+    for block in &blocks {
+        let (height, time) = (block.reference.height, block.reference.time);
+        for (transaction, index) in block.transactions.iter().zip(0..) {
+            gathered.add(transaction, InBlock { height, time, index });
+            for index in (0..).take(transaction.outputs.len()) {
+                let outpoint = OutPoint { txid: transaction.txid, index };
+                let output = gathered.output_number(outpoint);
+                gathered.set_spender(output, None);
             }
-            let address = owner.address(CHAIN).expect("an address");
-            Subject { address, owner, history, clusters, supplies }
-        })
-        .collect()
-}
-
-async fn supply(graph: &MemoryGraph, trace: &Trace<'_>) -> ReadResponse {
-    let ReadRequest { origins, destinations, .. } = trace.read_request().clone();
-    let most = ENTRIES_PER_TRANSACTION;
-    let mut response = ReadResponse {
-        origins: graph.origins_ahead(&origins, most, 0).await.expect("a graph"),
-        destinations: graph.destinations_ahead(&destinations, most, 0).await.expect("a graph"),
-        clusters: vec![],
+            for input in &transaction.inputs {
+                let output = gathered.output_number(input.outpoint);
+                gathered.set_spender(output, Some(transaction.txid));
+            }
+        }
+    }
+    let graph = MemoryGraph::new(CHAIN, 0, false, blocks, now());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let (limits, half) = (rules().read_limits(), chain.wallets() / 2);
+    let wallets = (0..SUBJECTS).map(|nth| Person::Wallet(half + nth * half / SUBJECTS));
+    let subject = |person: Person| {
+        let script = person.owner();
+        let number = runtime.block_on(graph.owner_number(&script)).expect("a graph");
+        let number = number.expect("a wallet that appears");
+        let history = runtime.block_on(graph.history(number, limits)).expect("a graph");
+        let owner = gathered.owner_number(&script);
+        let address = script.address(CHAIN).expect("an address");
+        let history = gathered.history(owner, history.statistics);
+        Subject { address, owner, history }
     };
-    let owners = trace.owners_to_look_up(&response);
-    let clusters = graph.clusters(&owners).await.expect("a graph").into_iter();
-    let named = |(owner, cluster): (ScriptOwner, Option<ClusterRef>)| {
-        let cluster = cluster.map_or_else(|| owner.clone(), |cluster| cluster.id);
-        (owner, cluster)
-    };
-    response.clusters = owners.into_iter().zip(clusters).map(named).collect();
-    response
+    let subjects = wallets.map(subject).collect();
+    (gathered, subjects)
 }

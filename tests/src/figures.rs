@@ -2,6 +2,13 @@
 
 use std::{fmt, time::Duration};
 
+/// CPU time that this thread has used.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
 /// Numbers that were measured, the smallest first.
 #[derive(Clone, Debug)]
 pub struct Figures(Vec<f64>);

@@ -8,10 +8,13 @@ use assay_engine::{
     },
     facts::Environment,
     policy::{ListEffect, Policy, PolicySpec},
+    reading::{GatheredChain, InBlock, OwnerNumber, Progress, Query, TransactionNumber},
     score::Verdict,
-    trace::{Clusters, Trace, TraceRules},
+    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     transfer::TransferFacts,
-    utxo::{OutputSelector, ScriptOwner, Transfer, transfer::DEPOSIT_SUBJECT},
+    utxo::{
+        OutputSelector, ScriptOwner, SideEntry, Transaction, TransactionView, Transfer, TxInput,
+    },
 };
 use assay_intel::IntelSnapshot;
 use assay_request::check::TransferDirection;
@@ -164,20 +167,19 @@ fn transfer_facts() -> Option<TransferFacts> {
     let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
     let rules = TraceRules::new(&policy, chain.info());
     let selector = OutputSelector::Index(output);
+    let (mut gathered, number) = gathered(&transaction);
     let transfer = Transfer::select(chain, transaction, &selector, rules.read_limits()).ok()?;
     let today = at().to_zoned(TimeZone::UTC).date();
     let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, &policy, today);
-    let history = transfer.deposit();
-    let mut flows = Trace::new(
-        chain,
-        &DEPOSIT_SUBJECT,
-        &history,
-        Clusters::default(),
-        rules,
-        today,
-        &attribute,
-    )
-    .finish();
+    let attributions = AttributionsByScript::new(attribute);
+    let (owner, history) = (OwnerNumber::NOBODY, transfer.deposit(number));
+    let subject = TraceSubject { chain, owner, history: &history, rules, today };
+    let mut trace = Trace::begin(&gathered, subject, &attributions).ok()?;
+    while let Progress::Reads(request) = trace.advance(&gathered).ok()? {
+        request.transactions.iter().for_each(|number| gathered.fail(*number));
+        request.outputs.iter().for_each(|number| gathered.fail_output(*number));
+    }
+    let mut flows = trace.finish(&gathered).ok()?;
     for ledger in &mut flows.ledgers {
         ledger.destination = DirectionFlows::default();
     }
@@ -198,6 +200,22 @@ fn transfer_facts() -> Option<TransferFacts> {
     let senders = senders.map(|(owner, _)| attribute(owner).end).collect();
     let direction = TransferDirection::Deposit;
     Some(TransferFacts { direction, transfer, senders, receiver, destinations: None, tip_height })
+}
+
+/// A chain of which one transaction was read.
+fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
+    let TransactionView { txid, kind, height, time, inputs, outputs } = view;
+    let input =
+        |entry: &SideEntry| TxInput { outpoint: entry.outpoint, spent: Some(entry.output.clone()) };
+    let transaction = Transaction {
+        txid: *txid,
+        kind: *kind,
+        inputs: inputs.largest.iter().map(input).collect(),
+        outputs: outputs.largest.iter().map(|entry| entry.output.clone()).collect(),
+    };
+    let mut gathered = GatheredChain::default();
+    let number = gathered.add(&transaction, InBlock { height: *height, time: *time, index: 0 });
+    (gathered, number)
 }
 
 pub(crate) fn sources_response() -> Value {

@@ -10,6 +10,7 @@
 //! - [`cluster`]: addresses of one owner
 //! - [`taxonomy`]: categories of addresses
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
+//! - [`reading`]: reading a chain by numbers, for queries that take many reads
 //! - [`trace`]: following money from hop to hop
 //! - [`policy`]: decisions of a tenant
 //! - [`rules`]: evaluation of a policy's minimum score rules
@@ -28,6 +29,7 @@ pub mod facts;
 pub mod fixed;
 pub mod names;
 pub mod policy;
+pub mod reading;
 pub mod score;
 pub mod taxonomy;
 pub mod trace;

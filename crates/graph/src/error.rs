@@ -3,6 +3,7 @@
 use assay_database::DatabaseError;
 use assay_engine::{
     chain::ChainId,
+    reading::ViewError,
     utxo::{OutPoint, Txid},
 };
 
@@ -130,5 +131,20 @@ impl GraphError {
             Self::Backend { unreachable, .. } => *unreachable,
             _ => false,
         }
+    }
+}
+
+impl From<ViewError> for GraphError {
+    fn from(error: ViewError) -> Self {
+        match error.into_cause().downcast::<Self>() {
+            Ok(graph) => *graph,
+            Err(error) => Self::Backend { error, unreachable: false },
+        }
+    }
+}
+
+impl From<GraphError> for ViewError {
+    fn from(error: GraphError) -> Self {
+        Self::new(error)
     }
 }

@@ -8,10 +8,10 @@
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
 //!
-//! - [`FlowSource`], [`Graph`], [`GraphWriter`], [`GraphStore`]: the contract, for callers
+//! - [`Graph`], [`GraphView`], [`GraphWriter`], [`GraphStore`]: the contract, for callers
+//! - [`run`]: the loop that runs a query over a view, or over another source
 //! - [`backend`]: the parts of a backend, for those who write another one
 //! - `conformance` (feature `conformance`): the contract as tests that any backend can run
-//! - [`TraceCache`]: what traces read, kept for the next ones
 //! - [`memory`]: a graph in memory, the reference implementation
 //! - [`EmbeddedGraphs`], [`PostgresGraphs`]: the backends
 
@@ -20,11 +20,9 @@ pub mod backend;
 pub mod conformance;
 pub mod embedded;
 mod error;
-mod follow;
 pub mod memory;
 mod postgres;
-
-mod trace_cache;
+mod view;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -35,10 +33,8 @@ use std::{
 use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
-    trace::{Destinations, Origins, ReadLimits},
     utxo::{
-        BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView,
-        TxOut, Txid,
+        BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView, TxOut, Txid,
     },
 };
 use async_trait::async_trait;
@@ -47,9 +43,8 @@ use jiff::Timestamp;
 pub use backend::cluster::TransactionPlace;
 pub use embedded::EmbeddedGraphs;
 pub use error::GraphError;
-pub use follow::{BATCH, clusters_of_history, follow, follow_known};
 pub use postgres::PostgresGraphs;
-pub use trace_cache::{KnownReads, TraceCache};
+pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};
 
 /// The most blocks that a reorganisation may replace.
 pub const DEEPEST_REORGANISATION: u64 = 100;
@@ -128,66 +123,12 @@ pub struct ClusterEvidence {
     pub confirmed_by: Option<TransactionPlace>,
 }
 
-/// A source of flows: histories of owners, and transactions in batches.
-///
-/// Every call is one round trip, for a batch of any size. Answers depend on the chain alone, never
-/// on the order or size of batches.
+/// A chain's graph for reading. Each call reads the newest state; a [view](Graph::view) always the same one.
 #[async_trait]
-pub trait FlowSource: std::fmt::Debug + Send + Sync {
-    /// The history of an owner: its statistics, and the transactions of its largest outputs in each
-    /// direction (by value, then by position in the chain), each with its largest inputs or outputs, within
-    /// `limits`. `None` if it never appeared.
-    async fn history(
-        &self,
-        owner: &ScriptOwner,
-        limits: ReadLimits,
-    ) -> Result<Option<History>, GraphError>;
+pub trait Graph: std::fmt::Debug + Send + Sync {
+    /// A view of the newest state; `None` without blocks.
+    async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError>;
 
-    /// The transactions with their `largest` largest inputs, in the order of the request; `None` for those
-    /// that are not recorded.
-    async fn origins(
-        &self,
-        transactions: &[Txid],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError>;
-
-    /// The transactions that spend the outputs, with their own `largest` largest outputs, in the order of
-    /// the request; `None` for outputs that are not spent.
-    async fn destinations(
-        &self,
-        outputs: &[OutPoint],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError>;
-
-    /// The transactions with their `largest` largest inputs, and up to `ahead` further ones that created their
-    /// largest inputs, nearest first: a trace is likely to need these next. A backend whose reads cost little
-    /// reads none ahead.
-    async fn origins_ahead(
-        &self,
-        transactions: &[Txid],
-        largest: u32,
-        _ahead: u32,
-    ) -> Result<Origins, GraphError> {
-        let found = self.origins(transactions, largest).await?.into_iter();
-        Ok(transactions.iter().copied().zip(found.map(|found| found.map(Arc::new))).collect())
-    }
-
-    /// The transactions that spend the outputs, with their own `largest` largest outputs; and those that spend
-    /// up to `ahead` of these outputs, the largest ones, nearest first.
-    async fn destinations_ahead(
-        &self,
-        outputs: &[OutPoint],
-        largest: u32,
-        _ahead: u32,
-    ) -> Result<Destinations, GraphError> {
-        let found = self.destinations(outputs, largest).await?.into_iter();
-        Ok(outputs.iter().copied().zip(found.map(|found| found.map(Arc::new))).collect())
-    }
-}
-
-/// A chain's graph for reading.
-#[async_trait]
-pub trait Graph: FlowSource {
     /// Its first and newest block; `None` without blocks.
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError>;
 

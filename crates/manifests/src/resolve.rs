@@ -105,11 +105,12 @@ fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Ve
 /// Each tenant's policy with its trace kept within the ceiling of its plan.
 fn keep_within_plans(directory: &mut Directory<Policy>) {
     for tenant in directory.tenants.values_mut() {
-        let TraceCeiling { hops, entries, transfers_per_address } = tenant.plan.trace;
+        let TraceCeiling { hops, transactions, entries, transfers_per_address } = tenant.plan.trace;
         let trace = tenant.policy.spec().trace;
         let ceiling = TraceSpec {
             hops,
             stop_below_share_millionths: trace.stop_below_share_millionths,
+            transactions: transactions.unwrap_or(trace.transactions),
             entries: entries.unwrap_or(trace.entries),
             transfers_per_address: transfers_per_address.unwrap_or(trace.transfers_per_address),
         };

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Inputs or outputs read of the subject's transactions, in each direction.
-const ENTRIES_OF_HISTORY: usize = 100_000;
+const ENTRIES_OF_HISTORY: usize = 1_000_000;
 
 impl Walk<'_> {
     /// Money of the subject itself, in base units.
@@ -43,7 +43,7 @@ impl Walk<'_> {
 
     /// Number of inputs or outputs of each of so many transactions of the subject that are read.
     fn room(&self, transactions: usize) -> usize {
-        (ENTRIES_OF_HISTORY / transactions.max(1)).min(self.largest()).max(1)
+        (ENTRIES_OF_HISTORY / transactions.max(1)).min(self.largest()).min(5_000).max(1)
     }
 
     fn received(&self) -> u128 {

@@ -229,6 +229,10 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
         hops: random.percent(50).then(|| u16::try_from(random.within(1, 6)).expect("hops")),
         stop_below_share_millionths: *random.of(&[0, 0, 1, 61, 1_000, 20_000, 200_000, 1_000_000]),
         stop_trace_below: amount(random),
+        transactions: match random.below(4) {
+            0 => u32::try_from(random.within(1, 12)).expect("transactions"),
+            _ => 100_000,
+        },
         entries: match random.below(4) {
             0 => u32::try_from(random.within(1, 20)).expect("entries"),
             1 => u32::try_from(random.within(1, 100)).expect("entries"),

@@ -1,14 +1,22 @@
 //! Runs the engine's trace over a source of flows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use assay_engine::{
     chain::ChainId,
-    evidence::FlowFacts,
-    trace::{Attribute, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace},
+    evidence::{Direction, FlowFacts},
+    reading::{
+        ChainView, LookUp, OwnerNumber, ReadRequest, TransactionNumber, TransactionRead, ViewError,
+        Waypoint,
+    },
+    trace::{AttributionsByScript, Trace, TraceSubject},
     utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
 };
-use assay_graph::{BATCH, Graph, GraphError, clusters_of_history, follow, memory::MemoryGraph};
+use assay_graph::{
+    Graph, GraphError, GraphView, ReadSource, ViewSource, backend::numbers::transaction_and_index,
+    memory::MemoryGraph, run,
+};
+use async_trait::async_trait;
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
@@ -77,24 +85,27 @@ impl Case {
             .collect()
     }
 
-    /// Result of the engine, which reads from `source`, the blocks, and requests at most `batch`
-    /// transactions at once. `None` if the source does not know the subject.
+    /// Result of the engine, which reads the blocks from `view`: piece by piece, `batch` transactions or outputs at
+    /// once, or without asking if there is no number. `None` if the view does not know the subject.
     ///
     /// # Errors
     ///
     /// Returns an error if reading fails.
     pub async fn trace(
         &self,
-        source: &dyn Graph,
-        batch: usize,
+        view: &dyn GraphView,
+        batch: Option<usize>,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attribute = |owner: &_| self.attribution(owner);
-        let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
-        follow(source, &mut trace, batch).await?;
-        Ok(Some(trace.finish()))
+        match batch {
+            None => self.trace_over(view, &mut ViewSource(view)).await,
+            Some(batch) => {
+                let (asked, haste) = (HashSet::new(), Haste::default());
+                self.trace_over(view, &mut Pieces { view, batch, asked, haste }).await
+            }
+        }
     }
 
-    /// Result of the engine without the data that [`Haste`] leaves out.
+    /// Result of the engine without the data that [`Haste`] leaves out, from a graph in memory.
     ///
     /// # Errors
     ///
@@ -102,44 +113,105 @@ impl Case {
     pub async fn trace_in(
         &self,
         haste: Haste,
-        source: &dyn Graph,
+        graph: &MemoryGraph,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attribute = |owner: &_| self.attribution(owner);
-        let Some(mut trace) = self.begin(source, &attribute).await? else { return Ok(None) };
-        loop {
-            let ReadRequest { mut origins, mut destinations, .. } = trace.read_request().clone();
-            if origins.is_empty() && destinations.is_empty() {
-                return Ok(Some(trace.finish()));
+        let mut pieces = Pieces { view: graph, batch: 7, asked: HashSet::new(), haste };
+        self.trace_over(graph, &mut pieces).await
+    }
+
+    async fn trace_over<S: ReadSource<Error = GraphError>>(
+        &self,
+        view: &dyn GraphView,
+        source: &mut S,
+    ) -> Result<Option<FlowFacts>, GraphError> {
+        let attributions = AttributionsByScript::new(|owner: &ScriptOwner| self.attribution(owner));
+        let Some(owner) = view.owner_number(&self.subject).await? else { return Ok(None) };
+        let history = view.history(owner, self.rules.read_limits()).await?;
+        let (chain, rules, today) = (self.chain, self.rules, self.today);
+        let subject = TraceSubject { chain, owner, history: &history, rules, today };
+        let mut begun = None;
+        source.lend(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
+        let mut trace = begun.expect("a view is lent")?;
+        run(&mut trace, source).await?;
+        view.read(|view| trace.finish(view)).map(Some)
+    }
+}
+
+/// A view that tells what it was asked for before.
+struct Pieces<'v> {
+    view: &'v dyn GraphView,
+    batch: usize,
+    asked: HashSet<Waypoint>,
+    haste: Haste,
+}
+
+#[async_trait]
+impl ReadSource for Pieces<'_> {
+    type Error = GraphError;
+
+    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        let Self { view, asked, haste, .. } = self;
+        view.lend(&mut |view| read(&Piece { view, asked, haste: *haste }));
+    }
+
+    async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
+        for transactions in request.transactions.chunks(self.batch) {
+            let transactions = transactions.to_vec();
+            self.view.fetch(&ReadRequest { transactions, outputs: vec![] }).await?;
+        }
+        for outputs in request.outputs.chunks(self.batch) {
+            let outputs = outputs.to_vec();
+            self.view.fetch(&ReadRequest { transactions: vec![], outputs }).await?;
+        }
+        self.asked.extend(request.transactions.into_iter().map(Waypoint::Transaction));
+        self.asked.extend(request.outputs.into_iter().map(Waypoint::Output));
+        Ok(())
+    }
+}
+
+struct Piece<'v> {
+    view: &'v dyn ChainView,
+    asked: &'v HashSet<Waypoint>,
+    haste: Haste,
+}
+
+impl ChainView for Piece<'_> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+        if self.haste.0 > 0 {
+            let transaction = match waypoint {
+                Waypoint::Transaction(number) => number,
+                Waypoint::Output(output) => transaction_and_index(output).0,
+            };
+            if !self.haste.reads(&self.view.txid(transaction)?) {
+                return Ok(LookUp::Failed);
             }
-            origins.retain(|txid| haste.reads(txid));
-            destinations.retain(|output| haste.reads(&output.txid));
-            let most = ENTRIES_PER_TRANSACTION;
-            let origins = source.origins_ahead(&origins, most, 0).await?;
-            let destinations = source.destinations_ahead(&destinations, most, 0).await?;
-            let mut response = ReadResponse { origins, destinations, clusters: vec![] };
-            let owners = trace.owners_to_look_up(&response);
-            let clusters = source.clusters(&owners).await?;
-            response.clusters = owners
-                .iter()
-                .zip(clusters)
-                .map(|(owner, found)| {
-                    (owner.clone(), found.map_or(owner.clone(), |found| found.id))
-                })
-                .collect();
-            trace.resume(&response);
+        }
+        if self.asked.contains(&waypoint) {
+            self.view.look_up(waypoint)
+        } else {
+            Ok(LookUp::Unread)
         }
     }
 
-    async fn begin<'a>(
+    fn read(
         &self,
-        source: &dyn Graph,
-        attribute: &'a Attribute<'a>,
-    ) -> Result<Option<Trace<'a>>, GraphError> {
-        let Some(history) = source.history(&self.subject, self.rules.read_limits()).await? else {
-            return Ok(None);
-        };
-        let clusters = clusters_of_history(source, &self.subject, &history, BATCH).await?;
-        let Self { chain, subject, rules, today, .. } = self;
-        Ok(Some(Trace::new(*chain, subject, &history, clusters, *rules, *today, attribute)))
+        transaction: TransactionNumber,
+        direction: Direction,
+        most: u32,
+        into: &mut TransactionRead,
+    ) -> Result<(), ViewError> {
+        self.view.read(transaction, direction, most, into)
+    }
+
+    fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
+        self.view.cluster_of(owner)
+    }
+
+    fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
+        self.view.owner(number)
+    }
+
+    fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
+        self.view.txid(number)
     }
 }

@@ -12,6 +12,8 @@ use jiff::Timestamp;
 pub(super) struct Transaction<'a> {
     pub(super) txid: Txid,
     pub(super) height: u64,
+    /// Height and index in the block.
+    pub(super) position: (u64, usize),
     pub(super) time: Timestamp,
     pub(super) kind: TransactionKind,
     pub(super) inputs: &'a [TxInput],
@@ -21,6 +23,8 @@ pub(super) struct Transaction<'a> {
 /// One side's leg: where money comes from or goes to.
 #[derive(Clone, Debug)]
 pub(super) struct Leg<'a> {
+    /// Index on its side.
+    pub(super) index: usize,
     pub(super) output: OutPoint,
     pub(super) owner: &'a ScriptOwner,
     pub(super) value: u128,
@@ -90,16 +94,17 @@ impl<'a> Transaction<'a> {
 
     /// The `largest` largest inputs.
     pub(super) fn inputs(&self, largest: usize) -> Side<'a> {
-        let known = self.inputs.iter().filter_map(|input| {
-            let coin = input.spent.as_ref()?;
-            Some(Leg { output: input.outpoint, owner: &coin.owner, value: coin.value.into() })
+        let known = self.inputs.iter().enumerate().filter_map(|(index, input)| {
+            let (coin, output) = (input.spent.as_ref()?, input.outpoint);
+            Some(Leg { index, output, owner: &coin.owner, value: coin.value.into() })
         });
         Side::of(&known.collect::<Vec<_>>(), self.inputs.len(), largest)
     }
 
     /// The `largest` largest outputs.
     pub(super) fn outputs(&self, largest: usize) -> Side<'a> {
-        let legs = self.outputs.iter().zip(0..).map(|(coin, index)| Leg {
+        let legs = self.outputs.iter().zip(0..).enumerate().map(|(place, (coin, index))| Leg {
+            index: place,
             output: OutPoint { txid: self.txid, index },
             owner: &coin.owner,
             value: coin.value.into(),
@@ -139,7 +144,7 @@ impl<'a> Ledger<'a> {
         let (made, spent) = (BTreeMap::new(), BTreeMap::new());
         let mut ledger = Self { transactions: Vec::new(), made, spent, clusters };
         for block in blocks {
-            for transaction in &block.transactions {
+            for (index, transaction) in block.transactions.iter().enumerate() {
                 let number = ledger.transactions.len();
                 ledger.made.insert(transaction.txid, number);
                 for input in &transaction.inputs {
@@ -148,6 +153,7 @@ impl<'a> Ledger<'a> {
                 ledger.transactions.push(Transaction {
                     txid: transaction.txid,
                     height: block.reference.height,
+                    position: (block.reference.height, index),
                     time: block.reference.time,
                     kind: transaction.kind,
                     inputs: &transaction.inputs,

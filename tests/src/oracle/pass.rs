@@ -157,11 +157,13 @@ impl Walk<'_> {
         self.shares += weights.len() as u64;
         let mut others = parts.split_off(entries.read.len());
         for (leg, part) in entries.read.iter().zip(parts) {
-            self.pass_to(transaction, flow, leg, part);
+            let mut of_owner = entries.read.iter().filter(|other| other.owner == leg.owner);
+            let first = of_owner.next().expect("the entry itself").index;
+            self.pass_to(transaction, flow, (leg, first), part);
         }
         let ended = others.split_off(entries.fees.len());
         for ((payer, _), mut part) in entries.fees.iter().zip(others) {
-            part.path.step(transaction.txid, None);
+            part.path.step(transaction, None);
             self.hop(&mut part);
             part.cluster = None;
             if self.is_at_limit(&part) {
@@ -171,7 +173,7 @@ impl Walk<'_> {
             }
         }
         for ((end, _), mut part) in entries.rest.iter().zip(ended) {
-            part.path.step(transaction.txid, None);
+            part.path.step(transaction, None);
             self.hop(&mut part);
             self.join(transaction, &mut part);
             self.end(*end, !flow.left, part);
@@ -183,10 +185,10 @@ impl Walk<'_> {
         &mut self,
         transaction: &Transaction<'_>,
         flow: &Flow,
-        leg: &Leg<'_>,
+        (leg, first): (&Leg<'_>, usize),
         mut part: Flow,
     ) {
-        part.path.step(transaction.txid, Some(leg.owner));
+        part.path.step(transaction, Some((leg.owner, first)));
         // 3
         let cluster = Some(self.cluster(leg.owner));
         if part.cluster != cluster {

@@ -7,8 +7,21 @@ use assay_engine::{
 };
 use num_bigint::BigUint;
 
-/// Transactions, each with the owner at its other side; `None` if there is none.
-pub(super) type Steps = Vec<(Txid, Option<ScriptOwner>)>;
+use super::ledger::Transaction;
+
+/// A transaction with the owner at its other side; `None` if there is none. Ordered by the first two.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Step {
+    /// Height and index in the block.
+    pub(super) position: (u64, usize),
+    /// The first entry of the owner among those that were read.
+    pub(super) first: Option<usize>,
+    pub(super) txid: Txid,
+    pub(super) owner: Option<ScriptOwner>,
+}
+
+/// Steps from the subject on.
+pub(super) type Steps = Vec<Step>;
 
 /// A path and what came along it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,8 +38,17 @@ impl Path {
     }
 
     /// The path one step on.
-    pub(super) fn step(&mut self, txid: Txid, owner: Option<&ScriptOwner>) {
-        self.steps.push((txid, owner.cloned()));
+    pub(super) fn step(
+        &mut self,
+        transaction: &Transaction<'_>,
+        to: Option<(&ScriptOwner, usize)>,
+    ) {
+        self.steps.push(Step {
+            position: transaction.position,
+            first: to.map(|(_, first)| first),
+            txid: transaction.txid,
+            owner: to.map(|(owner, _)| owner.clone()),
+        });
     }
 
     /// True if it is kept in preference to the other path.
@@ -37,9 +59,9 @@ impl Path {
 
 /// A path as it is shown.
 pub(super) fn shown(steps: &Steps, amount: u128, chain: ChainId) -> FlowPath {
-    let step = |(txid, owner): &(Txid, Option<ScriptOwner>)| PathStep {
-        transaction: txid.to_string(),
-        address: owner.as_ref().and_then(|owner| Some(owner.address(chain)?.to_string())),
+    let step = |step: &Step| PathStep {
+        transaction: step.txid.to_string(),
+        address: step.owner.as_ref().and_then(|owner| Some(owner.address(chain)?.to_string())),
     };
     FlowPath { amount, steps: steps.iter().map(step).collect() }
 }

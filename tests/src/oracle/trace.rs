@@ -1,14 +1,11 @@
 //! A second implementation of `docs/scoring.md`, section 3, which says by which rules money is followed. It takes
 //! the document's sentences one after the other, over a whole chain in memory, without any thought of speed.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_engine::{
     evidence::{Direction, UnresolvedReason},
-    trace::ENTRIES_PER_TRANSACTION,
+    reading::ENTRIES_PER_TRANSACTION,
     utxo::{OutPoint, ScriptOwner, Txid},
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
@@ -122,9 +119,12 @@ impl Walk<'_> {
 
     /// Money waits at a transaction.
     pub(super) fn wait_at(&mut self, txid: &Txid, flow: Flow) {
+        let Some(number) = self.ledger.number(txid) else {
+            return self.end_waiting(End::Unresolved(UnresolvedReason::UnknownOrigin), flow);
+        };
         if !flow.mass.is_nothing() {
             // Where money waits already, it joins that money.
-            let number = self.ledger.number(txid).map(Place::Transaction);
+            let number = Some(Place::Transaction(number));
             let number = number.filter(|number| self.waiting.contains_key(number));
             let place = number.unwrap_or(Place::Unseen(*txid));
             self.waiting.entry(place).or_default().add(flow);
@@ -234,18 +234,11 @@ impl Walk<'_> {
             Place::Transaction(number) => *number,
             _ => unreachable!("all were looked at"),
         };
-        let transactions = &self.ledger.transactions;
-        let in_order = |place: &&Place| {
-            let transaction = &transactions[number(place)];
-            (transaction.height, transaction.txid)
-        };
         let first = match self.direction {
-            Direction::Source => places.iter().min_by_key(|place| {
-                let (height, txid) = in_order(place);
-                (Reverse(height), txid)
-            }),
-            Direction::Destination => places.iter().min_by_key(in_order),
+            Direction::Source => places.iter().max_by_key(|place| number(place)),
+            Direction::Destination => places.iter().min_by_key(|place| number(place)),
         };
+        let transactions = &self.ledger.transactions;
         let first = first.expect("money waits somewhere");
         let flows = self.waiting.remove(first).expect("money waits there");
         let transaction = &transactions[number(first)];
@@ -254,8 +247,14 @@ impl Walk<'_> {
         let entries = self.count(transaction, room, &flows.mass());
         let budget = u64::from(self.case.rules.entries);
         let once = if self.passed.contains(&transaction.txid) { 0 } else { entries };
+        let transactions =
+            self.passed.len() + usize::from(!self.passed.contains(&transaction.txid));
+        let transactions = u64::try_from(transactions).expect("a number of transactions");
         let splits = entries * u64::try_from(flows.count()).expect("a number of flows");
-        if self.once + once > budget || self.each_time + splits > 20 * budget {
+        if transactions > u64::from(self.case.rules.transactions)
+            || self.once + once > budget
+            || self.each_time + splits > 2 * budget
+        {
             for flow in flows.all() {
                 self.end_waiting(End::Unresolved(UnresolvedReason::TraceLimit), flow);
             }

@@ -8,10 +8,10 @@ use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
     policy::Policy,
-    trace::{Trace, TraceRules},
+    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
 };
-use assay_graph::{BATCH, FlowSource, Graph, clusters_of_history, follow, memory::MemoryGraph};
+use assay_graph::{Graph, GraphView, ViewSource, memory::MemoryGraph, run};
 use assay_intel::IntelSnapshot;
 use futures_util::FutureExt;
 use jiff::{Timestamp, tz::TimeZone};
@@ -59,17 +59,19 @@ impl World {
     }
 
     async fn flows(&self, owner: &ScriptOwner) -> FlowFacts {
-        let rules = TraceRules::new(&POLICY, self.chain.info());
+        let (chain, rules) = (self.chain, TraceRules::new(&POLICY, self.chain.info()));
+        let number = self.graph.owner_number(owner).await.expect("a graph in memory never fails");
+        let owner = number.expect("the owner appears on the chain");
         let history = self.graph.history(owner, rules.read_limits()).await.expect("a history");
-        let history = history.expect("the owner appears on the chain");
         let today = TimeZone::UTC.to_datetime(self.now).date();
         let attribute =
             |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
-        let clusters = clusters_of_history(&self.graph, owner, &history, BATCH).await;
-        let clusters = clusters.expect("a graph in memory never fails");
-        let mut trace = Trace::new(self.chain, owner, &history, clusters, rules, today, &attribute);
-        follow(&self.graph, &mut trace, BATCH).await.expect("a graph in memory never fails");
-        trace.finish()
+        let attributions = AttributionsByScript::new(attribute);
+        let subject = TraceSubject { chain, owner, history: &history, rules, today };
+        let mut trace = Trace::begin(&self.graph, subject, &attributions).expect("a trace");
+        let run = run(&mut trace, &mut ViewSource(&self.graph)).await;
+        run.expect("a graph in memory never fails");
+        trace.finish(&self.graph).expect("a graph in memory never fails")
     }
 
     fn tip(&self) -> Tip {

@@ -51,28 +51,6 @@ fn figure(metrics: &str, beginning: &str) -> f64 {
 }
 
 #[test]
-fn a_trace_finds_in_memory_what_an_earlier_one_read() {
-    let (server, caller) = sample_with(&[]);
-    let reads = || {
-        let text = metrics(&server);
-        ["hit", "miss"]
-            .map(|cache| figure(&text, &format!("assay_trace_reads_total{{cache=\"{cache}\"}}")))
-    };
-    let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{LISTED}\"}}");
-    let check = || caller.post(PATH, &body, &[("cache-control", "no-cache")]).json();
-    let first = check();
-    let [_, missed] = reads();
-    assert!(missed > 0.0, "the first trace read something");
-    let second = check();
-    let [hits, missed_again] = reads();
-    assert!(
-        hits >= missed && (missed_again - missed).abs() < f64::EPSILON,
-        "{hits}, {missed_again}"
-    );
-    assert_eq!(first["exposure"], second["exposure"]);
-}
-
-#[test]
 fn metrics_cover_requests_limits_data_and_dependencies() {
     let (server, caller) = sample_with(&[]);
     assert_eq!(caller.check("btc", LISTED).status, 200);

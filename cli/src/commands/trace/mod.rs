@@ -245,9 +245,13 @@ async fn dates(
         .collect();
     txids.sort_unstable();
     txids.dedup();
-    let found = graph.origins(&txids, 1).await?.into_iter().flatten();
-    let day = |time: jiff::Timestamp| time.to_zoned(TimeZone::UTC).date();
-    Ok(found.map(|found| (found.txid.to_string(), day(found.time))).collect())
+    let mut days = BTreeMap::new();
+    for txid in txids {
+        if let Some(found) = graph.transaction(&txid, 0).await? {
+            days.insert(txid.to_string(), found.time.to_zoned(TimeZone::UTC).date());
+        }
+    }
+    Ok(days)
 }
 
 fn shown_direction<'a>(traced: &Traced<'a>) -> ShownDirection<'a> {

@@ -268,7 +268,7 @@ pub enum ListingPeriod {
 }
 
 /// Whether the subject asked for money. In doubt it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Solicitation {
     /// Dust: a payment of next to nothing, of a sender whose such payments are little together. It is
     /// shown and never scored.

@@ -167,8 +167,9 @@ fn trace(trace: &TraceSpec, problems: &mut Problems) {
         },
     );
     for (path, value, most) in [
-        ("trace.entries", trace.entries, 1_000_000),
-        ("trace.transfersPerAddress", trace.transfers_per_address, 20_000),
+        ("trace.transactions", trace.transactions, 1_000_000),
+        ("trace.entries", trace.entries, 10_000_000),
+        ("trace.transfersPerAddress", trace.transfers_per_address, 1_000_000),
     ] {
         problems.require((1..=most).contains(&value), path, || {
             format!("{value} is not from 1 to {most}")

@@ -171,11 +171,14 @@ pub struct TraceSpec {
     /// the whole. Default 61 (2^-14).
     #[schemars(range(max = 100_000))]
     pub stop_below_share_millionths: u32,
-    /// Most inputs and outputs of transactions that are read in each direction. Default 100000.
+    /// Most transactions that money passes in each direction. Default 100000.
     #[schemars(range(min = 1, max = 1_000_000))]
+    pub transactions: u32,
+    /// Most inputs and outputs of these transactions that are read in each direction. Default 1000000.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub entries: u32,
-    /// Most transfers that are read of one address, largest first. Default 2000.
-    #[schemars(range(min = 1, max = 20_000))]
+    /// Most transfers that are read of the address itself in each direction, largest first. Default 1000000.
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub transfers_per_address: u32,
 }
 
@@ -184,8 +187,9 @@ impl Default for TraceSpec {
         Self {
             hops: None,
             stop_below_share_millionths: 61,
-            entries: 100_000,
-            transfers_per_address: 2_000,
+            transactions: 100_000,
+            entries: 1_000_000,
+            transfers_per_address: 1_000_000,
         }
     }
 }
@@ -202,6 +206,7 @@ impl TraceSpec {
             stop_below_share_millionths: self
                 .stop_below_share_millionths
                 .max(ceiling.stop_below_share_millionths),
+            transactions: self.transactions.min(ceiling.transactions),
             entries: self.entries.min(ceiling.entries),
             transfers_per_address: self.transfers_per_address.min(ceiling.transfers_per_address),
         }

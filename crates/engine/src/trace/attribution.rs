@@ -1,11 +1,75 @@
 //! Attributions: listings and labels of an address, as far as a trace needs them.
 
-use std::sync::Arc;
+use std::{
+    collections::hash_map::Entry,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use jiff::civil::Date;
+use rustc_hash::FxHashMap;
 
 use super::flow::Distance;
-use crate::{coinjoin::CoinjoinKind, evidence::Tier, score::Confidence, taxonomy::Category};
+use crate::{
+    coinjoin::CoinjoinKind,
+    evidence::Tier,
+    reading::{ChainView, OwnerNumber, ViewError},
+    score::Confidence,
+    taxonomy::Category,
+    utxo::{Pool, ScriptOwner},
+};
+
+/// Looks up what is known of an owner. A trace asks for each input and output, so that an answer must be quick.
+pub trait Attributions: Send + Sync {
+    /// The attribution of an owner; `None` if nothing is known of it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store behind the view fails.
+    fn of(
+        &self,
+        owner: OwnerNumber,
+        view: &dyn ChainView,
+    ) -> Result<Option<Arc<Attribution>>, ViewError>;
+}
+
+/// Attributions by script: each owner is looked up once.
+pub struct AttributionsByScript<F> {
+    attribute: F,
+    known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
+}
+
+impl<F> std::fmt::Debug for AttributionsByScript<F> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("AttributionsByScript")
+    }
+}
+
+impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> AttributionsByScript<F> {
+    /// The attributions that a function finds. It is not asked for pools, which are known by themselves.
+    pub fn new(attribute: F) -> Self {
+        Self { attribute, known: Mutex::default() }
+    }
+}
+
+impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> Attributions for AttributionsByScript<F> {
+    fn of(
+        &self,
+        owner: OwnerNumber,
+        view: &dyn ChainView,
+    ) -> Result<Option<Arc<Attribution>>, ViewError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = match known.entry(owner) {
+            Entry::Occupied(known) => return Ok(known.get().clone()),
+            Entry::Vacant(unknown) => unknown,
+        };
+        let attribution = match view.owner(owner)? {
+            ScriptOwner::Pool(pool) => Attribution::of_pool(pool),
+            owner => (self.attribute)(&owner),
+        };
+        let is_empty = attribution.end.is_none() && attribution.carried.is_empty();
+        Ok(unknown.insert((!is_empty).then(|| Arc::new(attribution))).clone())
+    }
+}
 
 /// The attribution of an address by listings and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +78,25 @@ pub struct Attribution {
     pub end: Option<AttributedEnd>,
     /// Risk labels that are too weak to end a trace.
     pub carried: Vec<CarriedLabel>,
+}
+
+impl Attribution {
+    /// The attribution of a shielded pool, a fact of the chain.
+    #[must_use]
+    pub fn of_pool(pool: Pool) -> Self {
+        Self {
+            end: Some(AttributedEnd {
+                category: Category::PrivacyProtocol,
+                entity: Some(pool.as_str().into()),
+                tier: Tier::OnChainProof,
+                confidence: Confidence::CERTAIN,
+                listed: false,
+                listed_by: None,
+                listed_on: None,
+            }),
+            carried: vec![],
+        }
+    }
 }
 
 /// A party that is attributed reliably enough to end a trace.

@@ -1,131 +1,170 @@
 //! One direction of a trace: money goes from transaction to transaction, in one order, until it ends.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use rustc_hash::FxHashSet;
 
 use super::{
-    Attribute, Attribution, Clusters, ReadRequest, ReadResponse, TraceRules,
+    TraceRules,
+    attribution::Attributions,
     ends::{EndedFlow, Ends},
     flow::{Flow, FlowKey, Flows},
-    frontier::{Frontier, Place, Rank, Read},
+    frontier::{Frontier, Next, Rank},
+    label_sets::{LabelSet, LabelSets},
     mass::{Mass, scaled},
-    path::Paths,
+    pass::{Passage, Scratch},
+    path::{Passed, Paths},
     side::Side,
 };
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
-    utxo::{ScriptOwner, TransactionKind, TransactionView, Txid},
+    reading::{
+        ChainView, ENTRIES_PER_TRANSACTION, LookUp, OwnerNumber, ReadRequest, TransactionNumber,
+        TransactionRead, ViewError, Waypoint,
+    },
+    utxo::TransactionKind,
 };
 
-/// Number of transactions of a request, at most.
-const READ_AT_ONCE: usize = 128;
-/// Number of transactions that may be read ahead in vain for each request. Along a chain of payments nothing is, so
-/// that each request reads further ahead than the one before. Reading ahead changes no answer.
-const READ_IN_VAIN: u64 = 4;
-/// Number of transactions read ahead with one request, at most.
-const MOST_READ_AHEAD: u64 = 1_024;
+/// Number of waypoints of a request: a level's, but at least and at most so many. It changes no answer.
+const ASKED_AT_ONCE: (usize, usize) = (128, 4_096);
 /// A trace splits flows at most so many times for each entry of its budget: a bound of its computing time.
-const SPLITS_OF_ENTRY: u64 = 20;
+const SPLITS_OF_ENTRY: u64 = 2;
 /// One in so many parts of a direction's whole may be cut.
 const CUT_ONE_IN: u128 = 100;
 
 /// One direction of a trace.
 pub(super) struct DirectionalTrace<'a> {
     pub(super) direction: Direction,
-    pub(super) subject: ScriptOwner,
+    pub(super) subject: OwnerNumber,
+    /// The cluster of the subject.
+    cluster: OwnerNumber,
     pub(super) rules: TraceRules,
-    pub(super) attribute: &'a Attribute<'a>,
-    pub(super) attributions: HashMap<ScriptOwner, Arc<Attribution>>,
+    pub(super) attributions: &'a dyn Attributions,
     /// The direction's total in base units.
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
-    requests: u64,
-    /// Times that a place was read ahead although it had been read before.
-    read_again: u64,
     /// Transactions that money has passed.
-    passed: HashSet<Txid>,
-    entries_read: u64,
+    passed: FxHashSet<TransactionNumber>,
+    pub(super) entries_read: u64,
     splits: u64,
     pub(super) ends: Ends,
     pub(super) paths: Paths,
+    pub(super) labels: LabelSets,
+    /// The transaction that was read last, and the side over which money was split.
+    read: TransactionRead,
+    side: Side,
+    pub(super) scratch: Scratch,
     /// False if something was not read that should have been.
     pub(super) is_complete: bool,
+}
+
+/// How far a direction got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reached {
+    /// No money waits any more.
+    End,
+    /// The next waypoints have not been read.
+    Unread,
+    /// All steps were made that were allowed.
+    Pause,
 }
 
 impl<'a> DirectionalTrace<'a> {
     pub(super) fn new(
         direction: Direction,
-        subject: &ScriptOwner,
+        (subject, cluster): (OwnerNumber, OwnerNumber),
         whole: u128,
         rules: TraceRules,
-        attribute: &'a Attribute<'a>,
+        attributions: &'a dyn Attributions,
     ) -> Self {
         Self {
             direction,
-            subject: subject.clone(),
+            subject,
+            cluster,
             rules,
-            attribute,
-            attributions: HashMap::new(),
+            attributions,
             whole,
             frontier: Frontier::new(scaled(whole)),
-            requests: 0,
-            read_again: 0,
-            passed: HashSet::new(),
+            passed: FxHashSet::default(),
             entries_read: 0,
             splits: 0,
             ends: Ends::keeping(rules.paths_per_part),
             paths: Paths::default(),
+            labels: LabelSets::default(),
+            read: TransactionRead::default(),
+            side: Side::default(),
+            scratch: Scratch::default(),
             is_complete: true,
         }
     }
 
-    /// Follows the money as far as what was read allows.
-    pub(super) fn advance(&mut self, clusters: &Clusters) {
+    /// Follows the money as far as the view allows, over at most `steps` transactions.
+    pub(super) fn advance(
+        &mut self,
+        view: &dyn ChainView,
+        steps: &mut u32,
+    ) -> Result<Reached, ViewError> {
         while let Some(next) = self.frontier.next() {
-            if next.level >= self.rules.cut_magnitude() && self.rest_is_little() {
+            if self.frontier.level >= self.rules.cut_magnitude() && self.rest_is_little() {
                 self.end_waiting(UnresolvedReason::BelowThreshold);
-                return;
+                break;
             }
-            if next.rank.is_none() {
-                // All of one level are looked at before money goes on, so that what comes together at a
-                // transaction goes on together.
-                let places = self.frontier.places_without_rank(next.level);
-                if places.iter().any(|place| self.frontier.read(*place).is_none()) {
-                    return;
+            match next {
+                Next::LookUp => {
+                    // All of one level are looked up before money goes on, so that what comes together at a
+                    // transaction goes on together.
+                    let found: Option<Vec<_>> = self
+                        .frontier
+                        .unranked_of_level()
+                        .map(|waypoint| match view.look_up(waypoint) {
+                            Ok(LookUp::Unread) => None,
+                            found => Some(found.map(|found| (waypoint, found))),
+                        })
+                        .collect();
+                    let Some(found) = found else { return Ok(Reached::Unread) };
+                    for found in found {
+                        let (waypoint, found) = found?;
+                        self.go_on_from(waypoint, found);
+                    }
                 }
-                for place in places {
-                    self.look_at(place);
+                Next::Pass(transaction) => {
+                    if *steps == 0 {
+                        return Ok(Reached::Pause);
+                    }
+                    *steps -= 1;
+                    let flows = self.frontier.take(Waypoint::Transaction(transaction));
+                    view.read(
+                        transaction,
+                        self.direction,
+                        ENTRIES_PER_TRANSACTION,
+                        &mut self.read,
+                    )?;
+                    self.expand(view, flows)?;
                 }
-            } else if let Some(Read::Known(transaction)) = self.frontier.read(next.place).cloned() {
-                let flows = self.frontier.take(next.place);
-                self.expand(&transaction, flows, clusters);
-            } else {
-                // Not reached: a place has a rank once its transaction is known.
-                self.end_at(next.place, FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
             }
         }
+        Ok(Reached::End)
     }
 
-    /// Gives the money at a place its rank, by the transaction that was read for it, or ends it.
-    fn look_at(&mut self, place: Place) {
-        let end = match (place, self.frontier.read(place).cloned()) {
-            (Place::Output(_), Some(Read::Known(spender))) => return self.move_to(place, spender),
-            (Place::Transaction(_), Some(Read::Known(transaction))) => {
-                let rank = Rank::new(self.direction, transaction.height);
-                return self.frontier.rank(place, rank);
+    /// Moves the money at a waypoint to its place in the order, or ends it.
+    fn go_on_from(&mut self, waypoint: Waypoint, found: LookUp) {
+        let end = match (waypoint, found) {
+            (_, LookUp::Transaction { number, position }) => {
+                let (to, rank) =
+                    (Waypoint::Transaction(number), Rank::new(self.direction, position));
+                for flow in self.frontier.take(waypoint) {
+                    self.frontier.add(to, Some(rank), flow, &self.paths);
+                }
+                return;
             }
-            (Place::Output(_), Some(Read::Unknown)) => FlowEnd::Unspent,
-            (Place::Transaction(_), Some(Read::Unknown)) => {
+            (Waypoint::Output(_), LookUp::Nothing) => FlowEnd::Unspent,
+            (Waypoint::Transaction(_), LookUp::Nothing) => {
                 FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin)
             }
-            (_, Some(Read::Missing) | None) => {
+            (_, LookUp::Failed | LookUp::Unread) => {
                 self.is_complete = false;
                 FlowEnd::Unresolved(UnresolvedReason::TraceLimit)
             }
         };
-        self.end_at(place, end);
+        self.end_at(waypoint, end);
     }
 
     /// True if all money that waits may be cut.
@@ -135,99 +174,45 @@ impl<'a> DirectionalTrace<'a> {
             && rest.saturating_mul(CUT_ONE_IN) <= scaled(self.whole)
     }
 
-    /// Adds what this direction waits for to a request.
+    /// Adds what this direction waits for to a request. What was asked for and has still not been read ends.
     pub(super) fn request(&mut self, request: &mut ReadRequest) {
-        let places: Vec<Place> = self.frontier.unread().take(READ_AT_ONCE).collect();
-        if places.is_empty() {
-            return;
-        }
-        let in_vain = self.frontier.read_in_vain() + self.read_again;
-        let ahead = (READ_IN_VAIN * self.requests).saturating_sub(in_vain);
-        let ahead = u32::try_from(ahead.min(MOST_READ_AHEAD)).unwrap_or(u32::MAX);
-        self.requests += 1;
-        match self.direction {
-            Direction::Source => request.origins_ahead = ahead,
-            Direction::Destination => request.destinations_ahead = ahead,
-        }
-        for place in places {
-            match place {
-                Place::Output(output) => request.destinations.push(output),
-                Place::Transaction(txid) => request.origins.push(txid),
+        let before = request.transactions.len() + request.outputs.len();
+        let (least, most) = ASKED_AT_ONCE;
+        let count = self.frontier.unranked_of_level().take(most).count();
+        self.frontier.ask(count.max(least), request);
+        if request.transactions.len() + request.outputs.len() == before {
+            let unread: Vec<Waypoint> = self.frontier.unranked_of_level().collect();
+            for waypoint in unread {
+                self.go_on_from(waypoint, LookUp::Failed);
             }
         }
     }
 
-    /// Takes over what was read for `request`, and beyond it.
-    pub(super) fn supply(&mut self, request: &ReadRequest, response: &ReadResponse) {
-        match self.direction {
-            Direction::Source => {
-                let asked = request.origins.iter().copied().map(Place::Transaction);
-                let found = response.origins.iter();
-                self.supply_places(
-                    asked,
-                    found.map(|(of, found)| (Place::Transaction(*of), found)),
-                );
-            }
-            Direction::Destination => {
-                let asked = request.destinations.iter().copied().map(Place::Output);
-                let found = response.destinations.iter();
-                self.supply_places(asked, found.map(|(of, found)| (Place::Output(*of), found)));
-            }
-        }
-    }
-
-    fn supply_places<'r>(
-        &mut self,
-        asked: impl Iterator<Item = Place>,
-        found: impl Iterator<Item = (Place, &'r Option<Arc<TransactionView>>)>,
-    ) {
-        for (place, found) in found {
-            if self.frontier.read(place).is_some() {
-                self.read_again += 1;
-            }
-            self.frontier.supply(place, found.into());
-        }
-        // What was asked for and is not there is missing: what was read counts first.
-        asked.for_each(|place| self.frontier.supply(place, Read::Missing));
-    }
-
-    /// Moves the money at an output to the transaction that spends it.
-    fn move_to(&mut self, place: Place, spender: Arc<TransactionView>) {
-        let transaction = Place::Transaction(spender.txid);
-        let rank = Rank::new(self.direction, spender.height);
-        for (key, flow) in self.frontier.take(place).0 {
-            self.frontier.add(transaction, key, flow, &self.paths);
-        }
-        self.frontier.rank(transaction, rank);
-        self.frontier.supply(transaction, Read::Known(spender));
-    }
-
-    /// Ends all money at a place.
-    fn end_at(&mut self, place: Place, end: FlowEnd) {
-        for (key, flow) in self.frontier.take(place).0 {
+    /// Ends all money at a waypoint.
+    fn end_at(&mut self, waypoint: Waypoint, end: FlowEnd) {
+        for (key, flow) in self.frontier.take(waypoint) {
             self.end_waited(end, &key, &flow);
         }
     }
 
     /// Ends all money that waits.
     fn end_waiting(&mut self, reason: UnresolvedReason) {
-        while let Some(next) = self.frontier.next() {
-            self.end_at(next.place, FlowEnd::Unresolved(reason));
+        while let Some(waypoint) = self.frontier.any() {
+            self.end_at(waypoint, FlowEnd::Unresolved(reason));
         }
     }
 
-    fn end_waited(&mut self, end: FlowEnd, key: &FlowKey, flow: &Flow) {
+    pub(super) fn end_waited(&mut self, end: FlowEnd, key: &FlowKey, flow: &Flow) {
         let is_direct = flow.hops <= 1 && flow.decayed == flow.mass;
         self.ends.plain(end, &EndedFlow { key, flow, is_direct });
     }
 
     /// Ends what is left, if anything: time ran out.
-    pub(super) fn finish(mut self) -> (Ends, Paths, u128, bool) {
+    pub(super) fn stop(&mut self) {
         if !self.frontier.is_empty() {
             self.is_complete = false;
             self.end_waiting(UnresolvedReason::TraceLimit);
         }
-        (self.ends, self.paths, self.whole, self.is_complete)
     }
 
     /// Ends an amount of the subject without a single transaction: its balance, and what was not read.
@@ -239,56 +224,91 @@ impl<'a> DirectionalTrace<'a> {
     /// this side of it, which is no income and no spending.
     pub(super) fn begin(
         &mut self,
-        transaction: &TransactionView,
+        view: &dyn ChainView,
+        transaction: &TransactionRead,
         mass: Mass,
         solicitation: Solicitation,
         own: u128,
-        clusters: &Clusters,
-    ) {
+    ) -> Result<(), ViewError> {
         let key = FlowKey {
-            owner: Some(clusters.of(&self.subject).clone()),
+            owner: Some(self.cluster),
             has_left: false,
             solicitation,
-            carried: Arc::from([]),
+            carried: LabelSet::EMPTY,
         };
         let flows = Flows::one(key, Flow::of(mass));
-        let side = self.side(transaction, Some((&self.subject, own)), &flows);
-        self.pass(transaction, &side, flows, clusters);
+        let mut side = std::mem::take(&mut self.side);
+        self.fill(&mut side, transaction, Some((self.subject, own)), flows.total());
+        let passed = self.pass(view, Passage::of(transaction), &side, flows);
+        self.side = side;
+        passed
     }
 
-    /// Where these flows go on from a transaction, without the entries of `own` and their total.
-    fn side<'t>(
+    /// Fills the side on which this much money goes on from a transaction, without the entries of `own` and their
+    /// total.
+    fn fill(
         &self,
-        transaction: &'t TransactionView,
-        own: Option<(&ScriptOwner, u128)>,
-        flows: &Flows,
-    ) -> Side<'t> {
+        side: &mut Side,
+        transaction: &TransactionRead,
+        own: Option<(OwnerNumber, u128)>,
+        amount: u128,
+    ) {
         if self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase {
             let least = self.rules.cut_magnitude();
             let is_little = |amount| amount == 0 || self.frontier.magnitude(amount) >= least;
-            return Side::of_coinbase(transaction, flows.total(), is_little);
+            side.fill_of_coinbase(transaction, amount, is_little);
+        } else {
+            side.fill(self.direction, transaction, own);
         }
-        Side::new(self.direction, transaction, own)
     }
 
-    /// Passes money through a transaction, within the budget.
-    fn expand(&mut self, transaction: &TransactionView, flows: Flows, clusters: &Clusters) {
-        let side = self.side(transaction, None, &flows);
+    /// Passes money through the transaction that was read, within the budget.
+    fn expand(&mut self, view: &dyn ChainView, flows: Flows) -> Result<(), ViewError> {
+        let mut side = std::mem::take(&mut self.side);
+        self.fill(&mut side, &self.read, None, flows.total());
         let entries = side.count();
-        let is_first = !self.passed.contains(&transaction.txid);
+        let is_first = !self.passed.contains(&self.read.number);
         let read = if is_first { entries } else { 0 };
         // Every flow is split over every entry.
-        let splits = entries.saturating_mul(flows.0.len() as u64);
+        let splits = entries.saturating_mul(flows.len() as u64);
         let budget = u64::from(self.rules.entries);
-        if self.entries_read + read > budget || self.splits + splits > SPLITS_OF_ENTRY * budget {
-            for (key, flow) in &flows.0 {
+        let transactions = self.passed.len() as u64 + u64::from(is_first);
+        let passed = if transactions > u64::from(self.rules.transactions)
+            || self.entries_read + read > budget
+            || self.splits + splits > SPLITS_OF_ENTRY * budget
+        {
+            for (key, flow) in flows.iter() {
                 self.end_waited(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), key, flow);
             }
-            return;
+            Ok(())
+        } else {
+            self.passed.insert(self.read.number);
+            self.entries_read += read;
+            self.splits += splits;
+            let passage = Passage::of(&self.read);
+            self.pass(view, passage, &side, flows)
+        };
+        self.side = side;
+        passed
+    }
+
+    /// The rank of a transaction, as far as it is known.
+    pub(super) fn rank_of(
+        &self,
+        waypoint: Waypoint,
+        view: &dyn ChainView,
+    ) -> Result<Option<Rank>, ViewError> {
+        if matches!(waypoint, Waypoint::Output(_)) || !self.frontier.is_new(waypoint) {
+            return Ok(None);
         }
-        self.passed.insert(transaction.txid);
-        self.entries_read += read;
-        self.splits += splits;
-        self.pass(transaction, &side, flows, clusters);
+        Ok(match view.look_up(waypoint)? {
+            LookUp::Transaction { position, .. } => Some(Rank::new(self.direction, position)),
+            LookUp::Nothing | LookUp::Failed | LookUp::Unread => None,
+        })
+    }
+
+    /// The steps of a path by one more transaction.
+    pub(super) const fn passed(passage: &Passage) -> Passed {
+        Passed { transaction: passage.transaction, position: passage.position }
     }
 }

@@ -1,12 +1,17 @@
 //! The ends of flows: parts of a direction, each with its largest paths.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
-    attribution::{AttributedEnd, CarriedLabel},
+    attribution::AttributedEnd,
     flow::{Distance, Flow, FlowKey},
+    label_sets::{LabelSet, LabelSets},
     mass::{Mass, split},
     path::{PathId, Paths, Route},
 };
@@ -15,6 +20,7 @@ use crate::{
     evidence::{
         CarriedPart, FlowEnd, FlowPart, FlowPath, ListingPeriod, PathStep, Solicitation, Tier,
     },
+    reading::{ChainView, ViewError},
     score::Confidence,
 };
 
@@ -31,7 +37,7 @@ struct EndKey {
     listed: bool,
     solicitation: Solicitation,
     listing_period: Option<ListingPeriod>,
-    carried: Arc<[CarriedLabel]>,
+    carried: LabelSet,
 }
 
 /// A flow at its end.
@@ -54,19 +60,29 @@ struct Reached {
     carried: Vec<Distance>,
     /// The fewest days before the listing on which money moved.
     days_before_listing: Option<u32>,
-    /// The list that names the party: of several parties of one name, the list of the first one.
+    /// The list that names the party: of several parties of one name, the first list in the order of names.
     listed_by: Option<Arc<str>>,
-    /// Amount per path.
-    routes: BTreeMap<PathId, u128>,
+    /// Amounts by paths, several of one path.
+    routes: Vec<(PathId, u128)>,
 }
 
 impl Reached {
     /// The largest paths, at most `kept`.
-    fn largest(&self, kept: usize, paths: &Paths) -> Vec<Route> {
-        let route = |(path, amount): (&PathId, &u128)| Route { path: Some(*path), amount: *amount };
-        let mut routes: Vec<Route> = self.routes.iter().map(route).collect();
-        routes.sort_by(|a, b| paths.order(a, b));
+    fn largest(&mut self, kept: usize, paths: &Paths) -> Vec<Route> {
+        self.routes.sort_unstable_by_key(|(path, _)| *path);
+        let of_one_path = self.routes.chunk_by(|(path, _), (next, _)| path == next);
+        let mut routes: Vec<Route> = of_one_path
+            .filter_map(|amounts| {
+                let amount = amounts.iter().fold(0_u128, |sum, (_, one)| sum.saturating_add(*one));
+                amounts.first().map(|(path, _)| Route { path: Some(*path), amount })
+            })
+            .collect();
+        let order = |a: &Route, b: &Route| paths.order(a, b);
+        if kept > 0 && kept < routes.len() {
+            routes.select_nth_unstable_by(kept, order);
+        }
         routes.truncate(kept);
+        routes.sort_by(order);
         routes
     }
 }
@@ -104,12 +120,11 @@ impl Ends {
             listing_period: end.listed_on.map(|listed_on| {
                 if moved_on < listed_on { ListingPeriod::Before } else { ListingPeriod::Since }
             }),
-            carried: Arc::clone(&ended.key.carried),
+            carried: ended.key.carried,
         };
         let reached = self.add(key, ended.flow);
-        if reached.listed_by.is_none() {
-            reached.listed_by.clone_from(&end.listed_by);
-        }
+        let lists = reached.listed_by.take().into_iter().chain(end.listed_by.clone());
+        reached.listed_by = lists.min();
         let days = end.listed_on.and_then(|listed_on| days_between(moved_on, listed_on));
         reached.days_before_listing = reached.days_before_listing.into_iter().chain(days).min();
     }
@@ -118,7 +133,7 @@ impl Ends {
     pub(super) fn plain(&mut self, end: FlowEnd, ended: &EndedFlow<'_>) {
         if !ended.flow.mass.is_zero() {
             let EndedFlow { key, flow, is_direct } = ended;
-            self.add(plain_key(end, !is_direct, key.solicitation, &key.carried), flow);
+            self.add(plain_key(end, !is_direct, key.solicitation, key.carried), flow);
         }
     }
 
@@ -126,7 +141,7 @@ impl Ends {
     /// parts that were not read.
     pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
         if !mass.is_zero() {
-            let key = plain_key(end, false, Solicitation::Solicited, &Arc::from([]));
+            let key = plain_key(end, false, Solicitation::Solicited, LabelSet::EMPTY);
             let key = EndKey { has_moved: hops > 0, ..key };
             self.add(key, &Flow { hops, ..Flow::of(mass) });
         }
@@ -147,45 +162,60 @@ impl Ends {
             }
         }
         if let Route { path: Some(path), amount } = flow.route {
-            let taken = reached.routes.entry(path).or_default();
-            *taken = taken.saturating_add(amount);
+            reached.routes.push((path, amount));
         }
         reached
     }
 
     /// The parts in base units. They sum to `whole`, and the recent amounts to the recent total. Parts of
     /// less than one base unit are left out.
-    pub(super) fn into_parts(self, whole: u128, paths: &Paths, chain: ChainId) -> Vec<FlowPart> {
-        let masses: Vec<Mass> = self.reached.values().map(|reached| reached.mass).collect();
-        let recent_masses: Vec<u128> = masses.iter().map(|mass| mass.recent).collect();
-        let earlier_masses: Vec<u128> = masses.iter().map(|mass| mass.earlier).collect();
+    pub(super) fn into_parts(
+        self,
+        whole: u128,
+        (paths, labels): (&Paths, &LabelSets),
+        (chain, view): (ChainId, &dyn ChainView),
+    ) -> Result<Vec<FlowPart>, ViewError> {
+        let mut reached: Vec<(EndKey, Reached)> = self.reached.into_iter().collect();
+        reached.sort_by(|(a, _), (b, _)| order(a, b, labels));
+        let recent_masses: Vec<u128> =
+            reached.iter().map(|(_, reached)| reached.mass.recent).collect();
+        let earlier_masses: Vec<u128> =
+            reached.iter().map(|(_, reached)| reached.mass.earlier).collect();
         let recent_whole =
             Mass::unscaled(recent_masses.iter().copied().fold(0, u128::saturating_add));
         let recent = split(recent_whole, &recent_masses);
         let earlier = split(whole.saturating_sub(recent_whole), &earlier_masses);
-        let amounts = recent.into_iter().zip(earlier);
-        let kept = self.paths_kept;
-        let parts = self.reached.into_iter().zip(amounts);
-        parts
-            .filter(|(_, (recent, earlier))| *recent > 0 || *earlier > 0)
-            .map(|((key, reached), (recent, earlier))| {
-                let amount = earlier.saturating_add(recent);
-                let routes = reached.largest(kept, paths);
-                FlowPart {
-                    recent,
-                    mass: reached.mass,
-                    decayed: reached.decayed,
-                    hops: reached.hops.unwrap_or_default(),
-                    carried: std::iter::zip(key.carried.iter().cloned(), reached.carried.iter())
-                        .map(|(label, distance)| CarriedPart { label, distance: *distance })
-                        .collect(),
-                    days_before_listing: reached.days_before_listing,
-                    listed_by: reached.listed_by.as_deref().map(str::to_owned),
-                    ..part(key, &routes, amount, paths, chain)
-                }
-            })
-            .collect()
+        let mut parts = Vec::new();
+        for ((key, mut reached), (recent, earlier)) in
+            reached.into_iter().zip(recent.into_iter().zip(earlier))
+        {
+            if recent == 0 && earlier == 0 {
+                continue;
+            }
+            let amount = earlier.saturating_add(recent);
+            let routes = reached.largest(self.paths_kept, paths);
+            let carried = labels.labels(key.carried).iter().cloned().zip(reached.carried);
+            let carried = carried.map(|(label, distance)| CarriedPart { label, distance });
+            parts.push(FlowPart {
+                recent,
+                mass: reached.mass,
+                decayed: reached.decayed,
+                hops: reached.hops.unwrap_or_default(),
+                carried: carried.collect(),
+                days_before_listing: reached.days_before_listing,
+                listed_by: reached.listed_by.as_deref().map(str::to_owned),
+                ..part(key, &routes, amount, paths, (chain, view))?
+            });
+        }
+        Ok(parts)
     }
+}
+
+/// The order of parts, the labels that they carry last.
+fn order(a: &EndKey, b: &EndKey, labels: &LabelSets) -> Ordering {
+    let without = |key: &EndKey| EndKey { carried: LabelSet::EMPTY, ..key.clone() };
+    let carried = |key: &EndKey| labels.labels(key.carried).to_vec();
+    without(a).cmp(&without(b)).then_with(|| carried(a).cmp(&carried(b)))
 }
 
 /// The days from one day to a later one; `None` if it is not later.
@@ -198,7 +228,7 @@ fn plain_key(
     end: FlowEnd,
     is_indirect: bool,
     solicitation: Solicitation,
-    carried: &Arc<[CarriedLabel]>,
+    carried: LabelSet,
 ) -> EndKey {
     EndKey {
         end,
@@ -214,37 +244,41 @@ fn plain_key(
         listed: false,
         solicitation,
         listing_period: None,
-        carried: Arc::clone(carried),
+        carried,
     }
 }
 
-fn part(key: EndKey, routes: &[Route], amount: u128, paths: &Paths, chain: ChainId) -> FlowPart {
-    let paths: Vec<FlowPath> = routes
-        .iter()
-        .map(|route| FlowPath {
+fn part(
+    key: EndKey,
+    routes: &[Route],
+    amount: u128,
+    paths: &Paths,
+    (chain, view): (ChainId, &dyn ChainView),
+) -> Result<FlowPart, ViewError> {
+    let step = |(transaction, owner)| {
+        let address = match owner {
+            Some(owner) => view.owner(owner)?.address(chain).map(|address| address.to_string()),
+            None => None,
+        };
+        Ok(PathStep { transaction: view.txid(transaction)?.to_string(), address })
+    };
+    let path = |route: &Route| {
+        let steps = route.path.map(|path| paths.steps(path)).into_iter().flatten();
+        Ok(FlowPath {
             // Rounded apart from the part, it must not exceed it.
             amount: Mass::unscaled(route.amount).min(amount),
-            steps: route
-                .path
-                .map(|path| paths.steps(path))
-                .into_iter()
-                .flatten()
-                .map(|(transaction, owner)| PathStep {
-                    transaction: transaction.to_string(),
-                    address: owner
-                        .and_then(|owner| owner.address(chain))
-                        .map(|address| address.to_string()),
-                })
-                .collect(),
+            steps: steps.map(step).collect::<Result<_, ViewError>>()?,
         })
-        .collect();
+    };
+    let paths = routes.iter().map(path).collect::<Result<Vec<FlowPath>, ViewError>>()?;
     let mut transactions: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
     for step in paths.iter().flat_map(|path| &path.steps) {
-        if !transactions.contains(&step.transaction) {
+        if known.insert(&step.transaction) {
             transactions.push(step.transaction.clone());
         }
     }
-    FlowPart {
+    Ok(FlowPart {
         entity: key.entity.map(|entity| entity.to_string()),
         is_direct: !key.is_indirect,
         tier: key.tier,
@@ -255,5 +289,5 @@ fn part(key: EndKey, routes: &[Route], amount: u128, paths: &Paths, chain: Chain
         transactions,
         paths,
         ..FlowPart::plain(key.end, amount)
-    }
+    })
 }

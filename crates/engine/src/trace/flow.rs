@@ -1,27 +1,24 @@
 //! Money on its way: how much of it, whose it was last, and what it passed.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    sync::Arc,
-};
+use rustc_hash::FxHashMap;
 
 use super::{
-    attribution::CarriedLabel,
+    label_sets::LabelSet,
     mass::Mass,
     path::{Paths, Route},
 };
-use crate::{evidence::Solicitation, fixed::Fraction, utxo::ScriptOwner};
+use crate::{evidence::Solicitation, fixed::Fraction, reading::OwnerNumber};
 
 /// The parts of money that a trace keeps apart at one transaction.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct FlowKey {
     /// The cluster that held it last. `None` if its owner takes no part in what follows.
-    pub(super) owner: Option<ScriptOwner>,
+    pub(super) owner: Option<OwnerNumber>,
     /// True once it has changed its owner.
     pub(super) has_left: bool,
     pub(super) solicitation: Solicitation,
-    /// The labels that it carries, in order.
-    pub(super) carried: Arc<[CarriedLabel]>,
+    /// The labels that it carries.
+    pub(super) carried: LabelSet,
 }
 
 /// An amount with its decayed amount.
@@ -75,28 +72,6 @@ impl Flow {
         }
     }
 
-    /// The parts of the flow by weights, in their order; their masses sum to the mass. Routes stay as they are.
-    pub(super) fn split(&self, weights: &[u128]) -> Vec<Self> {
-        let decayed = self.decayed.split(weights);
-        let carried: Vec<Vec<Mass>> =
-            self.carried.iter().map(|distance| distance.decayed.split(weights)).collect();
-        let masses = self.mass.split(weights).into_iter().zip(decayed).enumerate();
-        masses
-            .map(|(index, (mass, decayed))| Self {
-                mass,
-                // Rounded apart, it must not exceed the mass.
-                decayed: decayed.at_most(mass),
-                carried: std::iter::zip(&self.carried, &carried)
-                    .map(|(distance, parts)| Distance {
-                        decayed: parts.get(index).copied().unwrap_or_default().at_most(mass),
-                        ..*distance
-                    })
-                    .collect(),
-                ..*self
-            })
-            .collect()
-    }
-
     /// The flow one hop further.
     pub(super) fn hop(self, has_left: bool, decay: Fraction) -> Self {
         Self {
@@ -107,29 +82,64 @@ impl Flow {
     }
 }
 
-/// Flows by what keeps them apart.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Flows(pub(super) BTreeMap<FlowKey, Flow>);
+/// Flows by what keeps them apart, in the order in which they came.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    entries: Vec<(FlowKey, Flow)>,
+    /// The indexes of many entries; few are searched one by one.
+    indexes: FxHashMap<FlowKey, usize>,
+}
+
+/// Number of flows from which on they are found by an index.
+const MANY: usize = 16;
 
 impl Flows {
+    pub(super) fn one(key: FlowKey, flow: Flow) -> Self {
+        Self { entries: vec![(key, flow)], indexes: FxHashMap::default() }
+    }
+
     pub(super) fn add(&mut self, key: FlowKey, flow: Flow, paths: &Paths) {
         if flow.mass.is_zero() {
             return;
         }
-        match self.0.entry(key) {
-            Entry::Occupied(mut known) => known.get_mut().add(flow, paths),
-            Entry::Vacant(place) => {
-                place.insert(flow);
+        let known = if self.entries.len() < MANY {
+            self.entries.iter().position(|(known, _)| *known == key)
+        } else {
+            if self.indexes.is_empty() {
+                let keys = self.entries.iter().map(|(key, _)| *key);
+                self.indexes = keys.enumerate().map(|(index, key)| (key, index)).collect();
             }
+            self.indexes.get(&key).copied()
+        };
+        if let Some((_, known)) = known.and_then(|index| self.entries.get_mut(index)) {
+            known.add(flow, paths);
+        } else {
+            if self.entries.len() >= MANY {
+                self.indexes.insert(key, self.entries.len());
+            }
+            self.entries.push((key, flow));
         }
     }
 
     /// All masses together.
     pub(super) fn total(&self) -> u128 {
-        self.0.values().fold(0, |total, flow| total.saturating_add(flow.mass.total()))
+        self.iter().fold(0, |total, (_, flow)| total.saturating_add(flow.mass.total()))
     }
 
-    pub(super) fn one(key: FlowKey, flow: Flow) -> Self {
-        Self(BTreeMap::from([(key, flow)]))
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(FlowKey, Flow)> {
+        self.entries.iter()
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+impl IntoIterator for Flows {
+    type Item = (FlowKey, Flow);
+    type IntoIter = std::vec::IntoIter<(FlowKey, Flow)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
     }
 }

@@ -1,13 +1,8 @@
-//! The transactions that money has reached and that are to be followed, in their order, and what was read of
-//! them.
+//! The waypoints that money has reached and that are to be followed, in their order.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, HashMap, HashSet, hash_map::Entry},
-    sync::Arc,
-};
+use std::collections::BTreeSet;
 
-use ruint::aliases::U256;
+use rustc_hash::FxHashMap;
 
 use super::{
     flow::{Flow, FlowKey, Flows},
@@ -15,86 +10,55 @@ use super::{
 };
 use crate::{
     evidence::Direction,
-    utxo::{OutPoint, TransactionView, Txid},
+    reading::{ReadRequest, TransactionNumber, Waypoint},
 };
 
-/// A place at which money waits to be followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Place {
-    /// An output: the transaction that spends it, if any, is to be found.
-    Output(OutPoint),
-    /// A transaction: its inputs (source) or outputs (destination) come next.
-    Transaction(Txid),
-}
-
-/// A transaction that was asked for.
-#[derive(Clone, Debug)]
-pub(super) enum Read {
-    /// It was not read: time ran out, or the source failed.
-    Missing,
-    /// The chain does not have it.
-    Unknown,
-    Known(Arc<TransactionView>),
-}
-
-impl From<&Option<Arc<TransactionView>>> for Read {
-    fn from(found: &Option<Arc<TransactionView>>) -> Self {
-        found.as_ref().map_or(Self::Unknown, |transaction| Self::Known(Arc::clone(transaction)))
-    }
-}
-
-/// Where a place stands in the chain, in the order in which a direction is followed.
+/// Where a transaction stands in the order in which a direction is followed: towards sources the newest come first,
+/// towards destinations the oldest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// Towards sources: the newest first.
-    NewestFirst(Reverse<u64>),
-    /// Towards destinations: the oldest first.
-    OldestFirst(u64),
-}
+pub(super) struct Rank(u64);
 
 impl Rank {
-    pub(super) const fn new(direction: Direction, height: u64) -> Self {
+    pub(super) const fn new(direction: Direction, position: u64) -> Self {
         match direction {
-            Direction::Source => Self::NewestFirst(Reverse(height)),
-            Direction::Destination => Self::OldestFirst(height),
+            Direction::Source => Self(u64::MAX - position),
+            Direction::Destination => Self(position),
         }
     }
 }
 
-/// The next place in order.
+/// What comes next in order.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Next {
-    pub(super) place: Place,
-    /// `None` as long as its transaction has not been looked at.
-    pub(super) rank: Option<Rank>,
-    /// The level that the place belongs to.
-    pub(super) level: u32,
+pub(super) enum Next {
+    /// Waypoints of a level that have not been looked up: all of them, before money goes on.
+    LookUp,
+    /// A transaction.
+    Pass(TransactionNumber),
 }
 
-/// Money by place, in the order in which it is followed: by level, then those whose transactions are not known,
-/// then by the order of the chain.
+/// Money by waypoint, in the order in which it is followed: by level, then what has not been looked up, then by the
+/// order of the chain.
 ///
-/// The level of a place is its magnitude, `floor(log2(whole / amount))`, or that of the places that are followed
-/// now, if it is larger: money that comes to a place of many payments, one after the other, does not go on before
-/// the rest has come.
+/// The level of a waypoint is its magnitude, `floor(log2(whole / amount))`, or that of the waypoints that are followed
+/// now, if it is larger: money that comes to a transaction by many payments, one after the other, does not go on
+/// before the rest has come.
 #[derive(Debug)]
 pub(super) struct Frontier {
     whole: u128,
-    places: HashMap<Place, Waiting>,
-    queue: BTreeSet<(u32, Option<Rank>, Place)>,
-    read: HashMap<Place, Read>,
-    /// The places of the queue that were not read, with their levels: a queue may be long, and each request
-    /// names only its first unread places.
-    unread: BTreeSet<(u32, Place)>,
-    /// The places that were read and that no money has reached yet.
-    read_in_vain: HashSet<Place>,
+    waiting: FxHashMap<Waypoint, Waiting>,
+    /// Those that were looked up.
+    ranked: BTreeSet<(u32, Rank, TransactionNumber)>,
+    /// Those that were not.
+    unranked: BTreeSet<(u32, Waypoint)>,
+    /// Those of the unranked that were not asked for; `None` as long as nothing had to be.
+    unasked: Option<BTreeSet<(u32, Waypoint)>>,
     /// The largest level that was followed so far.
-    level: u32,
+    pub(super) level: u32,
     /// All money that waits.
     pub(super) total: u128,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Waiting {
     flows: Flows,
     total: u128,
@@ -107,121 +71,138 @@ impl Frontier {
     pub(super) fn new(whole: u128) -> Self {
         Self {
             whole,
-            places: HashMap::new(),
-            queue: BTreeSet::new(),
-            read: HashMap::new(),
-            unread: BTreeSet::new(),
-            read_in_vain: HashSet::new(),
+            waiting: FxHashMap::default(),
+            ranked: BTreeSet::new(),
+            unranked: BTreeSet::new(),
+            unasked: None,
             level: 0,
             total: 0,
         }
     }
 
-    pub(super) fn add(&mut self, place: Place, key: FlowKey, flow: Flow, paths: &Paths) {
-        let waiting = self.places.entry(place).or_default();
-        self.queue.remove(&(waiting.level, waiting.rank, place));
-        self.unread.remove(&(waiting.level, place));
+    /// True if no money waits at a waypoint.
+    pub(super) fn is_new(&self, waypoint: Waypoint) -> bool {
+        !self.waiting.contains_key(&waypoint)
+    }
+
+    /// Money comes to a waypoint. `rank` is that of a transaction that was looked up; it counts for the first money
+    /// that comes.
+    pub(super) fn add(
+        &mut self,
+        waypoint: Waypoint,
+        rank: Option<Rank>,
+        (key, flow): (FlowKey, Flow),
+        paths: &Paths,
+    ) {
         let amount = flow.mass.total();
-        waiting.total = waiting.total.saturating_add(amount);
-        waiting.level = magnitude(self.whole, waiting.total).max(self.level);
-        waiting.flows.add(key, flow, paths);
         self.total = self.total.saturating_add(amount);
-        self.queue.insert((waiting.level, waiting.rank, place));
-        if self.read.contains_key(&place) {
-            self.read_in_vain.remove(&place);
-        } else {
-            self.unread.insert((waiting.level, place));
+        let Some(waiting) = self.waiting.get_mut(&waypoint) else {
+            let level = magnitude(self.whole, amount).max(self.level);
+            let flows = Flows::one(key, flow);
+            self.waiting.insert(waypoint, Waiting { flows, total: amount, level, rank });
+            return self.queue(waypoint, level, rank);
+        };
+        waiting.flows.add(key, flow, paths);
+        waiting.total = waiting.total.saturating_add(amount);
+        let level = magnitude(self.whole, waiting.total).max(self.level);
+        if level != waiting.level {
+            let before = std::mem::replace(&mut waiting.level, level);
+            let rank = waiting.rank;
+            let was_asked = self.dequeue(waypoint, before, rank);
+            self.queue(waypoint, level, rank);
+            if was_asked && let Some(unasked) = &mut self.unasked {
+                unasked.remove(&(level, waypoint));
+            }
         }
     }
 
-    /// Takes over what was read of a place, whether money waits there or not. What was read first counts.
-    pub(super) fn supply(&mut self, place: Place, read: Read) {
-        let Entry::Vacant(unread) = self.read.entry(place) else { return };
-        unread.insert(read);
-        if let Some(waiting) = self.places.get(&place) {
-            self.unread.remove(&(waiting.level, place));
-        } else {
-            self.read_in_vain.insert(place);
+    fn queue(&mut self, waypoint: Waypoint, level: u32, rank: Option<Rank>) {
+        if let (Waypoint::Transaction(number), Some(rank)) = (waypoint, rank) {
+            self.ranked.insert((level, rank, number));
+            return;
+        }
+        self.unranked.insert((level, waypoint));
+        if let Some(unasked) = &mut self.unasked {
+            unasked.insert((level, waypoint));
         }
     }
 
-    /// Number of places that were read and that no money has reached yet.
-    pub(super) fn read_in_vain(&self) -> u64 {
-        self.read_in_vain.len() as u64
-    }
-
-    /// What was read of a place.
-    pub(super) fn read(&self, place: Place) -> Option<&Read> {
-        self.read.get(&place)
-    }
-
-    /// The places where money waits and of which nothing was read, in order.
-    pub(super) fn unread(&self) -> impl Iterator<Item = Place> {
-        self.unread.iter().map(|(_, place)| *place)
-    }
-
-    /// Places a transaction in the order of the chain.
-    pub(super) fn rank(&mut self, place: Place, rank: Rank) {
-        if let Some(waiting) = self.places.get_mut(&place) {
-            self.queue.remove(&(waiting.level, waiting.rank, place));
-            waiting.rank = Some(rank);
-            self.queue.insert((waiting.level, waiting.rank, place));
+    /// Takes a waypoint out of the order. Returns true if it was asked for.
+    fn dequeue(&mut self, waypoint: Waypoint, level: u32, rank: Option<Rank>) -> bool {
+        if let (Waypoint::Transaction(number), Some(rank)) = (waypoint, rank) {
+            self.ranked.remove(&(level, rank, number));
+            return false;
         }
+        self.unranked.remove(&(level, waypoint));
+        self.unasked.as_mut().is_some_and(|unasked| !unasked.remove(&(level, waypoint)))
     }
 
-    /// Removes the money of a place.
-    pub(super) fn take(&mut self, place: Place) -> Flows {
-        let waiting = self.places.remove(&place).unwrap_or_default();
-        self.queue.remove(&(waiting.level, waiting.rank, place));
-        self.unread.remove(&(waiting.level, place));
-        self.total = self.total.saturating_sub(waiting.total);
-        waiting.flows
+    /// Removes the money of a waypoint.
+    pub(super) fn take(&mut self, waypoint: Waypoint) -> Flows {
+        let Some(Waiting { flows, total, level, rank }) = self.waiting.remove(&waypoint) else {
+            return Flows::default();
+        };
+        self.dequeue(waypoint, level, rank);
+        self.total = self.total.saturating_sub(total);
+        flows
     }
 
-    /// The place to be followed next; from now on its level is the least.
+    /// What is followed next; from now on its level is the least.
     pub(super) fn next(&mut self) -> Option<Next> {
-        let next = self.in_order().next()?;
-        self.level = next.level;
+        let (ranked, unranked) = (self.ranked.first(), self.unranked.first());
+        let (level, next) = match (ranked, unranked) {
+            (Some((level, ..)), Some((other, _))) if other <= level => (*other, Next::LookUp),
+            (Some((level, _, number)), _) => (*level, Next::Pass(*number)),
+            (None, Some((level, _))) => (*level, Next::LookUp),
+            (None, None) => return None,
+        };
+        self.level = level;
         Some(next)
     }
 
+    /// Any waypoint where money waits.
+    pub(super) fn any(&self) -> Option<Waypoint> {
+        let ranked = self.ranked.first().map(|(.., number)| Waypoint::Transaction(*number));
+        ranked.or_else(|| self.unranked.first().map(|(_, waypoint)| *waypoint))
+    }
+
+    /// The waypoints of the present level that have not been looked up.
+    pub(super) fn unranked_of_level(&self) -> impl Iterator<Item = Waypoint> {
+        let of_level = self.unranked.iter().take_while(|(level, _)| *level <= self.level);
+        of_level.map(|(_, waypoint)| *waypoint)
+    }
+
+    /// Asks for the first `most` waypoints, in order, that were neither looked up nor asked for.
+    pub(super) fn ask(&mut self, most: usize, request: &mut ReadRequest) {
+        let unranked = &self.unranked;
+        let unasked = self.unasked.get_or_insert_with(|| unranked.clone());
+        for (_, waypoint) in std::iter::from_fn(|| unasked.pop_first()).take(most) {
+            request.push(waypoint);
+        }
+    }
+
     /// The magnitude of an amount: `floor(log2(whole / amount))`.
-    pub(super) fn magnitude(&self, amount: u128) -> u32 {
+    pub(super) const fn magnitude(&self, amount: u128) -> u32 {
         magnitude(self.whole, amount)
     }
 
     /// True if no money waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
-    }
-
-    /// The places of a level whose transactions have not been looked at.
-    pub(super) fn places_without_rank(&self, level: u32) -> Vec<Place> {
-        let of_level = self.in_order().take_while(|next| next.level == level);
-        of_level.take_while(|next| next.rank.is_none()).map(|next| next.place).collect()
-    }
-
-    fn in_order(&self) -> impl Iterator<Item = Next> {
-        let next = |(level, rank, place): &(u32, Option<Rank>, Place)| Next {
-            place: *place,
-            rank: *rank,
-            level: *level,
-        };
-        self.queue.iter().map(next)
+        self.waiting.is_empty()
     }
 }
 
 /// `floor(log2(whole / amount))`.
-fn magnitude(whole: u128, amount: u128) -> u32 {
+const fn magnitude(whole: u128, amount: u128) -> u32 {
     if amount == 0 {
         return u32::MAX;
     }
     if amount >= whole {
         return 0;
     }
-    // The difference of the positions of the highest bits, or one less.
+    // The difference of the positions of the highest bits, or one less. Nothing is shifted out.
     let most = whole.ilog2() - amount.ilog2();
-    if U256::from(amount) << most > U256::from(whole) { most - 1 } else { most }
+    if amount << most > whole { most - 1 } else { most }
 }
 
 #[cfg(test)]

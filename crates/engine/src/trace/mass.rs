@@ -59,17 +59,27 @@ impl Mass {
     /// The product with a fraction, rounded down for each period.
     #[must_use]
     pub fn times(self, fraction: Fraction) -> Self {
-        let one = U256::from(Fraction::ONE.billionths());
+        let one = u128::from(Fraction::ONE.billionths());
         let times = |amount| share(amount, fraction.billionths().into(), one);
         Self { earlier: times(self.earlier), recent: times(self.recent) }
     }
 
-    /// Splits the amount in proportion to `weights`.
-    #[must_use]
-    pub fn split(self, weights: &[u128]) -> Vec<Self> {
-        let earlier = split(self.earlier, weights);
-        let recent = split(self.recent, weights);
-        earlier.into_iter().zip(recent).map(|(earlier, recent)| Self { earlier, recent }).collect()
+    /// Splits the amount in proportion to `weights` into `parts`, whose earlier content is dropped.
+    pub fn split(self, weights: &[u128], parts: &mut Vec<Self>, scratch: &mut SplitScratch) {
+        parts.clear();
+        parts.resize(weights.len(), Self::default());
+        if self.earlier > 0 {
+            scratch.split(self.earlier, weights);
+            for (part, amount) in parts.iter_mut().zip(&scratch.parts) {
+                part.earlier = *amount;
+            }
+        }
+        if self.recent > 0 {
+            scratch.split(self.recent, weights);
+            for (part, amount) in parts.iter_mut().zip(&scratch.parts) {
+                part.recent = *amount;
+            }
+        }
     }
 }
 
@@ -96,45 +106,91 @@ pub const fn scaled(amount: u128) -> u128 {
     amount.saturating_mul(1 << SCALE_BITS)
 }
 
-/// The share of `total` for one of several weights that sum to `sum`, rounded down.
+/// The share of `total` for one of several weights that sum to `sum`, rounded down; 0 if they are all 0.
 #[must_use]
-pub fn share(total: u128, weight: u128, sum: U256) -> u128 {
-    let product = U256::from(total) * U256::from(weight);
-    product.checked_div(sum).and_then(|share| u128::try_from(share).ok()).unwrap_or(0)
+pub fn share(total: u128, weight: u128, sum: u128) -> u128 {
+    times_over(total, weight, sum).0
+}
+
+/// `total * weight / sum`, rounded down, and the remainder; 0 where `sum` is. `weight` is at most `sum`.
+fn times_over(total: u128, weight: u128, sum: u128) -> (u128, u128) {
+    if sum == 0 {
+        return (0, 0);
+    }
+    if let Some(product) = total.checked_mul(weight) {
+        return (product / sum, product % sum);
+    }
+    if let (Ok(weight), Ok(sum)) = (u64::try_from(weight), u64::try_from(sum)) {
+        return times_over_words(total, weight, sum);
+    }
+    let (quotient, remainder) = (U256::from(total) * U256::from(weight)).div_rem(U256::from(sum));
+    let narrow = |wide: U256| u128::try_from(wide).unwrap_or(u128::MAX);
+    (narrow(quotient), narrow(remainder))
+}
+
+/// The same where weights fit a word, which is most often so: division in words of 64 bits, by hand.
+fn times_over_words(total: u128, weight: u64, sum: u64) -> (u128, u128) {
+    const WORD: u32 = u64::BITS;
+    const LOW: u128 = u64::MAX as u128;
+    let (weight, sum) = (u128::from(weight), u128::from(sum));
+    let low = (total & LOW) * weight;
+    let high = (total >> WORD) * weight + (low >> WORD);
+    // The quotient is at most `total`, so that what is beyond two words leaves only a remainder.
+    let above = (high >> WORD) % sum;
+    let middle = (above << WORD) | (high & LOW);
+    let last = ((middle % sum) << WORD) | (low & LOW);
+    (((middle / sum) << WORD) | (last / sum), last % sum)
 }
 
 /// Splits `total` in proportion to `weights` by largest remainder, ties by index: the parts are integers and
 /// sum exactly to the total. If all weights are 0, all parts are.
 #[must_use]
 pub fn split(total: u128, weights: &[u128]) -> Vec<u128> {
-    let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight));
-    if sum.is_zero() || total == 0 {
-        return vec![0; weights.len()];
-    }
-    if let [_] = weights {
-        return vec![total];
-    }
-    let mut parts = Vec::with_capacity(weights.len());
-    let mut remainders = Vec::with_capacity(weights.len());
-    let mut missing = total;
-    for (index, weight) in weights.iter().enumerate() {
-        let (quotient, remainder) = (U256::from(total) * U256::from(*weight)).div_rem(sum);
-        let part = u128::try_from(quotient).unwrap_or(u128::MAX);
-        missing = missing.saturating_sub(part);
-        parts.push(part);
-        remainders.push((std::cmp::Reverse(remainder), index));
-    }
-    // Fewer are missing than there are weights: each remainder is less than one unit.
-    let missing = usize::try_from(missing).unwrap_or(usize::MAX).min(remainders.len());
-    if missing > 0 && missing < remainders.len() {
-        remainders.select_nth_unstable(missing);
-    }
-    for (_, index) in remainders.into_iter().take(missing) {
-        if let Some(part) = parts.get_mut(index) {
-            *part += 1;
+    let mut scratch = SplitScratch::default();
+    scratch.split(total, weights);
+    scratch.parts
+}
+
+/// Memory for splits, used again and again.
+#[derive(Debug, Default)]
+pub struct SplitScratch {
+    parts: Vec<u128>,
+    remainders: Vec<(std::cmp::Reverse<u128>, usize)>,
+}
+
+impl SplitScratch {
+    fn split(&mut self, total: u128, weights: &[u128]) {
+        self.parts.clear();
+        let sum = weights.iter().fold(0_u128, |sum, weight| sum.saturating_add(*weight));
+        if sum == 0 || total == 0 {
+            self.parts.resize(weights.len(), 0);
+            return;
+        }
+        if let [_] = weights {
+            self.parts.push(total);
+            return;
+        }
+        self.remainders.clear();
+        let mut missing = total;
+        for (index, weight) in weights.iter().enumerate() {
+            let (part, remainder) = times_over(total, *weight, sum);
+            missing = missing.saturating_sub(part);
+            self.parts.push(part);
+            if remainder > 0 {
+                self.remainders.push((std::cmp::Reverse(remainder), index));
+            }
+        }
+        // Fewer are missing than there are remainders: each remainder is less than one unit.
+        let missing = usize::try_from(missing).unwrap_or(usize::MAX).min(self.remainders.len());
+        if missing > 0 && missing < self.remainders.len() {
+            self.remainders.select_nth_unstable(missing);
+        }
+        for (_, index) in self.remainders.iter().take(missing) {
+            if let Some(part) = self.parts.get_mut(*index) {
+                *part += 1;
+            }
         }
     }
-    parts
 }
 
 #[cfg(test)]
@@ -154,6 +210,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn products_over_sums_are_exact(total in any::<u128>(), shifts in (0..128_u32, 0..128_u32), sum in any::<u128>(), weight in any::<u128>()) {
+            let (total, sum) = (total >> shifts.0, (sum >> shifts.1).max(1));
+            let weight = weight % (sum + u128::from(sum < u128::MAX));
+            let exact = U256::from(total) * U256::from(weight);
+            let (quotient, remainder) = times_over(total, weight, sum);
+            prop_assert_eq!(U256::from(quotient) * U256::from(sum) + U256::from(remainder), exact);
+            prop_assert!(remainder < sum);
+        }
+
         #[test]
         fn parts_are_exact_and_within_one_unit(
             total in any::<u128>(),

@@ -1,25 +1,28 @@
 //! The passage of money through a transaction: to the owners on its other side, one hop further unless it
 //! stays with its owner.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::{
-    Attribution, Clusters,
-    attribution::{AttributedEnd, CarriedLabel, carry},
+    attribution::{CarriedLabel, carry},
     direction::DirectionalTrace,
     ends::EndedFlow,
     flow::{Distance, Flow, FlowKey, Flows},
-    frontier::Place,
+    mass::{Mass, SplitScratch},
     path::{Paths, Route},
     side::Side,
 };
 use crate::{
-    evidence::{Direction, FlowEnd, Tier, UnresolvedReason},
-    score::Confidence,
+    coinjoin::CoinjoinKind,
+    evidence::{FlowEnd, Tier, UnresolvedReason},
+    reading::{
+        ChainView, Entry, FeePayer, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
+        Waypoint,
+    },
     taxonomy::Category,
-    utxo::{FeePayer, ScriptOwner, SideEntry, TransactionKind, TransactionView, Txid},
+    utxo::TransactionKind,
 };
 
 /// Number of owners by which the money at one transaction is kept apart, at most. With more, each step is a
@@ -27,194 +30,254 @@ use crate::{
 const MOST_OWNERS: usize = 256;
 
 /// A transaction that money passes.
-struct Passage {
-    txid: Txid,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    pub(super) transaction: TransactionNumber,
+    pub(super) position: u64,
     time: Timestamp,
-    /// The label of a joint transaction.
-    joint: Option<CarriedLabel>,
+    joint: Option<CoinjoinKind>,
+}
+
+impl Passage {
+    pub(super) const fn of(transaction: &TransactionRead) -> Self {
+        let joint = match transaction.kind {
+            TransactionKind::Coinjoin(kind) => Some(kind),
+            TransactionKind::Coinbase | TransactionKind::Payment => None,
+        };
+        let TransactionRead { number, position, time, .. } = *transaction;
+        Self { transaction: number, position, time, joint }
+    }
+}
+
+/// Memory for the passage of one transaction, used again and again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    split: SplitScratch,
+    masses: Vec<Mass>,
+    decayed: Vec<Mass>,
+    /// Of each carried label the parts.
+    carried: Vec<Vec<Mass>>,
+    /// The cluster of each entry.
+    clusters: Vec<OwnerNumber>,
+    /// The same, sorted.
+    here: Vec<OwnerNumber>,
+}
+
+impl Scratch {
+    /// Splits a flow by the weights of a side.
+    fn split(&mut self, flow: &Flow, weights: &[u128]) {
+        let Self { split, masses, decayed, carried, .. } = self;
+        flow.mass.split(weights, masses, split);
+        if flow.decayed == flow.mass {
+            decayed.clone_from(masses);
+        } else {
+            flow.decayed.split(weights, decayed, split);
+        }
+        carried.resize_with(flow.carried.len(), Vec::new);
+        for (distance, parts) in flow.carried.iter().zip(carried) {
+            distance.decayed.split(weights, parts, split);
+        }
+    }
+
+    /// The part of a flow for the weight of an index, with its part of the route's amount.
+    fn part(&self, flow: &Flow, index: usize, amount: u128) -> Option<Flow> {
+        let mass = *self.masses.get(index)?;
+        let carried = flow.carried.iter().zip(&self.carried).map(|(distance, parts)| Distance {
+            decayed: parts.get(index).copied().unwrap_or_default().at_most(mass),
+            ..*distance
+        });
+        Some(Flow {
+            mass,
+            // Rounded apart, it must not exceed the mass.
+            decayed: self.decayed.get(index)?.at_most(mass),
+            hops: flow.hops,
+            carried: carried.collect(),
+            route: Route { amount, ..flow.route },
+        })
+    }
 }
 
 impl DirectionalTrace<'_> {
     /// Passes money through a transaction.
     pub(super) fn pass(
         &mut self,
-        transaction: &TransactionView,
-        side: &Side<'_>,
+        view: &dyn ChainView,
+        passage: Passage,
+        side: &Side,
         flows: Flows,
-        clusters: &Clusters,
-    ) {
-        let flows = merged(flows, side, clusters, &self.paths);
-        let joint = match transaction.kind {
-            TransactionKind::Coinjoin(kind) => Some(CarriedLabel {
-                tier: Tier::Heuristic,
-                category: Category::Coinjoin,
-                confidence: kind.confidence(),
-                severity: self.rules.coinjoin_severity,
-                entity: None,
-                coinjoin: Some(kind),
-            }),
-            TransactionKind::Coinbase | TransactionKind::Payment => None,
-        };
-        let passage = Passage { txid: transaction.txid, time: transaction.time, joint };
-        for (key, flow) in flows.0 {
-            let mut parts = flow.split(&side.weights).into_iter().zip(&side.weights);
-            for (entry, (part, weight)) in side.entries.iter().zip(&mut parts) {
+    ) -> Result<(), ViewError> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let passed = self.pass_with(&mut scratch, view, passage, side, flows);
+        self.scratch = scratch;
+        passed
+    }
+
+    fn pass_with(
+        &mut self,
+        scratch: &mut Scratch,
+        view: &dyn ChainView,
+        passage: Passage,
+        side: &Side,
+        flows: Flows,
+    ) -> Result<(), ViewError> {
+        scratch.clusters.clear();
+        for entry in &side.entries {
+            scratch.clusters.push(view.cluster_of(entry.owner)?);
+        }
+        for (key, flow) in merged(flows, scratch, &self.paths) {
+            scratch.split(&flow, &side.weights);
+            let mut weights = side.weights.iter().enumerate();
+            let entries = side.entries.iter().zip(&scratch.clusters).zip(&mut weights);
+            for ((entry, cluster), (index, weight)) in entries {
                 let amount = side.share(flow.route.amount, *weight);
-                if !part.mass.is_zero() {
-                    self.pass_to(&passage, entry, (&key, part, amount), clusters);
+                if let Some(part) = scratch.part(&flow, index, amount) {
+                    self.pass_to(view, &passage, (entry, *cluster), (&key, part))?;
                 }
             }
-            for (payer, (part, weight)) in side.fee_payers.iter().zip(&mut parts) {
+            for (payer, (index, weight)) in side.fee_payers.iter().zip(&mut weights) {
                 let amount = side.share(flow.route.amount, *weight);
-                self.pass_to_payer(&passage, payer, (&key, part, amount));
+                if let Some(part) = scratch.part(&flow, index, amount) {
+                    self.pass_to_payer(view, &passage, payer, (&key, part))?;
+                }
             }
-            for (end, (part, weight)) in side.rest.iter().zip(parts) {
+            for (end, (index, weight)) in side.rest.iter().flatten().zip(weights) {
                 let amount = side.share(flow.route.amount, *weight);
-                if !part.mass.is_zero() {
-                    self.pass_to_end(&passage, *end, (&key, part, amount));
+                if let Some(part) = scratch.part(&flow, index, amount) {
+                    self.pass_to_end(&passage, *end, (&key, part));
                 }
             }
         }
+        Ok(())
     }
 
     /// Passes money on to the transaction that paid it as a fee. Nobody chose to deal with whom: the step into the
     /// block is a hop, and the one to the payer is another.
     fn pass_to_payer(
         &mut self,
+        view: &dyn ChainView,
         passage: &Passage,
         payer: &FeePayer,
-        (from, part, amount): (&FlowKey, Flow, u128),
-    ) {
+        (from, part): (&FlowKey, Flow),
+    ) -> Result<(), ViewError> {
         let flow = part.hop(from.has_left, self.rules.decay);
-        let flow = self.step(passage.txid, None, amount, flow);
-        let key = FlowKey { owner: None, has_left: true, ..from.clone() };
-        self.wait_at(Place::Transaction(payer.txid), key, flow, !from.has_left);
+        let flow = self.step(passage, None, flow);
+        let key = FlowKey { owner: None, has_left: true, ..*from };
+        let waypoint = Some(Waypoint::Transaction(payer.transaction));
+        self.wait_at(view, waypoint, key, flow, !from.has_left)
     }
 
     /// Passes money on to what is no output: new coins, unknown or unread outputs, or the fee.
-    fn pass_to_end(
-        &mut self,
-        passage: &Passage,
-        end: FlowEnd,
-        (key, part, amount): (&FlowKey, Flow, u128),
-    ) {
+    fn pass_to_end(&mut self, passage: &Passage, end: FlowEnd, (key, part): (&FlowKey, Flow)) {
+        if part.mass.is_zero() {
+            return;
+        }
         let flow = part.hop(key.has_left, self.rules.decay);
-        let mut flow = self.step(passage.txid, None, amount, flow);
-        let mut key = key.clone();
-        carry_joint(passage, &mut key, &mut flow);
+        let mut flow = self.step(passage, None, flow);
+        let mut key = *key;
         let is_direct = !key.has_left;
+        self.carry_joint(passage, &mut key, &mut flow);
         self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
     }
 
     /// Passes money on to an output: there it ends, or waits to be followed.
     fn pass_to(
         &mut self,
+        view: &dyn ChainView,
         passage: &Passage,
-        entry: &SideEntry,
-        (from, part, amount): (&FlowKey, Flow, u128),
-        clusters: &Clusters,
-    ) {
-        let owner = &entry.output.owner;
-        let cluster = clusters.of(owner);
-        let is_hop = from.owner.as_ref() != Some(cluster);
+        (entry, cluster): (&Entry, OwnerNumber),
+        (from, part): (&FlowKey, Flow),
+    ) -> Result<(), ViewError> {
+        let is_hop = from.owner != Some(cluster);
         let flow = if is_hop { part.hop(from.has_left, self.rules.decay) } else { part };
-        let mut flow = self.step(passage.txid, Some(owner), amount, flow);
-        let mut key = FlowKey {
-            owner: Some(cluster.clone()),
-            has_left: from.has_left || is_hop,
-            ..from.clone()
-        };
-        carry_joint(passage, &mut key, &mut flow);
+        // The step is made of nothing too: it notes the first index of the owner.
+        let mut flow = self.step(passage, Some((entry.owner, entry.index)), flow);
+        if flow.mass.is_zero() {
+            return Ok(());
+        }
+        let mut key = FlowKey { owner: Some(cluster), has_left: from.has_left || is_hop, ..*from };
+        self.carry_joint(passage, &mut key, &mut flow);
         let is_direct = !from.has_left;
-        if *owner != self.subject {
-            let attribution = self.attribution_of(owner);
+        if entry.owner != self.subject
+            && let Some(attribution) = self.attributions.of(entry.owner, view)?
+        {
             if !attribution.carried.is_empty() {
-                carry_on(&attribution.carried, &mut key, &mut flow);
+                self.carry_on(&attribution.carried, &mut key, &mut flow);
             }
             if let Some(end) = &attribution.end {
                 let ended = EndedFlow { key: &key, flow: &flow, is_direct };
                 self.ends.attributed(end, &ended, passage.time);
-                return;
+                return Ok(());
             }
         }
-        let place = match self.direction {
-            Direction::Source => Place::Transaction(entry.outpoint.txid),
-            Direction::Destination => Place::Output(entry.outpoint),
-        };
-        self.wait_at(place, key, flow, is_direct);
+        self.wait_at(view, entry.leads_to, key, flow, is_direct)
     }
 
-    /// Money waits at a place to be followed, unless it has gone far enough.
-    fn wait_at(&mut self, place: Place, key: FlowKey, flow: Flow, is_direct: bool) {
+    /// Money waits to be followed, unless it has gone far enough, or nobody knows where it leads.
+    fn wait_at(
+        &mut self,
+        view: &dyn ChainView,
+        waypoint: Option<Waypoint>,
+        key: FlowKey,
+        flow: Flow,
+        is_direct: bool,
+    ) -> Result<(), ViewError> {
         if self.rules.hops.is_some_and(|most| flow.hops >= most) {
             let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
             self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
-        } else if !flow.mass.is_zero() {
-            self.frontier.add(place, key, flow, &self.paths);
+        } else if let Some(waypoint) = waypoint {
+            if !flow.mass.is_zero() {
+                let rank = self.rank_of(waypoint, view)?;
+                self.frontier.add(waypoint, rank, (key, flow), &self.paths);
+            }
+        } else {
+            let end = FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin);
+            self.end_waited(end, &key, &flow);
         }
+        Ok(())
     }
 
     /// The flow with its path one step longer.
-    fn step(&mut self, txid: Txid, owner: Option<&ScriptOwner>, amount: u128, flow: Flow) -> Flow {
-        let path = self.paths.step(flow.route.path, txid, owner);
-        Flow { route: Route { path: Some(path), amount }, ..flow }
+    fn step(&mut self, passage: &Passage, to: Option<(OwnerNumber, u32)>, flow: Flow) -> Flow {
+        let path = self.paths.step(flow.route.path, Self::passed(passage), to);
+        Flow { route: Route { path: Some(path), ..flow.route }, ..flow }
     }
 
-    fn attribution_of(&mut self, owner: &ScriptOwner) -> Arc<Attribution> {
-        if let Some(known) = self.attributions.get(owner) {
-            return Arc::clone(known);
+    fn carry_joint(&mut self, passage: &Passage, key: &mut FlowKey, flow: &mut Flow) {
+        if let Some(kind) = passage.joint {
+            let joint = CarriedLabel {
+                tier: Tier::Heuristic,
+                category: Category::Coinjoin,
+                confidence: kind.confidence(),
+                severity: self.rules.coinjoin_severity,
+                entity: None,
+                coinjoin: Some(kind),
+            };
+            self.carry_on(&[joint], key, flow);
         }
-        let attribution = match owner {
-            ScriptOwner::Pool(pool) => attribution_of_pool(pool.as_str()),
-            _ => (self.attribute)(owner),
-        };
-        let attribution = Arc::new(attribution);
-        self.attributions.insert(owner.clone(), Arc::clone(&attribution));
-        attribution
+    }
+
+    fn carry_on(&mut self, met: &[CarriedLabel], key: &mut FlowKey, flow: &mut Flow) {
+        let distance = Distance { hops: flow.hops.max(1), decayed: flow.decayed };
+        let carried = self.labels.labels(key.carried);
+        let (labels, distances) = carry((carried, &flow.carried), met, distance);
+        key.carried = self.labels.of(Arc::from(labels));
+        flow.carried = distances;
     }
 }
 
-fn attribution_of_pool(name: &str) -> Attribution {
-    Attribution {
-        end: Some(AttributedEnd {
-            category: Category::PrivacyProtocol,
-            entity: Some(name.into()),
-            tier: Tier::OnChainProof,
-            confidence: Confidence::CERTAIN,
-            listed: false,
-            listed_by: None,
-            listed_on: None,
-        }),
-        carried: vec![],
-    }
-}
-
-fn carry_joint(passage: &Passage, key: &mut FlowKey, flow: &mut Flow) {
-    if let Some(joint) = &passage.joint {
-        carry_on(std::slice::from_ref(joint), key, flow);
-    }
-}
-
-fn carry_on(met: &[CarriedLabel], key: &mut FlowKey, flow: &mut Flow) {
-    let distance = Distance { hops: flow.hops.max(1), decayed: flow.decayed };
-    let (labels, distances) = carry((&key.carried, &flow.carried), met, distance);
-    key.carried = labels.into();
-    flow.carried = distances;
-}
-
-/// Flows without the owners that have nothing on `side`: every step from these is a hop.
-fn merged(flows: Flows, side: &Side<'_>, clusters: &Clusters, paths: &Paths) -> Flows {
-    let here: BTreeSet<&ScriptOwner> =
-        side.entries.iter().map(|entry| clusters.of(&entry.output.owner)).collect();
-    let stay: BTreeSet<ScriptOwner> = flows
-        .0
-        .keys()
-        .filter_map(|key| key.owner.as_ref().filter(|owner| here.contains(owner)))
-        .cloned()
-        .collect();
+/// Flows without the owners that have nothing on the side: every step from these is a hop.
+fn merged(flows: Flows, scratch: &mut Scratch, paths: &Paths) -> Flows {
+    let Scratch { clusters, here, .. } = scratch;
+    here.clone_from(clusters);
+    here.sort_unstable();
+    let is_here = |owner: &OwnerNumber| here.binary_search(owner).is_ok();
+    let mut stay: Vec<OwnerNumber> =
+        flows.iter().filter_map(|(key, _)| key.owner.filter(is_here)).collect();
+    stay.sort_unstable();
+    stay.dedup();
     let mut merged = Flows::default();
-    for (key, flow) in flows.0 {
-        let owner = key.owner.filter(|owner| stay.len() <= MOST_OWNERS && stay.contains(owner));
+    for (key, flow) in flows {
+        let owner = key.owner.filter(|owner| stay.len() <= MOST_OWNERS && is_here(owner));
         merged.add(FlowKey { owner, ..key }, flow, paths);
     }
     merged

@@ -1,65 +1,104 @@
 //! The ways that money took, step by step.
 
-use std::{cmp::Ordering, collections::HashMap};
+use std::cmp::Ordering;
 
-use crate::utxo::{ScriptOwner, Txid};
+use rustc_hash::FxHashMap;
+
+use crate::reading::{OwnerNumber, TransactionNumber};
 
 /// The identifier of a path from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct PathId(usize);
+pub(super) struct PathId(u32);
 
 /// The steps of all paths, each with the previous one. Paths of equal steps are one path.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     steps: Vec<Step>,
-    known: HashMap<Step, PathId>,
+    known: FxHashMap<(Option<PathId>, TransactionNumber, Option<OwnerNumber>), PathId>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A transaction that money passed, and where it came out.
+#[derive(Clone, Copy, Debug)]
 struct Step {
     before: Option<PathId>,
-    transaction: Txid,
-    owner: Option<ScriptOwner>,
+    /// Number of steps before it.
+    depth: u32,
+    transaction: TransactionNumber,
+    /// Position of the transaction in the chain.
+    position: u64,
+    owner: Option<OwnerNumber>,
+    /// Index of the owner's first entry.
+    index: Option<u32>,
+}
+
+/// A transaction on a path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passed {
+    pub(super) transaction: TransactionNumber,
+    pub(super) position: u64,
 }
 
 impl Paths {
-    /// A path that is one transaction longer and leads to `owner`; `None` for newly mined coins and fees.
+    /// A path that is one transaction longer and leads to an owner by the entry of an index; `None` for newly mined
+    /// coins and fees. The entries of a transaction are passed in the order of their indexes.
     pub(super) fn step(
         &mut self,
         before: Option<PathId>,
-        transaction: Txid,
-        owner: Option<&ScriptOwner>,
+        passed: Passed,
+        to: Option<(OwnerNumber, u32)>,
     ) -> PathId {
-        let step = Step { before, transaction, owner: owner.cloned() };
-        let steps = &mut self.steps;
-        *self.known.entry(step).or_insert_with_key(|step| {
-            steps.push(step.clone());
-            PathId(steps.len() - 1)
+        let (owner, index) = to.unzip();
+        let Self { steps, known } = self;
+        *known.entry((before, passed.transaction, owner)).or_insert_with(|| {
+            let depth = before.map_or(0, |PathId(number)| {
+                steps.get(number as usize).map_or(0, |step| step.depth.saturating_add(1))
+            });
+            let Passed { transaction, position } = passed;
+            steps.push(Step { before, depth, transaction, position, owner, index });
+            PathId(u32::try_from(steps.len() - 1).unwrap_or(u32::MAX))
         })
     }
 
+    fn get(&self, path: PathId) -> Option<&Step> {
+        self.steps.get(path.0 as usize)
+    }
+
     /// The steps of a path, from the subject's own transaction on.
-    pub(super) fn steps(&self, path: PathId) -> Vec<(Txid, Option<&ScriptOwner>)> {
+    pub(super) fn steps(&self, path: PathId) -> Vec<(TransactionNumber, Option<OwnerNumber>)> {
         let mut steps = Vec::new();
         let mut at = Some(path);
-        while let Some(step) = at.and_then(|PathId(place)| self.steps.get(place)) {
-            steps.push((step.transaction, step.owner.as_ref()));
+        while let Some(step) = at.and_then(|path| self.get(path)) {
+            steps.push((step.transaction, step.owner));
             at = step.before;
         }
         steps.reverse();
         steps
     }
 
-    /// The order of routes: by amount, largest first, then by steps, so that it does not depend on how
-    /// transactions were read.
+    /// The order of routes: by amount, largest first, then by steps: by the transactions' positions in the chain, then
+    /// by the first entries of the owners to which they lead; of two routes of which one goes on the shorter one.
     pub(super) fn order(&self, a: &Route, b: &Route) -> Ordering {
-        b.amount.cmp(&a.amount).then_with(|| {
-            if a.path == b.path {
-                return Ordering::Equal;
-            }
-            let steps = |route: &Route| route.path.map(|path| self.steps(path));
-            steps(a).cmp(&steps(b))
-        })
+        b.amount.cmp(&a.amount).then_with(|| self.order_of_steps(a.path, b.path))
+    }
+
+    fn order_of_steps(&self, a: Option<PathId>, b: Option<PathId>) -> Ordering {
+        let step = |path: Option<PathId>| path.and_then(|path| self.get(path));
+        let depth = |path| step(path).map_or(-1, |step: &Step| i64::from(step.depth));
+        let (mut up_a, mut up_b) = (a, b);
+        while depth(up_a) > depth(up_b) {
+            up_a = step(up_a).and_then(|step| step.before);
+        }
+        while depth(up_b) > depth(up_a) {
+            up_b = step(up_b).and_then(|step| step.before);
+        }
+        // The last two that differ on the way up are the first ones that differ on the way down.
+        let mut order = depth(a).cmp(&depth(b));
+        while up_a != up_b {
+            let (Some(one), Some(other)) = (step(up_a), step(up_b)) else { break };
+            order = (one.position, one.index).cmp(&(other.position, other.index));
+            (up_a, up_b) = (one.before, other.before);
+        }
+        order
     }
 }
 

@@ -4,6 +4,7 @@ use crate::{
     chain::Chain,
     fixed::Fraction,
     policy::{Policy, TraceSpec},
+    reading::ENTRIES_PER_TRANSACTION,
     taxonomy::Category,
 };
 
@@ -16,7 +17,9 @@ pub struct TraceRules {
     pub stop_below_share_millionths: u32,
     /// Amount that all money that is cut in a direction is below.
     pub stop_trace_below: u128,
-    /// Inputs or outputs read in each direction, of all transactions together.
+    /// Transactions that money passes in each direction.
+    pub transactions: u32,
+    /// Inputs or outputs read in each direction, of all these transactions together.
     pub entries: u32,
     /// Transfers read of an address.
     pub transfers_per_address: u32,
@@ -35,10 +38,7 @@ pub struct TraceRules {
 /// Default of [`TraceRules::paths_per_part`].
 const PATHS_PER_PART: usize = 3;
 /// Inputs or outputs read of an address's own transactions, in each direction.
-const ENTRIES_OF_HISTORY: u32 = 100_000;
-/// Inputs or outputs read of one transaction on the way, the largest ones. It bounds the memory of a read;
-/// blocks hold few larger transactions.
-pub const ENTRIES_PER_TRANSACTION: u32 = 5_000;
+const ENTRIES_OF_HISTORY: u32 = 1_000_000;
 /// Millionths in one.
 const MILLION: u32 = 1_000_000;
 
@@ -57,7 +57,8 @@ impl ReadLimits {
     #[must_use]
     pub fn entries_per_transaction(self, transactions: usize) -> u32 {
         let transactions = u32::try_from(transactions).unwrap_or(u32::MAX);
-        (self.entries / transactions.max(1)).min(self.transfers).max(1)
+        let each = self.entries / transactions.max(1);
+        each.min(self.transfers).min(ENTRIES_PER_TRANSACTION).max(1)
     }
 }
 
@@ -65,13 +66,19 @@ impl TraceRules {
     /// The limits that a policy sets for the native coin of a chain.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
-        let TraceSpec { hops, stop_below_share_millionths, entries, transfers_per_address } =
-            policy.spec().trace;
+        let TraceSpec {
+            hops,
+            stop_below_share_millionths,
+            transactions,
+            entries,
+            transfers_per_address,
+        } = policy.spec().trace;
         let amounts = policy.amounts(chain.asset);
         Self {
             hops: hops.map(u16::from),
             stop_below_share_millionths,
             stop_trace_below: amounts.map_or(0, |curve| curve.stop_trace_below(chain.decimals)),
+            transactions,
             entries,
             transfers_per_address,
             decay: policy.decay_of_a_hop(),

@@ -1,87 +1,91 @@
 //! One side of a transaction, by which money is split.
 
-use ruint::aliases::U256;
-
 use super::mass::share;
 use crate::{
     evidence::{Direction, FlowEnd, UnresolvedReason},
-    utxo::{FeePayer, ScriptOwner, SideEntry, TransactionView},
+    reading::{Entry, FeePayer, OwnerNumber, TransactionRead},
 };
 
 /// The inputs (source) or outputs (destination) of a transaction with their weights.
-pub(super) struct Side<'t> {
+#[derive(Debug, Default)]
+pub(super) struct Side {
     /// The entries that were read, in their order.
-    pub(super) entries: Vec<&'t SideEntry>,
+    pub(super) entries: Vec<Entry>,
     /// Who paid a coinbase its fees, as far as these are followed.
-    pub(super) fee_payers: Vec<&'t FeePayer>,
+    pub(super) fee_payers: Vec<FeePayer>,
     /// Ends of what is in no entry that was read.
-    pub(super) rest: [FlowEnd; 2],
+    pub(super) rest: [Option<FlowEnd>; 2],
     /// The weight of each entry and of each fee, then those of the rest.
     pub(super) weights: Vec<u128>,
-    sum: U256,
+    sum: u128,
 }
 
-impl<'t> Side<'t> {
-    /// The side that a direction follows, without the entries of `own` and their total.
-    pub(super) fn new(
+impl Side {
+    /// Becomes the side that a direction follows, without the entries of `own` and their total.
+    pub(super) fn fill(
+        &mut self,
         direction: Direction,
-        transaction: &'t TransactionView,
-        own: Option<(&ScriptOwner, u128)>,
-    ) -> Self {
-        let side = match direction {
-            Direction::Source => &transaction.inputs,
-            Direction::Destination => &transaction.outputs,
-        };
-        let is_own = |entry: &SideEntry| own.is_some_and(|(owner, _)| entry.output.owner == *owner);
-        let mut entries: Vec<_> = side.largest.iter().filter(|entry| !is_own(entry)).collect();
-        entries.sort_by_key(|entry| entry.index);
-        let mut weights: Vec<u128> =
-            entries.iter().map(|entry| entry.output.value.into()).collect();
-        let read =
-            weights.iter().copied().fold(own.map_or(0, |(_, total)| total), u128::saturating_add);
+        transaction: &TransactionRead,
+        own: Option<(OwnerNumber, u128)>,
+    ) {
+        self.fee_payers.clear();
+        self.entries.clear();
+        let is_own = |entry: &Entry| own.is_some_and(|(owner, _)| entry.owner == owner);
+        self.entries.extend(transaction.entries.iter().filter(|entry| !is_own(entry)));
+        self.weights.clear();
+        self.weights.extend(self.entries.iter().map(|entry| u128::from(entry.value)));
+        let own = own.map_or(0, |(_, total)| total);
+        let read = self.weights.iter().copied().fold(own, u128::saturating_add);
+        let side = transaction.side(direction);
         let unread = side.total.saturating_sub(read).saturating_sub(side.unknown);
         let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
-        let rest = match direction {
+        self.rest = match direction {
             Direction::Source => {
-                weights.extend([side.unknown, unread]);
-                [FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), limit]
+                self.weights.extend([side.unknown, unread]);
+                [Some(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin)), Some(limit)]
             }
             Direction::Destination => {
-                weights.extend([unread, transaction.fee()]);
-                [limit, FlowEnd::Fee]
+                self.weights.extend([unread, transaction.fee()]);
+                [Some(limit), Some(FlowEnd::Fee)]
             }
         };
-        let sum = sum(&weights);
-        Self { entries, fee_payers: Vec::new(), rest, weights, sum }
+        self.add_up();
     }
 
-    /// Where the money of a coinbase comes from: fees of its block, and new coins. Of `amount`, the parts for fees
-    /// that are too little to be followed end here.
-    pub(super) fn of_coinbase(
-        transaction: &'t TransactionView,
+    /// Becomes the origins of a coinbase: the fees of its block, and new coins. Of `amount`, the parts for fees that
+    /// are too little to be followed end here.
+    pub(super) fn fill_of_coinbase(
+        &mut self,
+        transaction: &TransactionRead,
         amount: u128,
         is_little: impl Fn(u128) -> bool,
-    ) -> Self {
+    ) {
+        self.entries.clear();
+        self.fee_payers.clear();
+        self.weights.clear();
         let fee = |payer: &FeePayer| u128::from(payer.fee);
         let fees: u128 = transaction.fee_payers.iter().map(fee).sum();
         let mined = match transaction.outputs.total.saturating_sub(fees) {
             0 if fees == 0 => 1,
             mined => mined,
         };
-        let sum = sum(&[fees, mined]);
-        let (little, followed): (Vec<_>, Vec<_>) = transaction
-            .fee_payers
-            .iter()
-            .partition(|payer| is_little(share(amount, fee(payer), sum)));
-        let little = little.into_iter().map(fee).sum();
-        let weights = followed.iter().copied().map(fee).chain([little, mined]).collect();
-        Self {
-            entries: Vec::new(),
-            fee_payers: followed,
-            rest: [FlowEnd::Unresolved(UnresolvedReason::BelowThreshold), FlowEnd::Mining],
-            weights,
-            sum,
+        let mut little = 0;
+        for payer in &transaction.fee_payers {
+            if is_little(share(amount, fee(payer), fees.saturating_add(mined))) {
+                little += fee(payer);
+            } else {
+                self.fee_payers.push(*payer);
+                self.weights.push(fee(payer));
+            }
         }
+        self.weights.extend([little, mined]);
+        let below = FlowEnd::Unresolved(UnresolvedReason::BelowThreshold);
+        self.rest = [Some(below), Some(FlowEnd::Mining)];
+        self.add_up();
+    }
+
+    fn add_up(&mut self) {
+        self.sum = self.weights.iter().copied().fold(0, u128::saturating_add);
     }
 
     /// Number of those to whom money goes on.
@@ -93,8 +97,4 @@ impl<'t> Side<'t> {
     pub(super) fn share(&self, amount: u128, weight: u128) -> u128 {
         share(amount, weight, self.sum)
     }
-}
-
-fn sum(weights: &[u128]) -> U256 {
-    weights.iter().fold(U256::ZERO, |sum, weight| sum + U256::from(*weight))
 }

@@ -4,11 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use rustc_hash::FxHashSet;
 
-use super::{Attribute, Clusters, TraceRules, direction::DirectionalTrace, mass::Mass};
+use super::{TraceRules, attribution::Attributions, direction::DirectionalTrace, mass::Mass};
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
-    utxo::{History, HistoryEntry, ScriptOwner, TransactionKind, Txid},
+    reading::{
+        ChainView, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber, TransactionRead,
+        ViewError,
+    },
+    utxo::TransactionKind,
 };
 
 /// Length in days of the recent window.
@@ -20,20 +25,32 @@ const DUST_PAYMENTS_OF_ONE_SENDER: u128 = 20;
 /// A subject whose money is to be traced.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'s> {
-    pub(super) owner: &'s ScriptOwner,
-    pub(super) history: &'s History,
-    pub(super) clusters: &'s Clusters,
+    pub(super) view: &'s dyn ChainView,
+    pub(super) owner: OwnerNumber,
+    pub(super) cluster: OwnerNumber,
+    pub(super) history: &'s OwnHistory,
     pub(super) rules: TraceRules,
     pub(super) today: Date,
 }
 
+/// An incoming transaction, as far as it decides whether its income was asked for.
+struct Incoming {
+    own: OwnTransaction,
+    income: u128,
+    is_recent: bool,
+    is_dust: bool,
+    is_solicited: bool,
+}
+
 impl Subject<'_> {
     /// The beginning towards the origins.
-    pub(super) fn source<'a>(self, attribute: &'a Attribute<'a>) -> DirectionalTrace<'a> {
-        let Self { owner, history, clusters, rules, today } = self;
-        let since = recent_since(today);
-        let income = |entry: &HistoryEntry| entry.received - entry.change();
-        let seen: u128 = history.incoming.iter().map(income).sum();
+    pub(super) fn source(
+        self,
+        attributions: &dyn Attributions,
+    ) -> Result<DirectionalTrace<'_>, ViewError> {
+        let Self { view, owner, cluster, history, rules, .. } = self;
+        let incoming = self.incoming()?;
+        let seen: u128 = incoming.iter().map(|incoming| incoming.income).sum();
         // Amounts received by transactions too small to be read: without a time, they count as earlier. Amounts
         // sent beyond those received are from before the first recorded block.
         let statistics = &history.statistics;
@@ -41,93 +58,176 @@ impl Subject<'_> {
         let before = statistics.sent.saturating_sub(statistics.received);
         let whole = seen.saturating_add(unread).saturating_add(before);
 
-        let mut trace = DirectionalTrace::new(Direction::Source, owner, whole, rules, attribute);
-        let payees = Payees::of(history);
-        let dust = self.dust();
-        for entry in sorted_by_txid(&history.incoming) {
-            let income = income(entry);
-            if income > 0 {
-                let transaction = &entry.transaction;
-                let mass = Mass::of(income, transaction.time >= since);
-                let solicitation = if dust.contains(&transaction.txid) {
-                    Solicitation::Dust
-                } else if is_solicited(owner, entry, income, &rules, &payees) {
-                    Solicitation::Solicited
-                } else {
-                    Solicitation::Unsolicited
-                };
-                trace.begin(transaction, mass, solicitation, entry.sent, clusters);
+        let (subject, direction) = ((owner, cluster), Direction::Source);
+        let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
+        let most = self.entries_of_each(incoming.len());
+        let mut read = TransactionRead::default();
+        for Incoming { own, income, is_recent, is_dust, is_solicited } in incoming {
+            if income == 0 {
+                continue;
             }
+            let solicitation = match (is_dust, is_solicited) {
+                (true, _) => Solicitation::Dust,
+                (false, true) => Solicitation::Solicited,
+                (false, false) => Solicitation::Unsolicited,
+            };
+            view.read(own.number, direction, most, &mut read)?;
+            trace.begin(view, &read, Mass::of(income, is_recent), solicitation, own.sent)?;
         }
         for (amount, reason) in
             [(unread, UnresolvedReason::TraceLimit), (before, UnresolvedReason::UnknownOrigin)]
         {
             trace.aggregate(FlowEnd::Unresolved(reason), 1, Mass::of(amount, false));
         }
-        trace
+        Ok(trace)
     }
 
     /// The beginning towards the destinations.
-    pub(super) fn destination<'a>(self, attribute: &'a Attribute<'a>) -> DirectionalTrace<'a> {
-        let Self { owner, history, clusters, rules, today } = self;
+    pub(super) fn destination(
+        self,
+        attributions: &dyn Attributions,
+    ) -> Result<DirectionalTrace<'_>, ViewError> {
+        let Self { view, owner, cluster, history, rules, today } = self;
         let since = recent_since(today);
-        let spending = |entry: &HistoryEntry| entry.sent - entry.change();
-        let seen: u128 = history.outgoing.iter().map(spending).sum();
+        let most = self.entries_of_each(history.outgoing.len());
+        let direction = Direction::Destination;
+        let mut read = TransactionRead::default();
+        let mut outgoing = Vec::with_capacity(history.outgoing.len());
+        for own in &history.outgoing {
+            view.read(own.number, direction, 0, &mut read)?;
+            let spending = own.spending(read.inputs.total);
+            outgoing.push((own, spending, read.time >= since));
+        }
+        let seen: u128 = outgoing.iter().map(|(_, spending, _)| spending).sum();
         let statistics = &history.statistics;
         let unread = statistics.sent.saturating_sub(seen);
         let held = statistics.received.saturating_sub(statistics.sent);
         let whole = seen.saturating_add(unread).saturating_add(held);
 
-        let mut trace =
-            DirectionalTrace::new(Direction::Destination, owner, whole, rules, attribute);
-        for entry in sorted_by_txid(&history.outgoing) {
-            let spending = spending(entry);
+        let subject = (owner, cluster);
+        let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
+        for (own, spending, is_recent) in outgoing {
             if spending > 0 {
-                let transaction = &entry.transaction;
-                let mass = Mass::of(spending, transaction.time >= since);
-                let solicitation = Solicitation::Solicited;
-                trace.begin(transaction, mass, solicitation, entry.received, clusters);
+                let (mass, solicitation) = (Mass::of(spending, is_recent), Solicitation::Solicited);
+                view.read(own.number, direction, most, &mut read)?;
+                trace.begin(view, &read, mass, solicitation, own.received)?;
             }
         }
         let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
         trace.aggregate(limit, 1, Mass::of(unread, false));
-        let recent = held_lately(history, since).min(held);
+        let recent = self.held_lately(since)?.min(held);
         let balance = Mass::of(held - recent, false) + Mass::of(recent, true);
         trace.aggregate(FlowEnd::Unspent, 0, balance);
-        trace
+        Ok(trace)
     }
 
-    /// The transactions whose income is dust: next to nothing, of senders whose such payments to the subject
-    /// are little together. In doubt it is no dust.
-    fn dust(self) -> BTreeSet<Txid> {
-        let Self { owner, history, clusters, rules, .. } = self;
-        let small = history.incoming.iter().filter_map(|entry| {
-            let income = entry.received - entry.change();
-            let inputs = &entry.transaction.inputs;
-            let all_read = inputs.largest.len() as u64 >= inputs.count && inputs.unknown == 0;
-            let is_small = (1..=rules.largest_dust).contains(&income)
-                && entry.transaction.kind != TransactionKind::Coinbase
-                && all_read;
-            let senders: BTreeSet<&ScriptOwner> =
-                inputs.largest.iter().map(|input| clusters.of(&input.output.owner)).collect();
-            (is_small && !senders.contains(clusters.of(owner))).then_some((
-                entry.transaction.txid,
-                income,
-                senders,
-            ))
-        });
-        let small: Vec<(Txid, u128, BTreeSet<&ScriptOwner>)> = small.collect();
-        let mut sums: BTreeMap<&ScriptOwner, u128> = BTreeMap::new();
-        for (_, income, senders) in &small {
-            for sender in senders {
-                *sums.entry(sender).or_default() += income;
+    fn entries_of_each(self, transactions: usize) -> u32 {
+        self.rules.read_limits().entries_per_transaction(transactions)
+    }
+
+    /// The incoming transactions, each with what is known of its senders.
+    fn incoming(self) -> Result<Vec<Incoming>, ViewError> {
+        let Self { view, owner, history, rules, today, .. } = self;
+        let since = recent_since(today);
+        let most = self.entries_of_each(history.incoming.len());
+        let mut payees: Option<Payees> = None;
+        let mut small: Vec<Small> = Vec::new();
+        let mut read = TransactionRead::default();
+        let mut all = Vec::with_capacity(history.incoming.len());
+        for own in &history.incoming {
+            view.read(own.number, Direction::Source, most, &mut read)?;
+            let income = own.income(read.inputs.total);
+            let all_read = read.is_whole(Direction::Source);
+            let is_mined = read.kind == TransactionKind::Coinbase;
+            if (1..=rules.largest_dust).contains(&income) && !is_mined && all_read {
+                small.extend(self.small(own.number, income, &read)?);
+            }
+            let mut is_solicited =
+                income >= rules.unsolicited_below || is_mined || own.is_passed_on || !all_read;
+            if !is_solicited {
+                let payees = match &mut payees {
+                    Some(known) => known,
+                    unknown => unknown.insert(self.payees()?),
+                };
+                // The subject took part in a transaction that it signed, even with an input without value.
+                is_solicited = !payees.all
+                    || read
+                        .entries
+                        .iter()
+                        .any(|input| input.owner == owner || payees.known.contains(&input.owner));
+            }
+            let is_recent = read.time >= since;
+            all.push(Incoming { own: *own, income, is_recent, is_dust: false, is_solicited });
+        }
+        let dust = dust(&small, rules.largest_dust);
+        for incoming in &mut all {
+            incoming.is_dust = dust.contains(&incoming.own.number);
+        }
+        Ok(all)
+    }
+
+    /// A small payment by its senders' clusters; `None` if the subject's own is among them.
+    fn small(
+        self,
+        number: TransactionNumber,
+        income: u128,
+        read: &TransactionRead,
+    ) -> Result<Option<Small>, ViewError> {
+        let clusters = read.entries.iter().map(|input| self.view.cluster_of(input.owner));
+        let senders = clusters.collect::<Result<BTreeSet<_>, ViewError>>()?;
+        Ok((!senders.contains(&self.cluster)).then_some(Small { number, income, senders }))
+    }
+
+    /// The owners that the subject ever paid, as far as its payments are read.
+    fn payees(self) -> Result<Payees, ViewError> {
+        let Self { view, history, .. } = self;
+        let most = self.entries_of_each(history.outgoing.len());
+        let mut payees = Payees { known: FxHashSet::default(), all: true };
+        let (mut spent, mut read) = (0, TransactionRead::default());
+        for own in &history.outgoing {
+            view.read(own.number, Direction::Destination, most, &mut read)?;
+            spent += own.spending(read.inputs.total);
+            payees.all &= read.is_whole(Direction::Destination);
+            payees.known.extend(read.entries.iter().map(|output| output.owner));
+        }
+        payees.all &= spent >= history.statistics.sent;
+        Ok(payees)
+    }
+
+    /// The unspent amounts of the last 90 days: held money is as recent as its arrival.
+    fn held_lately(self, since: Timestamp) -> Result<u128, ViewError> {
+        let (mut held, mut read) = (0, TransactionRead::default());
+        for own in &self.history.incoming {
+            self.view.read(own.number, Direction::Source, 0, &mut read)?;
+            if read.time >= since {
+                held += own.unspent.min(own.income(read.inputs.total));
             }
         }
-        let most = rules.largest_dust.saturating_mul(DUST_PAYMENTS_OF_ONE_SENDER);
-        let is_little = |sender: &&ScriptOwner| sums.get(*sender).is_some_and(|sum| *sum <= most);
-        let dust = small.into_iter().filter(|(_, _, senders)| senders.iter().all(is_little));
-        dust.map(|(txid, ..)| txid).collect()
+        Ok(held)
     }
+}
+
+/// A payment of next to nothing.
+struct Small {
+    number: TransactionNumber,
+    income: u128,
+    /// The clusters of its senders.
+    senders: BTreeSet<OwnerNumber>,
+}
+
+/// The transactions whose income is dust: next to nothing, of senders whose such payments to the subject
+/// are little together. In doubt it is no dust.
+fn dust(small: &[Small], largest: u128) -> FxHashSet<TransactionNumber> {
+    let mut sums: BTreeMap<OwnerNumber, u128> = BTreeMap::new();
+    for Small { income, senders, .. } in small {
+        for sender in senders {
+            *sums.entry(*sender).or_default() += income;
+        }
+    }
+    let most = largest.saturating_mul(DUST_PAYMENTS_OF_ONE_SENDER);
+    let is_little = |sender: &OwnerNumber| sums.get(sender).is_some_and(|sum| *sum <= most);
+    let dust = small.iter().filter(|small| small.senders.iter().all(is_little));
+    dust.map(|small| small.number).collect()
 }
 
 /// The first moment of the last 90 days: they begin with a UTC day, so that an answer holds for a day.
@@ -138,66 +238,9 @@ fn recent_since(today: Date) -> Timestamp {
         .map_or(Timestamp::MIN, |midnight| midnight.timestamp())
 }
 
-/// The unspent amounts of the last 90 days: held money is as recent as its arrival.
-fn held_lately(history: &History, since: Timestamp) -> u128 {
-    let lately = history.incoming.iter().filter(|entry| entry.transaction.time >= since);
-    lately
-        .map(|entry| {
-            let unspent = entry.outputs.iter().filter(|output| !output.spent);
-            let unspent: u128 = unspent.map(|output| u128::from(output.value)).sum();
-            unspent.min(entry.received - entry.change())
-        })
-        .sum()
-}
-
-/// The owners that the subject ever paid, as far as its payments were read.
-struct Payees<'a> {
-    known: BTreeSet<&'a ScriptOwner>,
+/// The owners that the subject ever paid.
+struct Payees {
+    known: FxHashSet<OwnerNumber>,
+    /// True if no payment is missing.
     all: bool,
-}
-
-impl<'a> Payees<'a> {
-    fn of(history: &'a History) -> Self {
-        let entries = &history.outgoing;
-        let spent: u128 = entries.iter().map(|entry| entry.sent - entry.change()).sum();
-        let sides = entries.iter().map(|entry| &entry.transaction.outputs);
-        Self {
-            all: spent >= history.statistics.sent
-                && sides.clone().all(|side| side.largest.len() as u64 >= side.count),
-            known: sides
-                .flat_map(|side| &side.largest)
-                .map(|output| &output.output.owner)
-                .collect(),
-        }
-    }
-}
-
-/// True if a transfer is solicited. A transfer is unsolicited if the subject never paid any of the
-/// senders, passed nothing of it on, and it is a small amount. In doubt it is solicited.
-fn is_solicited(
-    subject: &ScriptOwner,
-    entry: &HistoryEntry,
-    income: u128,
-    rules: &TraceRules,
-    payees: &Payees<'_>,
-) -> bool {
-    let inputs = &entry.transaction.inputs;
-    let all_read = inputs.largest.len() as u64 >= inputs.count && inputs.unknown == 0;
-    income >= rules.unsolicited_below
-        || entry.transaction.kind == TransactionKind::Coinbase
-        || entry.outputs.iter().any(|output| output.spent)
-        || !payees.all
-        || !all_read
-        // The subject took part in a transaction that it signed, even with an input without value.
-        || inputs
-            .largest
-            .iter()
-            .any(|input| input.output.owner == *subject || payees.known.contains(&input.output.owner))
-}
-
-/// Entries in an order that does not depend on how they were read.
-fn sorted_by_txid(entries: &[HistoryEntry]) -> Vec<&HistoryEntry> {
-    let mut entries: Vec<&HistoryEntry> = entries.iter().collect();
-    entries.sort_by_key(|entry| entry.transaction.txid);
-    entries
 }

@@ -7,12 +7,12 @@ use crate::{
     coinjoin::CoinjoinKind,
     evidence::{Direction, FlowEnd, FlowPart, Tier, UnresolvedReason},
     fixed::Fraction,
+    reading::{
+        FeePayer, GatheredChain, InBlock, LookUp, TransactionNumber, TransactionRead, Waypoint,
+    },
     score::Confidence,
     taxonomy::Category,
-    utxo::{
-        FeePayer, HistoryEntry, OwnOutput, SideLimits, Statistics, Transaction, TransactionKind,
-        TxInput, TxOut,
-    },
+    utxo::{OutPoint, ScriptOwner, Statistics, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 
 /// One coin in base units.
@@ -24,8 +24,9 @@ const RULES: TraceRules = TraceRules {
     hops: None,
     stop_below_share_millionths: 0,
     stop_trace_below: 0,
-    entries: 100_000,
-    transfers_per_address: 2_000,
+    transactions: 100_000,
+    entries: 1_000_000,
+    transfers_per_address: 1_000_000,
     decay: Fraction::from_billionths(485_968_117),
     coinjoin_severity: 40,
     unsolicited_below: 0,
@@ -41,7 +42,7 @@ fn owner(number: u16) -> ScriptOwner {
 
 /// A chain with one transaction a block, and coinbases with those who paid their fees.
 #[derive(Default)]
-struct HandMade(Vec<Transaction>, Vec<(Txid, FeePayer)>);
+struct HandMade(Vec<Transaction>, Vec<(Txid, Txid, u64)>);
 
 impl HandMade {
     fn add(&mut self, kind: TransactionKind, inputs: &[OutPoint], outputs: &[(u16, u64)]) -> Txid {
@@ -69,14 +70,6 @@ impl HandMade {
         self.add(TransactionKind::Payment, &outpoints(inputs), outputs)
     }
 
-    fn view(&self, transaction: &Transaction, limits: SideLimits) -> TransactionView {
-        let height = self.0.iter().position(|other| other.txid == transaction.txid).unwrap();
-        let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
-        let paid = self.1.iter().filter(|(coinbase, _)| *coinbase == transaction.txid);
-        let fee_payers = paid.map(|(_, payer)| *payer).collect();
-        TransactionView { fee_payers, ..transaction.view(height as u64, time, limits) }
-    }
-
     fn spender(&self, output: &OutPoint) -> Option<&Transaction> {
         let spends = |transaction: &&Transaction| {
             transaction.inputs.iter().any(|input| input.outpoint == *output)
@@ -84,9 +77,33 @@ impl HandMade {
         self.0.iter().find(spends)
     }
 
-    fn history(&self) -> History {
+    /// All of it, one transaction a block.
+    fn gathered(&self) -> GatheredChain {
+        let mut gathered = GatheredChain::default();
+        let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
+        for (transaction, height) in self.0.iter().zip(0..) {
+            gathered.add(transaction, InBlock { height, time, index: 0 });
+            for index in 0..u32::try_from(transaction.outputs.len()).unwrap() {
+                let outpoint = OutPoint { txid: transaction.txid, index };
+                let output = gathered.output_number(outpoint);
+                gathered.set_spender(output, self.spender(&outpoint).map(|spender| spender.txid));
+            }
+        }
+        for transaction in &self.0 {
+            let paid = self.1.iter().filter(|(coinbase, ..)| *coinbase == transaction.txid);
+            let paid: Vec<_> = paid
+                .map(|(_, payer, fee)| FeePayer { transaction: gathered.number(*payer), fee: *fee })
+                .collect();
+            let coinbase = gathered.number(transaction.txid);
+            gathered.set_fee_payers(coinbase, paid);
+        }
+        gathered
+    }
+
+    fn statistics(&self) -> Statistics {
         let subject = owner(SUBJECT);
-        let (mut incoming, mut outgoing, mut statistics) = (vec![], vec![], None);
+        let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
+        let mut statistics = Statistics::new(time);
         for transaction in &self.0 {
             let consumed = transaction.inputs.iter().flat_map(|input| &input.spent);
             let sum = |outputs: &mut dyn Iterator<Item = &TxOut>| -> u128 {
@@ -95,28 +112,11 @@ impl HandMade {
             };
             let (sent, received) =
                 (sum(&mut consumed.clone()), sum(&mut transaction.outputs.iter()));
-            let output = |(output, index): (&TxOut, u32)| OwnOutput {
-                index,
-                value: output.value,
-                spent: self.spender(&OutPoint { txid: transaction.txid, index }).is_some(),
-            };
-            let own = transaction.outputs.iter().zip(0..);
-            let outputs = own.filter(|(output, _)| output.owner == subject).map(output).collect();
-            let view = self.view(transaction, SideLimits { inputs: 2_000, outputs: 2_000 });
-            let (time, inputs) = (view.time, view.inputs.total);
-            let entry = HistoryEntry { transaction: view, received, sent, outputs };
             if sent + received > 0 {
-                let statistics = statistics.get_or_insert_with(|| Statistics::new(time));
-                statistics.count(time, sent, received, inputs);
-            }
-            if received > 0 {
-                incoming.push(entry.clone());
-            }
-            if sent > 0 {
-                outgoing.push(entry);
+                statistics.count(time, sent, received, transaction.input_total());
             }
         }
-        History { statistics: statistics.unwrap(), incoming, outgoing }
+        statistics
     }
 
     /// The parts of one direction. Owners share clusters as `clusters` says.
@@ -138,31 +138,70 @@ impl HandMade {
             };
             Attribution { end: (*of == owner(EXCHANGE)).then_some(end), carried: vec![] }
         };
-        let clusters = clusters.iter().map(|(of, is)| (owner(*of), owner(*is))).collect();
-        let (chain, today) = ("btc".parse().unwrap(), date(2026, 1, 1));
-        let mut trace =
-            Trace::new(chain, &owner(SUBJECT), &self.history(), clusters, rules, today, &attribute);
-        while !trace.read_request().is_empty() {
-            let ReadRequest { origins, destinations, .. } = trace.read_request().clone();
-            let find = |txid: &Txid| self.0.iter().find(|transaction| transaction.txid == *txid);
-            let most = ENTRIES_PER_TRANSACTION;
-            let view =
-                |found: Option<&Transaction>, limits| Some(Arc::new(self.view(found?, limits)));
-            let inputs = SideLimits { inputs: most, outputs: 0 };
-            let outputs = SideLimits { inputs: 0, outputs: most };
-            let response = ReadResponse {
-                origins: origins.iter().map(|txid| (*txid, view(find(txid), inputs))).collect(),
-                destinations: destinations
-                    .iter()
-                    .map(|output| (*output, view(self.spender(output), outputs)))
-                    .collect(),
-                clusters: vec![],
-            };
-            trace.resume(&response);
-        }
-        let flows = trace.finish();
+        let mut gathered = self.gathered();
+        let subject = gathered.owner_number(&owner(SUBJECT));
+        let clusters = clusters
+            .iter()
+            .map(|(of, is)| {
+                (gathered.owner_number(&owner(*of)), gathered.owner_number(&owner(*is)))
+            })
+            .collect();
+        let history = gathered.history(subject, self.statistics());
+        let view = Clustered(gathered, clusters);
+        let flows = flows(&view, subject, &history, rules, &AttributionsByScript::new(attribute));
         assert!(flows.complete);
         flows.ledgers[0].direction(direction).parts.clone()
+    }
+}
+
+fn flows(
+    view: &dyn ChainView,
+    owner: OwnerNumber,
+    history: &OwnHistory,
+    rules: TraceRules,
+    attributions: &dyn Attributions,
+) -> FlowFacts {
+    let (chain, today) = (ChainId::BTC, date(2026, 1, 1));
+    let subject = TraceSubject { chain, owner, history, rules, today };
+    let mut trace = Trace::begin(view, subject, attributions).unwrap();
+    loop {
+        match trace.advance(view).unwrap() {
+            Progress::Complete => return trace.finish(view).unwrap(),
+            Progress::Paused => {}
+            Progress::Reads(request) => panic!("everything was gathered: {request:?}"),
+        }
+    }
+}
+
+/// A gathered chain with clusters of owners.
+struct Clustered(GatheredChain, Vec<(OwnerNumber, OwnerNumber)>);
+
+impl ChainView for Clustered {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+        self.0.look_up(waypoint)
+    }
+
+    fn read(
+        &self,
+        transaction: TransactionNumber,
+        direction: Direction,
+        most: u32,
+        into: &mut TransactionRead,
+    ) -> Result<(), ViewError> {
+        self.0.read(transaction, direction, most, into)
+    }
+
+    fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
+        let found = self.1.iter().find(|(of, _)| *of == owner);
+        Ok(found.map_or(owner, |(_, cluster)| *cluster))
+    }
+
+    fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
+        self.0.owner(number)
+    }
+
+    fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
+        self.0.txid(number)
     }
 }
 
@@ -341,7 +380,7 @@ fn mined_with_a_fee(fee: u64, mined: u64, by: u16) -> HandMade {
     let coins = chain.mine(&[(EXCHANGE, fee + COIN)]);
     let txid = chain.pay(&[(coins, 0)], &[(EXCHANGE, COIN)]);
     let coinbase = chain.mine(&[(by, mined + fee)]);
-    chain.1.push((coinbase, FeePayer { txid, fee }));
+    chain.1.push((coinbase, txid, fee));
     if by != SUBJECT {
         chain.pay(&[(coinbase, 0)], &[(SUBJECT, mined + fee)]);
     }
@@ -382,7 +421,7 @@ fn a_fee_that_is_too_little_to_be_followed_is_below_the_threshold() {
 #[test]
 fn a_coinbase_that_is_worth_less_than_its_fees_is_fees_alone() {
     let mut chain = mined_with_a_fee(4 * COIN, 0, SUBJECT);
-    chain.1[0].1.fee = 9 * COIN;
+    chain.1[0].2 = 9 * COIN;
     let parts = chain.trace(Direction::Source, RULES, &[]);
     let [part] = &*parts else { panic!("{parts:?}") };
     assert_eq!(

@@ -1,61 +1,7 @@
-//! An address's statistics and largest transactions, as a trace reads them.
+//! Statistics of an address over its lifetime.
 
 use jiff::Timestamp;
 use ruint::aliases::U256;
-
-use super::{ScriptOwner, TransactionView};
-
-/// An address's statistics with its largest transactions in both directions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct History {
-    /// Statistics over its lifetime.
-    pub statistics: Statistics,
-    /// The transactions that created its largest outputs, with their inputs, in any order.
-    pub incoming: Vec<HistoryEntry>,
-    /// The transactions that spent its largest outputs, with their outputs, in any order.
-    pub outgoing: Vec<HistoryEntry>,
-}
-
-impl History {
-    /// The owners of all inputs and outputs that were read, with repetitions.
-    pub fn owners(&self) -> impl Iterator<Item = &ScriptOwner> {
-        let inputs = self.incoming.iter().flat_map(|entry| &entry.transaction.inputs.largest);
-        let outputs = self.outgoing.iter().flat_map(|entry| &entry.transaction.outputs.largest);
-        inputs.chain(outputs).map(|entry| &entry.output.owner)
-    }
-}
-
-/// A transaction with the amounts that it moved to and from one address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryEntry {
-    /// The transaction.
-    pub transaction: TransactionView,
-    /// The total of its outputs to the address in base units, change included.
-    pub received: u128,
-    /// The total of its inputs from the address in base units.
-    pub sent: u128,
-    /// Its outputs to the address, for an incoming entry; none for an outgoing one.
-    pub outputs: Vec<OwnOutput>,
-}
-
-/// An output to the address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OwnOutput {
-    /// Index among the transaction's outputs, from 0.
-    pub index: u32,
-    /// Amount in base units.
-    pub value: u64,
-    /// True if the output was spent.
-    pub spent: bool,
-}
-
-impl HistoryEntry {
-    /// The address's change in base units ([`change`]).
-    #[must_use]
-    pub fn change(&self) -> u128 {
-        change(self.sent, self.received, self.transaction.inputs.total)
-    }
-}
 
 /// The change of an address in a transaction: the received part of the amount that it sent, in
 /// proportion to its part of all inputs, `floor(sent x received / inputs)`. Both directions of a

@@ -6,7 +6,7 @@
 //! - `unlocking`: the same, from what unlocks an output that is not known
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
-//! - [`history`]: an address's statistics and largest transactions
+//! - [`history`]: an address's statistics
 //! - [`transfer`]: the outputs of one transaction to one receiver
 
 pub mod block;
@@ -19,9 +19,9 @@ mod unlocking;
 pub mod view;
 
 pub use block::{Block, BlockRef, ResolvedBlock};
-pub use history::{History, HistoryEntry, OwnOutput, Statistics};
+pub use history::Statistics;
 pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
-pub use transfer::{InvalidTransfer, OutputSelector, Transfer};
+pub use transfer::{InvalidTransfer, OutputSelector, Spending, Transfer};
 pub use txid::{OutPoint, Txid};
-pub use view::{FeePayer, SideEntry, SideLimits, TransactionSide, TransactionView};
+pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};

@@ -151,7 +151,6 @@ impl Transaction {
                 unknown: 0,
                 ..TransactionSide::largest_of(outputs, limits.outputs)
             },
-            fee_payers: Vec::new(),
         }
     }
 

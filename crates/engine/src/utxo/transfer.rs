@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideEntry, Statistics,
-    TransactionKind, TransactionSide, TransactionView, Txid,
-};
-use crate::{address::CanonicalAddress, chain::ChainId, trace::ReadLimits};
+use jiff::Timestamp;
 
-/// The subject of a trace of a deposit: an owner that no output has, because no script with this hash is
-/// known. Inputs of the receiver itself are then origins like all others.
-pub const DEPOSIT_SUBJECT: ScriptOwner = ScriptOwner::Script([0; 32]);
+use super::{
+    OutPoint, ScriptOwner, SideEntry, Statistics, TransactionKind, TransactionSide, TransactionView,
+};
+use crate::{
+    address::CanonicalAddress,
+    chain::ChainId,
+    reading::{OwnHistory, OwnTransaction, TransactionNumber},
+    trace::ReadLimits,
+};
 
 /// The outputs of a transaction that a transfer consists of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -155,69 +157,77 @@ impl Transfer {
         senders
     }
 
-    /// The history of [`DEPOSIT_SUBJECT`]: it received these outputs, and nothing else ever happened.
+    /// The history of [`OwnerNumber::NOBODY`]: it received these outputs by the transaction of this number, and nothing
+    /// else ever happened.
     ///
     /// All of the amount is income, also where the receiver is among the senders.
     #[must_use]
-    pub fn deposit(&self) -> History {
+    pub fn deposit(&self, number: TransactionNumber) -> OwnHistory {
         let (time, amount) = (self.transaction.time, self.amount());
         let mut statistics = Statistics::new(time);
         statistics.count(time, 0, amount, self.transaction.inputs.total);
-        let own = |output: &TransferOutput| OwnOutput {
-            index: output.index,
-            value: output.value,
-            spent: false,
-        };
-        let entry = HistoryEntry {
-            transaction: self.transaction.clone(),
+        let entry = OwnTransaction {
+            number,
             received: amount,
             sent: 0,
-            outputs: self.outputs.iter().map(own).collect(),
+            unspent: amount,
+            is_passed_on: false,
         };
-        History { statistics, incoming: vec![entry], outgoing: vec![] }
+        OwnHistory { statistics, incoming: vec![entry], outgoing: vec![] }
     }
 
     /// The history of the receiver as if it had received these outputs only, for a trace of their
-    /// destinations: the transactions that spent them, as far as they are in `spent_by`, each with its
-    /// largest outputs. Outputs without such a transaction are held.
+    /// destinations: the transactions that spent them, as far as they are in `spent_by`. Outputs without such a
+    /// transaction are held.
     ///
     /// Its source direction means nothing: it is the subject's `trace_limit`.
     #[must_use]
-    pub fn withdrawal<'a>(
-        &self,
-        spent_by: impl IntoIterator<Item = (OutPoint, &'a TransactionView)>,
-    ) -> History {
-        let values: BTreeMap<OutPoint, u64> = self
-            .outpoints()
-            .into_iter()
-            .zip(&self.outputs)
-            .map(|(outpoint, output)| (outpoint, output.value))
-            .collect();
-        let mut spending: BTreeMap<Txid, HistoryEntry> = BTreeMap::new();
-        for (outpoint, transaction) in spent_by {
-            let Some(value) = values.get(&outpoint) else { continue };
-            let entry = spending.entry(transaction.txid).or_insert_with(|| {
-                let outputs = transaction.outputs.largest.iter();
-                let own = outputs.filter(|output| output.output.owner == self.owner);
-                HistoryEntry {
-                    received: own.map(|output| u128::from(output.output.value)).sum(),
-                    transaction: transaction.clone(),
+    pub fn withdrawal(&self, spent_by: impl IntoIterator<Item = Spending>) -> OwnHistory {
+        let values: BTreeMap<u32, u64> =
+            self.outputs.iter().map(|output| (output.index, output.value)).collect();
+        let mut spending: BTreeMap<u64, (OwnTransaction, Spending)> = BTreeMap::new();
+        for found in spent_by {
+            let Some(value) = values.get(&found.output) else { continue };
+            let (entry, _) = spending.entry(found.position).or_insert_with(|| {
+                let entry = OwnTransaction {
+                    number: found.number,
+                    received: found.received,
                     sent: 0,
-                    outputs: vec![],
-                }
+                    unspent: 0,
+                    is_passed_on: false,
+                };
+                (entry, found)
             });
             entry.sent += u128::from(*value);
         }
         let mut statistics = Statistics::new(self.transaction.time);
         statistics.count(self.transaction.time, 0, self.amount(), self.transaction.inputs.total);
-        for entry in spending.values() {
-            let expense = entry.sent - entry.change();
-            statistics.last_seen = statistics.last_seen.max(entry.transaction.time);
+        for (entry, found) in spending.values() {
+            let expense = entry.spending(found.inputs);
+            statistics.last_seen = statistics.last_seen.max(found.time);
             statistics.transactions_out += u64::from(expense > 0);
             statistics.sent += expense;
         }
-        History { statistics, incoming: vec![], outgoing: spending.into_values().collect() }
+        let outgoing = spending.into_values().map(|(entry, _)| entry).collect();
+        OwnHistory { statistics, incoming: vec![], outgoing }
     }
+}
+
+/// The transaction that spends an output of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spending {
+    /// Index of the output among those of its transaction.
+    pub output: u32,
+    /// Number of the spending transaction.
+    pub number: TransactionNumber,
+    /// Its position in the chain.
+    pub position: u64,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// Total of its inputs in base units.
+    pub inputs: u128,
+    /// Total of its outputs to the receiver in base units.
+    pub received: u128,
 }
 
 #[cfg(test)]

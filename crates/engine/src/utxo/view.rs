@@ -21,37 +21,6 @@ pub struct TransactionView {
     pub inputs: TransactionSide,
     /// The outputs that it creates.
     pub outputs: TransactionSide,
-    /// Who pays a coinbase, beyond its new coins; empty for others, where the inputs were not asked for, and where
-    /// the source does not know.
-    pub fee_payers: Vec<FeePayer>,
-}
-
-/// A transaction that pays a fee to the coinbase of its block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FeePayer {
-    /// Identifier.
-    pub txid: Txid,
-    /// The fee in base units, above 0.
-    pub fee: u64,
-}
-
-impl FeePayer {
-    /// Number of those whom a coinbase names: the ones who pay the most.
-    pub const MOST: usize = 100;
-
-    /// The payers of a coinbase, of all transactions of its block in their order, each with its fee: the largest
-    /// fees first, equal ones in the order of the block.
-    #[must_use]
-    pub fn of_block(transactions: impl Iterator<Item = (Txid, u128)>) -> Vec<Self> {
-        let paid = transactions.filter_map(|(txid, fee)| {
-            let fee = u64::try_from(fee).ok().filter(|fee| *fee > 0)?;
-            Some(Self { txid, fee })
-        });
-        let mut payers: Vec<Self> = paid.collect();
-        payers.sort_by_key(|payer| Reverse(payer.fee));
-        payers.truncate(Self::MOST);
-        payers
-    }
 }
 
 impl TransactionView {

@@ -7,9 +7,9 @@
 //!    through the recorder, checks that blocks follow one another, numbers transactions and owners, keeps
 //!    statistics and the undo log, and passes a [`WritePlan`] whose rows the recorder writes in one
 //!    transaction. [`GraphState`] is the graph's own row; [`GraphState::new`] makes the first one.
-//! 2. **Reading.** Implement [`FlowSource`](crate::FlowSource) and [`Graph`](crate::Graph). Each call reads
-//!    one state of the store. [`HistoryRows`] assembles an address's history, [`TransactionHead`] a
-//!    transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks,
+//! 2. **Reading.** Implement [`Graph`](crate::Graph) and [`GraphView`](crate::GraphView). Each call reads
+//!    one state of the store, and all calls of a view the same one. [`numbers`] has numbers of outputs,
+//!    [`TransactionHead`] assembles a transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks,
 //!    [`cluster`] clusters, and [`Fingerprint`] hashes all rows.
 //! 3. **Opening.** Implement [`GraphStore`](crate::GraphStore): one writer for each chain at a time
 //!    ([`GraphError::Busy`](crate::GraphError::Busy)), and any number of readers.
@@ -25,13 +25,14 @@ pub mod blocks;
 pub(crate) mod cache;
 pub mod cluster;
 mod fingerprint;
+pub mod numbers;
 mod plan;
 pub mod rows;
 mod state;
 mod touched;
 mod writer;
 
-pub use answer::{HistoryRows, Inputs, OwnEntries, SideEntries, TransactionHead};
+pub use answer::{SideEntries, TransactionHead};
 pub use fingerprint::Fingerprint;
 pub use plan::WritePlan;
 pub use state::GraphState;

@@ -136,7 +136,6 @@ impl TransactionRow {
             kind: self.kind,
             inputs: side(self.inputs, self.input_total, self.unknown),
             outputs: side(self.outputs, self.output_total, 0),
-            fee_payers: Vec::new(),
         }
     }
 }

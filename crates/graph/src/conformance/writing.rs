@@ -83,12 +83,12 @@ pub async fn a_backfill_equals_an_indexed_ingest(store: Arc<dyn GraphStore>) {
     let mut writer = store.writer(CHAIN, backfill).await.unwrap();
     writer.append(rest, 25, at(0)).await.unwrap();
     writer.build_indexes().await.unwrap();
-    expect_equal(&*graph(&*store).await, &chain).await;
+    expect_equal(&graph(&*store).await, &chain).await;
     let error = writer.roll_back(23).await.unwrap_err();
     assert!(matches!(error, GraphError::TooDeep { height: 24, .. }), "{error}");
     writer.roll_back(24).await.unwrap();
     let chain = chain.fork(24, 99, 0);
-    expect_equal(&*graph(&*store).await, &chain).await;
+    expect_equal(&graph(&*store).await, &chain).await;
 }
 
 /// After a rollback and other blocks, the rows are those of the other blocks alone.
@@ -142,7 +142,7 @@ pub async fn blocks_that_do_not_follow_change_nothing(store: Arc<dyn GraphStore>
     let mut torn = chain.fork(18, 78, 3).blocks.split_off(12);
     torn.remove(1);
     refused(&torn, writer.append(&torn, 0, at(0)).await.unwrap_err());
-    expect_equal(&*graph(&*store).await, &chain).await;
+    expect_equal(&graph(&*store).await, &chain).await;
     writer.append(&[], 0, at(9)).await.unwrap();
     assert_eq!(writer.tip(), reference(&chain).tip().await.unwrap());
 }
@@ -214,7 +214,7 @@ pub async fn only_one_writer_exists_at_a_time(store: Arc<dyn GraphStore>) {
     let mut second = writer(&*store, 0).await;
     assert_eq!(second.tip().unwrap().block, chain.blocks[4].reference);
     append(&mut *second, &chain.blocks[5..], 1).await;
-    expect_equal(&*graph(&*store).await, &chain).await;
+    expect_equal(&graph(&*store).await, &chain).await;
 }
 
 /// A graph with blocks keeps its start and whether it holds demo data.
@@ -277,7 +277,7 @@ pub async fn a_failed_append_writes_nothing(store: Arc<dyn GraphStore>) {
     let broken: Vec<_> = broken.into_iter().map(ResolvedBlock::assume).collect();
     let error = writer.append(&broken, 0, at(0)).await.unwrap_err();
     assert!(matches!(error, GraphError::Amount { txid: which, .. } if which == txid), "{error}");
-    expect_equal(&*graph(&*store).await, &chain.fork(5, 0, 0)).await;
+    expect_equal(&graph(&*store).await, &chain.fork(5, 0, 0)).await;
     append(&mut *writer, &chain.blocks[6..], 2).await;
-    expect_equal(&*graph(&*store).await, &chain).await;
+    expect_equal(&graph(&*store).await, &chain).await;
 }

@@ -1,43 +1,46 @@
 //! A graph's answers.
 
-use std::{cmp::Reverse, collections::BTreeSet, ops::ControlFlow, sync::Arc};
+use std::{cmp::Reverse, ops::ControlFlow, sync::Arc};
 
 use assay_database::value;
-use assay_engine::{
-    trace::ReadLimits,
-    utxo::{
-        Block, BlockRef, FeePayer, History, HistoryEntry, OutPoint, OwnOutput, ResolvedBlock,
-        ScriptOwner, SideEntry, Transaction, TransactionKind, TransactionView, TxInput, TxOut,
-        Txid,
-    },
+use assay_engine::utxo::{
+    Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, SideEntry, Transaction, TransactionView,
+    TxInput, TxOut, Txid,
 };
 use async_trait::async_trait;
 
 use super::{
     Snapshot,
-    blocking::blocking,
     bytes::number,
     error::{damaged, table_error},
     links::EmbeddedClusterRows,
-    reader::{Reader, Side},
+    reader::Reader,
     record::{InputEntry, InputOrigin, OutputValue, StoredBlock, TransactionRecord},
+    snapshot::SharedSnapshot,
     tables::Tables,
 };
 use crate::{
-    Cluster, ClusterEvidence, ClusterRef, FlowSource, Graph, GraphError, GraphTip, Membership,
+    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
     backend::{
         Fingerprint, TouchedOwners, cluster,
         rows::{BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TxOutRow},
     },
+    blocking,
 };
 
-/// A chain's graph, to be read.
+/// A chain's graph, to be read; or one state of it.
 #[derive(Debug)]
 pub struct EmbeddedGraph {
     pub(super) tables: Arc<Tables>,
+    /// The state of a view.
+    pub(super) state: Option<SharedSnapshot>,
 }
 
 impl EmbeddedGraph {
+    pub(super) const fn new(tables: Arc<Tables>) -> Self {
+        Self { tables, state: None }
+    }
+
     /// Its newest state.
     ///
     /// # Errors
@@ -47,23 +50,22 @@ impl EmbeddedGraph {
         Snapshot::new(&self.tables)
     }
 
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Reader<'_>) -> Result<T, GraphError>,
     ) -> Result<T, GraphError> {
-        blocking(|| read(&self.snapshot()?.reader()))
+        blocking(|| match &self.state {
+            Some(state) => read(&state.lock().reader()),
+            None => read(&self.snapshot()?.reader()),
+        })
     }
 
     fn cluster_rows(&self) -> Result<EmbeddedClusterRows, GraphError> {
-        self.snapshot().map(EmbeddedClusterRows)
+        Ok(EmbeddedClusterRows(match &self.state {
+            Some(state) => state.clone(),
+            None => SharedSnapshot::new(self.snapshot()?),
+        }))
     }
-}
-
-/// The largest entries of both sides to be read; `None` leaves a side out.
-#[derive(Clone, Copy)]
-struct Largest {
-    inputs: Option<u32>,
-    outputs: Option<u32>,
 }
 
 fn length(limit: u32) -> usize {
@@ -108,7 +110,7 @@ impl Reader<'_> {
     }
 
     /// The number after that of the last transaction of a block.
-    fn end_of(&self, block: &StoredBlock) -> Result<u64, GraphError> {
+    pub(super) fn end_of(&self, block: &StoredBlock) -> Result<u64, GraphError> {
         match self.block(block.block.height + 1)? {
             Some(next) => Ok(next.first_transaction),
             None => Ok(self.state()?.state.next_transaction.unsigned_abs()),
@@ -133,140 +135,29 @@ impl Reader<'_> {
     fn view(
         &self,
         record: &TransactionRecord<'_>,
-        largest: Largest,
+        largest: u32,
     ) -> Result<TransactionView, GraphError> {
         let txid = self.txid(record.number())?;
         let height = record.head().height;
         let block = self.block(height)?.ok_or_else(|| damaged("block", height))?;
         let mut view = record.row(txid).bare(block.block.time);
-        if let Some(most) = largest.inputs {
-            let mut entries: Vec<(OutputValue, InputEntry)> = Vec::new();
-            record.inputs(|entry| entries.extend(entry.spent.map(|spent| (spent, entry))))?;
-            entries.sort_unstable_by_key(|(spent, entry)| (Reverse(spent.value), entry.index));
-            for (spent, entry) in entries.into_iter().take(length(most)) {
-                let outpoint = self.outpoint(txid, entry.origin)?;
-                let output = self.tx_out(spent)?;
-                view.inputs.largest.push(SideEntry { index: entry.index, outpoint, output });
-            }
-            if view.kind == TransactionKind::Coinbase {
-                view.fee_payers = self.fee_payers(&block)?;
-            }
+        let mut entries: Vec<(OutputValue, InputEntry)> = Vec::new();
+        record.inputs(|entry| entries.extend(entry.spent.map(|spent| (spent, entry))))?;
+        entries.sort_unstable_by_key(|(spent, entry)| (Reverse(spent.value), entry.index));
+        for (spent, entry) in entries.into_iter().take(length(largest)) {
+            let outpoint = self.outpoint(txid, entry.origin)?;
+            let output = self.tx_out(spent)?;
+            view.inputs.largest.push(SideEntry { index: entry.index, outpoint, output });
         }
-        if let Some(most) = largest.outputs {
-            let mut entries = Vec::new();
-            record.outputs(|entry| entries.push(entry))?;
-            entries.sort_unstable_by_key(|entry| (Reverse(entry.output.value), entry.index));
-            for entry in entries.into_iter().take(length(most)) {
-                let (index, output) = (entry.index, self.tx_out(entry.output)?);
-                let outpoint = OutPoint { txid, index };
-                view.outputs.largest.push(SideEntry { index, outpoint, output });
-            }
+        let mut entries = Vec::new();
+        record.outputs(|entry| entries.push(entry))?;
+        entries.sort_unstable_by_key(|entry| (Reverse(entry.output.value), entry.index));
+        for entry in entries.into_iter().take(length(largest)) {
+            let (index, output) = (entry.index, self.tx_out(entry.output)?);
+            let outpoint = OutPoint { txid, index };
+            view.outputs.largest.push(SideEntry { index, outpoint, output });
         }
         Ok(view)
-    }
-
-    /// Those who paid the coinbase of a block.
-    fn fee_payers(&self, block: &StoredBlock) -> Result<Vec<FeePayer>, GraphError> {
-        let mut fees = Vec::new();
-        for tx in block.first_transaction..self.end_of(block)? {
-            let head = *self.known_transaction(tx)?.head();
-            let fee = head.input_total.saturating_sub(head.output_total);
-            if fee > 0 {
-                fees.push((self.txid(tx)?, u128::from(fee)));
-            }
-        }
-        Ok(FeePayer::of_block(fees.into_iter()))
-    }
-
-    fn with_inputs(&self, txid: &Txid, most: u32) -> Result<Option<TransactionView>, GraphError> {
-        let largest = Largest { inputs: Some(most), outputs: None };
-        let Some(tx) = self.find_transaction(txid)? else { return Ok(None) };
-        self.view(&self.known_transaction(tx)?, largest).map(Some)
-    }
-
-    /// The transaction that spends an output.
-    fn destination(
-        &self,
-        output: &OutPoint,
-        most: u32,
-    ) -> Result<Option<TransactionView>, GraphError> {
-        let largest = Largest { inputs: None, outputs: Some(most) };
-        let Some(tx) = self.find_transaction(&output.txid)? else { return Ok(None) };
-        let head = *self.known_transaction(tx)?.head();
-        if u64::from(output.index) >= head.outputs {
-            return Ok(None);
-        }
-        let Some(spender) = self.spender(head.first_output + u64::from(output.index))? else {
-            return Ok(None);
-        };
-        self.view(&self.known_transaction(spender)?, largest).map(Some)
-    }
-
-    /// The transactions of an owner's largest inputs or outputs.
-    fn of_largest(&self, owner: u64, side: Side, most: u32) -> Result<BTreeSet<u64>, GraphError> {
-        let (mut transactions, mut count) = (BTreeSet::new(), 0);
-        if most == 0 {
-            return Ok(transactions);
-        }
-        self.moved(owner, side, |moved| {
-            transactions.insert(moved.transaction);
-            count += 1;
-            count < most
-        })?;
-        Ok(transactions)
-    }
-
-    fn entries(
-        &self,
-        owner: u64,
-        side: Side,
-        limits: ReadLimits,
-    ) -> Result<Vec<HistoryEntry>, GraphError> {
-        let transactions = self.of_largest(owner, side, limits.transfers)?;
-        let most = limits.entries_per_transaction(transactions.len());
-        let incoming = side == Side::Outputs;
-        let largest =
-            Largest { inputs: incoming.then_some(most), outputs: (!incoming).then_some(most) };
-        let mut entries = Vec::with_capacity(transactions.len());
-        for tx in transactions {
-            let record = self.known_transaction(tx)?;
-            let (mut sent, mut received, mut outputs) = (0_u128, 0_u128, Vec::new());
-            record.inputs(|entry| {
-                let own = entry.spent.filter(|spent| spent.owner == owner);
-                sent += own.map_or(0, |own| u128::from(own.value));
-            })?;
-            record.outputs(|entry| {
-                if entry.output.owner == owner {
-                    received += u128::from(entry.output.value);
-                    let (index, value) = (entry.index, entry.output.value);
-                    outputs.push(OwnOutput { index, value, spent: false });
-                }
-            })?;
-            for output in &mut outputs {
-                let number = record.head().first_output + u64::from(output.index);
-                output.spent = self.spender(number)?.is_some();
-            }
-            entries.push(HistoryEntry {
-                transaction: self.view(&record, largest)?,
-                received,
-                sent,
-                outputs: if incoming { outputs } else { Vec::new() },
-            });
-        }
-        Ok(entries)
-    }
-
-    fn history(
-        &self,
-        owner: &ScriptOwner,
-        limits: ReadLimits,
-    ) -> Result<Option<History>, GraphError> {
-        let Some(owner) = self.find_owner(owner)? else { return Ok(None) };
-        Ok(Some(History {
-            statistics: self.statistics(owner)?,
-            incoming: self.entries(owner, Side::Outputs, limits)?,
-            outgoing: self.entries(owner, Side::Inputs, limits)?,
-        }))
     }
 
     fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
@@ -370,38 +261,19 @@ fn fingerprint(reader: &Reader<'_>) -> Result<[u8; 32], GraphError> {
 }
 
 #[async_trait]
-impl FlowSource for EmbeddedGraph {
-    async fn history(
-        &self,
-        owner: &ScriptOwner,
-        limits: ReadLimits,
-    ) -> Result<Option<History>, GraphError> {
-        self.read(|reader| reader.history(owner, limits))
-    }
-
-    async fn origins(
-        &self,
-        transactions: &[Txid],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        self.read(|reader| {
-            transactions.iter().map(|txid| reader.with_inputs(txid, largest)).collect()
-        })
-    }
-
-    async fn destinations(
-        &self,
-        outputs: &[OutPoint],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        self.read(|reader| {
-            outputs.iter().map(|output| reader.destination(output, largest)).collect()
-        })
-    }
-}
-
-#[async_trait]
 impl Graph for EmbeddedGraph {
+    async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError> {
+        if self.state.is_some() {
+            return Ok(Some(self));
+        }
+        let snapshot = self.snapshot()?;
+        if snapshot.tip()?.is_none() {
+            return Ok(None);
+        }
+        let (tables, state) = (Arc::clone(&self.tables), Some(SharedSnapshot::new(snapshot)));
+        Ok(Some(Arc::new(Self { tables, state })))
+    }
+
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
         self.read(|reader| Ok(reader.state()?.state.graph_tip()))
     }
@@ -422,10 +294,9 @@ impl Graph for EmbeddedGraph {
         txid: &Txid,
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError> {
-        let both = Largest { inputs: Some(largest), outputs: Some(largest) };
         self.read(|reader| {
             let Some(tx) = reader.find_transaction(txid)? else { return Ok(None) };
-            reader.view(&reader.known_transaction(tx)?, both).map(Some)
+            reader.view(&reader.known_transaction(tx)?, largest).map(Some)
         })
     }
 

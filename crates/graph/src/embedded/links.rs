@@ -11,11 +11,11 @@ use assay_mapped::Table;
 use async_trait::async_trait;
 
 use super::{
-    Snapshot,
     bytes::{NUMBER, Reading, number, put_varint},
     error::{damaged, table_error},
     index,
     reader::Reader,
+    snapshot::SharedSnapshot,
 };
 use crate::{
     GraphError,
@@ -261,19 +261,20 @@ impl Reader<'_> {
 }
 
 /// Lookups in one state of a graph.
-pub(super) struct EmbeddedClusterRows(pub(super) Snapshot);
+pub(super) struct EmbeddedClusterRows(pub(super) SharedSnapshot);
 
 #[async_trait]
 impl ClusterRows for EmbeddedClusterRows {
     async fn next_owner(&mut self) -> Result<i64, GraphError> {
-        Ok(self.0.reader().state()?.state.next_owner)
+        Ok(self.0.lock().reader().state()?.state.next_owner)
     }
 
     async fn numbers(
         &mut self,
         owners: &[ScriptOwner],
     ) -> Result<HashMap<ScriptOwner, i64>, GraphError> {
-        let reader = self.0.reader();
+        let state = self.0.lock();
+        let reader = state.reader();
         let mut found = HashMap::with_capacity(owners.len());
         for owner in owners {
             if let Some(number) = reader.find_owner(owner)? {
@@ -284,7 +285,8 @@ impl ClusterRows for EmbeddedClusterRows {
     }
 
     async fn owners(&mut self, numbers: &[i64]) -> Result<Vec<OwnerRow>, GraphError> {
-        let reader = self.0.reader();
+        let state = self.0.lock();
+        let reader = state.reader();
         let row = |number: &i64| {
             let owner = number.unsigned_abs();
             let (statistics, owner) = (reader.statistics(owner)?, reader.owner(owner)?);
@@ -294,7 +296,7 @@ impl ClusterRows for EmbeddedClusterRows {
     }
 
     async fn links(&mut self, owners: &[i64]) -> Result<Vec<RecordedLink>, GraphError> {
-        self.0.reader().links(owners)
+        self.0.lock().reader().links(owners)
     }
 
     async fn links_to(
@@ -302,11 +304,12 @@ impl ClusterRows for EmbeddedClusterRows {
         parents: &[i64],
         most: u32,
     ) -> Result<Vec<RecordedLink>, GraphError> {
-        self.0.reader().links_to(parents, most)
+        self.0.lock().reader().links_to(parents, most)
     }
 
     async fn changed_above(&mut self, height: u64, most: u32) -> Result<Vec<[i64; 2]>, GraphError> {
-        let reader = self.0.reader();
+        let state = self.0.lock();
+        let reader = state.reader();
         let Some(first) = reader.first_above(height)? else { return Ok(Vec::new()) };
         let end = reader.state()?.state.next_transaction.unsigned_abs();
         let most = usize::try_from(most).unwrap_or(usize::MAX);
@@ -325,7 +328,8 @@ impl ClusterRows for EmbeddedClusterRows {
         &mut self,
         transactions: &[i64],
     ) -> Result<HashMap<i64, TransactionPlace>, GraphError> {
-        let reader = self.0.reader();
+        let state = self.0.lock();
+        let reader = state.reader();
         let place = |number: &i64| {
             let transaction = number.unsigned_abs();
             let height = reader.known_transaction(transaction)?.head().height;

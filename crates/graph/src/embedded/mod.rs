@@ -10,10 +10,10 @@
 //! - `index`: what is found by a hash or by an owner, in runs and among the newest blocks
 //! - `links`: clusters
 //! - [`Snapshot`], [`Reader`]: reading by numbers, in one state
+//! - `view`: what queries read
 //! - `graph`: the contract of graphs over these
 //! - `writer`: batches of blocks, and their rollback
 
-mod blocking;
 mod bytes;
 mod column;
 mod error;
@@ -27,6 +27,7 @@ mod run;
 mod snapshot;
 mod state;
 mod tables;
+mod view;
 mod writer;
 
 use std::{
@@ -48,8 +49,8 @@ pub use record::{
 };
 pub use snapshot::Snapshot;
 
-use self::{blocking::blocking, tables::Tables};
-use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions};
+use self::tables::Tables;
+use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions, blocking};
 
 /// The folder of the graphs in the data directory.
 const FOLDER: &str = "chains";
@@ -96,7 +97,7 @@ impl EmbeddedGraphs {
             opened.remove(&chain);
         }
         let Some(tables) = Tables::open(&self.path(chain))? else { return Ok(None) };
-        let graph = Arc::new(EmbeddedGraph { tables: Arc::new(tables) });
+        let graph = Arc::new(EmbeddedGraph::new(Arc::new(tables)));
         match graph.snapshot()?.reader().stored_state()? {
             Some(stored) if stored.state.chain == chain => {}
             Some(stored) => {

@@ -1,6 +1,6 @@
 //! Snapshots: one state of a graph, held for as long as it is read.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_mapped::ReadTransaction;
 
@@ -48,5 +48,19 @@ impl Snapshot {
     /// Returns an error if the store fails.
     pub fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
         Ok(self.reader().state()?.state.graph_tip())
+    }
+}
+
+/// A snapshot that several tasks read, one at a time.
+#[derive(Clone, Debug)]
+pub(super) struct SharedSnapshot(Arc<Mutex<Snapshot>>);
+
+impl SharedSnapshot {
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        Self(Arc::new(Mutex::new(snapshot)))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Snapshot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,18 +3,16 @@
 
 mod cluster;
 mod read;
+mod view;
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, HashMap},
-};
+use std::collections::{BTreeSet, HashMap};
 
 use assay_engine::{
     chain::ChainId,
     cluster::co_spend,
     utxo::{
-        Block, BlockRef, FeePayer, HistoryEntry, OwnOutput, ResolvedBlock, ScriptOwner, SideLimits,
-        Statistics, Transaction, TransactionKind, TransactionView, TxOut, Txid,
+        Block, BlockRef, ResolvedBlock, ScriptOwner, SideLimits, Statistics, Transaction,
+        TransactionView, TxOut, Txid,
     },
 };
 use jiff::Timestamp;
@@ -137,65 +135,6 @@ impl MemoryGraph {
             statistics.count(recorded.block.time, sent, received, inputs);
         }
         Some(statistics)
-    }
-
-    /// The owner's outputs of a transaction.
-    fn own_outputs(&self, number: usize, owner: &ScriptOwner) -> Vec<OwnOutput> {
-        let own = self.transactions.get(number).into_iter().flat_map(|recorded| {
-            recorded
-                .transaction
-                .outputs
-                .iter()
-                .zip(0..)
-                .filter(|(output, _)| output.owner == *owner)
-        });
-        own.map(|(output, index)| OwnOutput {
-            index,
-            value: output.value,
-            spent: self.spenders.contains_key(&(number, index)),
-        })
-        .collect()
-    }
-
-    /// The transactions of the `limit` largest entries, each given by value, transaction and index.
-    fn of_largest(mut entries: Vec<(u64, usize, u32)>, limit: u32) -> BTreeSet<usize> {
-        entries.sort_unstable_by_key(|(value, number, index)| (Reverse(*value), *number, *index));
-        entries.iter().take(length(limit)).map(|(_, number, _)| *number).collect()
-    }
-
-    fn entry(
-        &self,
-        number: usize,
-        owner: &ScriptOwner,
-        incoming: bool,
-        limit: u32,
-    ) -> Option<HistoryEntry> {
-        let recorded = self.transactions.get(number)?;
-        let (transaction, outputs) = if incoming {
-            let limits = SideLimits { inputs: limit, outputs: 0 };
-            (self.view_with_fees(recorded, limits), self.own_outputs(number, owner))
-        } else {
-            (recorded.view(SideLimits { inputs: 0, outputs: limit }), Vec::new())
-        };
-        Some(HistoryEntry {
-            transaction,
-            received: recorded.received(owner),
-            sent: recorded.sent(owner),
-            outputs,
-        })
-    }
-
-    /// A transaction that was asked for with its inputs.
-    fn view_with_fees(&self, recorded: &Recorded, limits: SideLimits) -> TransactionView {
-        let mut view = recorded.view(limits);
-        if view.kind == TransactionKind::Coinbase {
-            let first = self.transactions.partition_point(|other| other.block.height < view.height);
-            let block = self.transactions.iter().skip(first);
-            let block = block.take_while(|other| other.block.height == view.height);
-            let fees = block.map(|other| (other.transaction.txid, other.transaction.fee()));
-            view.fee_payers = FeePayer::of_block(fees);
-        }
-        view
     }
 
     fn find(&self, txid: &Txid) -> Option<&Recorded> {

@@ -3,20 +3,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     ops::ControlFlow,
+    sync::Arc,
 };
 
-use assay_engine::{
-    trace::ReadLimits,
-    utxo::{
-        Block, BlockRef, History, OutPoint, ResolvedBlock, ScriptOwner, SideLimits, Transaction,
-        TransactionView, TxOut, Txid,
-    },
+use assay_engine::utxo::{
+    Block, BlockRef, ResolvedBlock, ScriptOwner, SideLimits, Transaction, TransactionView, TxOut,
+    Txid,
 };
 use async_trait::async_trait;
 
 use super::{Appearances, MemoryGraph, Recorded, amount, length, stored};
 use crate::{
-    Cluster, ClusterEvidence, ClusterMember, ClusterRef, FlowSource, Graph, GraphError, GraphTip,
+    Cluster, ClusterEvidence, ClusterMember, ClusterRef, Graph, GraphError, GraphTip, GraphView,
     Membership, TransactionPlace,
     backend::{
         Fingerprint,
@@ -57,70 +55,11 @@ impl MemoryGraph {
 }
 
 #[async_trait]
-impl FlowSource for MemoryGraph {
-    async fn history(
-        &self,
-        owner: &ScriptOwner,
-        limits: ReadLimits,
-    ) -> Result<Option<History>, GraphError> {
-        let found = self.numbers.get(owner).and_then(|number| self.owners.get(*number));
-        let Some((found, statistics)) =
-            found.and_then(|found| Some((found, self.statistics(found)?)))
-        else {
-            return Ok(None);
-        };
-        let (mut received, mut sent) = (Vec::new(), Vec::new());
-        for (number, recorded) in self.appearances(found) {
-            for (output, index) in recorded.transaction.outputs.iter().zip(0..) {
-                if output.owner == *owner {
-                    received.push((output.value, number, index));
-                }
-            }
-            for (input, index) in recorded.transaction.inputs.iter().zip(0..) {
-                if let Some(spent) = input.spent.as_ref().filter(|spent| spent.owner == *owner) {
-                    sent.push((spent.value, number, index));
-                }
-            }
-        }
-        let entries = |outputs, incoming| {
-            let largest = Self::of_largest(outputs, limits.transfers);
-            let entries = limits.entries_per_transaction(largest.len());
-            largest
-                .into_iter()
-                .filter_map(|number| self.entry(number, owner, incoming, entries))
-                .collect()
-        };
-        let (incoming, outgoing) = (entries(received, true), entries(sent, false));
-        Ok(Some(History { statistics, incoming, outgoing }))
-    }
-
-    async fn origins(
-        &self,
-        transactions: &[Txid],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        let limits = SideLimits { inputs: largest, outputs: 0 };
-        let origin = |txid| self.find(txid).map(|recorded| self.view_with_fees(recorded, limits));
-        Ok(transactions.iter().map(origin).collect())
-    }
-
-    async fn destinations(
-        &self,
-        outputs: &[OutPoint],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        let limits = SideLimits { inputs: 0, outputs: largest };
-        let destination = |output: &OutPoint| {
-            let made = *self.newest.get(&output.txid)?;
-            let spender = *self.spenders.get(&(made, output.index))?;
-            Some(self.transactions.get(spender)?.view(limits))
-        };
-        Ok(outputs.iter().map(destination).collect())
-    }
-}
-
-#[async_trait]
 impl Graph for MemoryGraph {
+    async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError> {
+        Ok(if self.blocks.is_empty() { None } else { Some(self) })
+    }
+
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
         Ok(self.blocks.last().map(|row| GraphTip {
             start: self.start,
@@ -141,7 +80,7 @@ impl Graph for MemoryGraph {
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError> {
         let limits = SideLimits { inputs: largest, outputs: largest };
-        Ok(self.find(txid).map(|recorded| self.view_with_fees(recorded, limits)))
+        Ok(self.find(txid).map(|recorded| recorded.view(limits)))
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {

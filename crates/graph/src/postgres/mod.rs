@@ -9,6 +9,7 @@ mod schema;
 mod schema_version;
 mod table;
 mod tables;
+mod view;
 mod watched;
 mod write;
 
@@ -36,7 +37,7 @@ struct PostgresGraph {
     /// For flows.
     reads: Connections,
     schema: Schema,
-    flows: query::Queries,
+    queries: query::Queries,
 }
 
 /// The schema of a chain.
@@ -117,8 +118,8 @@ impl GraphStore for PostgresGraphs {
             return Ok(None);
         }
         let (control, reads) = (self.0.control.clone(), self.0.reads.clone());
-        let flows = query::Queries::of(&schema);
-        Ok(Some(Arc::new(PostgresGraph { chain, control, reads, schema, flows })))
+        let queries = query::Queries::of(&schema);
+        Ok(Some(Arc::new(PostgresGraph { chain, control, reads, schema, queries })))
     }
 
     async fn writer(

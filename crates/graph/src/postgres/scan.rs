@@ -1,6 +1,6 @@
 //! A graph in PostgreSQL as a whole: its tip, its blocks, everything in it.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, sync::Arc};
 
 use assay_database::{postgres::READ, value};
 use assay_engine::utxo::{
@@ -14,9 +14,10 @@ use super::{
     PostgresGraph, Schema,
     cluster::{PostgresClusterRows, clusters},
     read, row,
+    view::PostgresView,
 };
 use crate::{
-    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, Membership,
+    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
     backend::{
         Fingerprint, GraphState, TOUCHED_PAGE, TouchedOwners,
         blocks::{self, BlockEntries, BlockSpan},
@@ -60,6 +61,10 @@ pub(super) async fn state(
 
 #[async_trait]
 impl Graph for PostgresGraph {
+    async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError> {
+        Ok(PostgresView::open(self).await?.map(|view| Arc::new(view) as Arc<dyn GraphView>))
+    }
+
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
         let asking = async {
             let mut read = self.control.acquire().await?;
@@ -69,17 +74,11 @@ impl Graph for PostgresGraph {
     }
 
     async fn blocks(&self, from: u64, to: u64) -> Result<Vec<BlockRef>, GraphError> {
-        let query = format!(
-            "SELECT {} FROM chain.block WHERE height BETWEEN $1 AND $2 ORDER BY height",
-            row::BLOCK
-        );
         let asking = async {
-            let query = sqlx::query(self.schema.sql(&query));
-            let query = query.bind(value::signed(from)).bind(value::signed(to));
-            Ok::<_, GraphError>(query.fetch_all(&mut *self.control.acquire().await?).await?)
+            let mut connection = self.control.acquire().await?;
+            blocks(&mut connection, &self.schema, (from, to)).await
         };
-        let rows = self.control.with_timeout(asking).await?;
-        rows.iter().map(row::block_ref).collect()
+        self.control.with_timeout(asking).await
     }
 
     async fn transaction(
@@ -87,11 +86,16 @@ impl Graph for PostgresGraph {
         txid: &Txid,
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError> {
-        read::transaction(self, txid, largest).await
+        let mut connection = self.reads.acquire().await?;
+        read::transaction(&mut connection, &self.queries, txid, largest).await
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {
-        self.control.with_timeout(touched_above(self, height, most)).await
+        let asking = async {
+            let mut read = self.control.begin(READ).await?;
+            touched_above(&mut read, &self.schema, height, most).await
+        };
+        self.control.with_timeout(asking).await
     }
 
     async fn each_block(
@@ -193,14 +197,29 @@ impl Graph for PostgresGraph {
     }
 }
 
+/// The blocks of these heights.
+pub(super) async fn blocks(
+    read: &mut PgConnection,
+    schema: &Schema,
+    (from, to): (u64, u64),
+) -> Result<Vec<BlockRef>, GraphError> {
+    let query = format!(
+        "SELECT {} FROM chain.block WHERE height BETWEEN $1 AND $2 ORDER BY height",
+        row::BLOCK
+    );
+    let query = sqlx::query(schema.sql(&query));
+    let rows = query.bind(value::signed(from)).bind(value::signed(to)).fetch_all(read).await?;
+    rows.iter().map(row::block_ref).collect()
+}
+
 /// Owners that the blocks above a height touched.
-async fn touched_above(
-    graph: &PostgresGraph,
+pub(super) async fn touched_above(
+    read: &mut PgConnection,
+    schema: &Schema,
     height: u64,
     most: u32,
 ) -> Result<Vec<ScriptOwner>, GraphError> {
-    let mut read = graph.control.begin(READ).await?;
-    let row = sqlx::query(graph.schema.sql(
+    let row = sqlx::query(schema.sql(
         "SELECT (SELECT first_tx FROM chain.block WHERE height > $1 ORDER BY height LIMIT 1),
                 next_tx
          FROM chain.graph",
@@ -214,7 +233,7 @@ async fn touched_above(
     };
     let mut touched = TouchedOwners::new(most);
     while from < end && touched.wants_more() {
-        let rows = sqlx::query(graph.schema.sql(
+        let rows = sqlx::query(schema.sql(
             "SELECT holder_id, tx_id, 0 AS side, place FROM chain.input
              WHERE tx_id >= $1 AND tx_id < $2 AND holder_id IS NOT NULL
              UNION ALL
@@ -231,7 +250,7 @@ async fn touched_above(
         }
         from += TOUCHED_PAGE;
     }
-    let rows = sqlx::query(graph.schema.sql(
+    let rows = sqlx::query(schema.sql(
         "SELECT (SELECT key FROM chain.holder WHERE holder_id = asked.number)
          FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (number, place)
          ORDER BY asked.place",

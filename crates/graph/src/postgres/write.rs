@@ -11,9 +11,7 @@ use jiff::Timestamp;
 use sqlx::{Connection, Executor, PgConnection, Postgres, Row, Transaction};
 
 use super::{
-    Schema, cluster,
-    read::{self, identifiers},
-    row, scan, schema,
+    Schema, cluster, row, scan, schema,
     tables::{changed, tables},
     watched::Watched,
 };
@@ -173,7 +171,7 @@ impl Recorder for PostgresRecorder {
                      (SELECT tx_id FROM chain.tx WHERE txid = asked.txid OFFSET 0) AS same)
                  OFFSET 0) AS o",
         );
-        let (txids, indexes) = read::outpoints(&outpoints);
+        let (txids, indexes) = in_lists(&outpoints);
         let mut rows = sqlx::query(query).bind(txids).bind(indexes).fetch(&mut self.connection);
         let mut found = Vec::with_capacity(outpoints.len());
         while let Some(row) = rows.try_next().await? {
@@ -331,4 +329,13 @@ async fn proceed(
     .execute(write)
     .await?;
     if moved.rows_affected() == 1 { Ok(()) } else { Err(GraphError::Conflict(before.chain)) }
+}
+
+fn identifiers(transactions: &[Txid]) -> Vec<&[u8]> {
+    transactions.iter().map(|txid| &txid.as_bytes()[..]).collect()
+}
+
+/// Outputs in two lists, places with the same bits.
+fn in_lists(outputs: &[OutPoint]) -> (Vec<&[u8]>, Vec<i32>) {
+    outputs.iter().map(|output| (&output.txid.as_bytes()[..], output.index.cast_signed())).unzip()
 }

@@ -104,7 +104,7 @@ async fn random_reorganisations_leave_no_trace() {
             assert_eq!(shown(&snapshot), lines);
         }
         if seed % 3 == 0 {
-            expect_equal(&*graph(&store).await, &chain).await;
+            expect_equal(&graph(&store).await, &chain).await;
         }
     }
 }
@@ -225,7 +225,7 @@ async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
         assert_eq!(graph.fingerprint().await.unwrap(), *known, "kill {kill}");
         tips.insert(tip.block.height);
         if kill % 10 == 0 {
-            expect_equal(&*graph, &part).await;
+            expect_equal(&graph, &part).await;
             checked += 1;
         }
     }

@@ -134,15 +134,3 @@ async fn reads_during_writes_see_one_state() {
         writing.await.unwrap();
     }
 }
-
-#[tokio::test]
-async fn postgresql_reads_ahead_as_far_as_allowed() {
-    let (store, ()) = crate::backends::postgres().await;
-    let chain = TestChain::generate(5, 0, 60);
-    append(&mut *writer(&*store, 0).await, &chain.blocks, 7).await;
-    let graph = graph(&*store).await;
-    let (first, last) =
-        (chain.outpoints()[0], chain.blocks.last().unwrap().transactions.last().unwrap().txid);
-    assert_eq!(graph.origins_ahead(&[last], 10, 5).await.unwrap().len(), 1 + 5);
-    assert_eq!(graph.destinations_ahead(&[first], 10, 5).await.unwrap().len(), 1 + 5);
-}

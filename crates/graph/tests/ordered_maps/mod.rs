@@ -3,6 +3,7 @@
 
 mod read;
 mod tables;
+mod view;
 mod write;
 
 use std::{

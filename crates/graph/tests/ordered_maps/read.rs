@@ -1,28 +1,23 @@
 //! Reading: answers assembled from the tables.
 
 use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     ops::ControlFlow,
-    sync::RwLockReadGuard,
+    sync::{Arc, RwLock, RwLockReadGuard, atomic::AtomicBool},
 };
 
-use assay_engine::{
-    trace::ReadLimits,
-    utxo::{
-        BlockRef, FeePayer, History, OutPoint, OwnOutput, ResolvedBlock, ScriptOwner, SideEntry,
-        TransactionKind, TransactionView, TxInput, TxOut, Txid,
-    },
+use assay_engine::utxo::{
+    BlockRef, OutPoint, ResolvedBlock, ScriptOwner, SideEntry, TransactionView, TxInput, TxOut,
+    Txid,
 };
 use assay_graph::{
-    Cluster, ClusterEvidence, ClusterRef, FlowSource, Graph, GraphError, GraphTip, Membership,
+    Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
     TransactionPlace,
     backend::{
-        Fingerprint, HistoryRows, Inputs, OwnEntries, SideEntries, TouchedOwners, TransactionHead,
-        answer,
+        Fingerprint, SideEntries, TouchedOwners, TransactionHead, answer,
         blocks::{self, BlockEntries, BlockSpan},
         cluster::{self, ClusterRows, RecordedLink},
-        rows::{InputRow, InputSource, OwnerRow, TransactionRow, TxOutRow},
+        rows::{InputRow, InputSource, OutputRow, OwnerRow, TxOutRow},
     },
 };
 use async_trait::async_trait;
@@ -50,106 +45,38 @@ impl Tables {
         })
     }
 
-    fn head(&self, number: i64) -> Option<TransactionHead> {
+    pub(super) fn head(&self, number: i64) -> Option<TransactionHead> {
         let row = self.transactions.get(&number)?.clone();
         let time = self.blocks.get(&row.height)?.block.time;
         Some(TransactionHead { row, time })
     }
 
-    /// The largest inputs of transactions, and who paid coinbases.
-    fn inputs_of(&self, heads: &[TransactionHead], largest: u32) -> Inputs {
-        let mut side = SideEntries::new();
-        for number in heads.iter().map(|head| head.row.number) {
-            let rows = self.inputs.range((number, 0)..=(number, u32::MAX));
-            let entries = rows.filter_map(|((_, index), row)| {
-                let TxInput { outpoint, spent } = self.input(row)?;
-                Some(SideEntry { index: *index, outpoint, output: spent? })
-            });
-            side.insert(number, entries.collect());
-        }
-        answer::keep_largest(&mut side, largest);
-        let coinbases =
-            heads.iter().map(|head| &head.row).filter(|row| row.kind == TransactionKind::Coinbase);
-        let fee_payers = coinbases.map(|coinbase| {
-            let block = self.transactions.values().filter(|row| row.height == coinbase.height);
-            let fee = |row: &TransactionRow| {
-                u128::from((row.input_total - row.output_total).max(0).unsigned_abs())
-            };
-            let fees = block.map(|row| (row.txid, fee(row)));
-            (coinbase.number, FeePayer::of_block(fees))
+    /// The inputs of a transaction.
+    pub(super) fn inputs_of(&self, number: i64) -> impl Iterator<Item = &InputRow> {
+        self.inputs.range((number, 0)..=(number, u32::MAX)).map(|(_, row)| row)
+    }
+
+    /// The outputs of a transaction.
+    pub(super) fn outputs_of(&self, number: i64) -> impl Iterator<Item = &OutputRow> {
+        self.outputs.range((number, 0)..=(number, u32::MAX)).map(|(_, row)| row)
+    }
+
+    /// A transaction with the largest entries of both sides.
+    fn both_sides(&self, head: &TransactionHead, largest: u32) -> TransactionView {
+        let (number, txid) = (head.row.number, head.row.txid);
+        let inputs = self.inputs_of(number).filter_map(|row| {
+            let TxInput { outpoint, spent } = self.input(row)?;
+            Some(SideEntry { index: row.index, outpoint, output: spent? })
         });
-        Inputs { entries: side, fee_payers: fee_payers.collect() }
-    }
-
-    /// The largest outputs of transactions.
-    fn outputs_of(&self, heads: &[TransactionHead], largest: u32) -> SideEntries {
-        let mut side = SideEntries::new();
-        for head in heads {
-            let (number, txid) = (head.row.number, head.row.txid);
-            let rows = self.outputs.range((number, 0)..=(number, u32::MAX));
-            let entries = rows.filter_map(|((_, index), row)| {
-                let outpoint = OutPoint { txid, index: *index };
-                Some(SideEntry { index: *index, outpoint, output: self.output(&row.output)? })
-            });
-            side.insert(number, entries.collect());
-        }
-        answer::keep_largest(&mut side, largest);
-        side
-    }
-
-    fn with_inputs(&self, number: i64, largest: u32) -> Option<TransactionView> {
-        let head = self.head(number)?;
-        let inputs = self.inputs_of(std::slice::from_ref(&head), largest);
-        Some(head.with(Some(&inputs), None))
-    }
-
-    fn with_outputs(&self, number: i64, largest: u32) -> Option<TransactionView> {
-        let head = self.head(number)?;
-        let outputs = self.outputs_of(std::slice::from_ref(&head), largest);
-        Some(head.with(None, Some(&outputs)))
-    }
-
-    /// The transactions of an owner's largest entries, by number.
-    fn heads(&self, mut entries: Vec<(i64, i64, u32)>, transfers: u32) -> Vec<TransactionHead> {
-        entries.sort_unstable_by_key(|(value, number, index)| (Reverse(*value), *number, *index));
-        entries.truncate(usize::try_from(transfers).unwrap_or(usize::MAX));
-        let numbers: BTreeSet<i64> = entries.into_iter().map(|(_, number, _)| number).collect();
-        numbers.into_iter().filter_map(|number| self.head(number)).collect()
-    }
-
-    /// Amounts that an owner itself moved by a transaction.
-    fn own(&self, number: i64, owner: i64) -> OwnEntries {
-        let inputs = self.inputs.range((number, 0)..=(number, u32::MAX));
-        let spent = inputs.filter_map(|(_, row)| row.spent.filter(|spent| spent.owner == owner));
-        let outputs = self.outputs.range((number, 0)..=(number, u32::MAX));
-        let own = outputs.filter(|(_, row)| row.output.owner == owner);
-        OwnEntries {
-            sent: spent.map(|spent| u128::from(spent.value.unsigned_abs())).sum(),
-            outputs: own
-                .map(|(key, row)| OwnOutput {
-                    index: row.index,
-                    value: row.output.value.unsigned_abs(),
-                    spent: self.spender(*key).is_some(),
-                })
-                .collect(),
-        }
-    }
-
-    fn history(&self, owner: &ScriptOwner, limits: ReadLimits) -> Option<History> {
-        let OwnerRow { number: owner, statistics, .. } = *self.owner(owner)?;
-        let received = self.outputs.values().filter(|row| row.output.owner == owner);
-        let received = received.map(|row| (row.output.value, row.transaction, row.index));
-        let incoming = self.heads(received.collect(), limits.transfers);
-        let sent = self.inputs.values().filter_map(|row| {
-            let spent = row.spent.filter(|spent| spent.owner == owner)?;
-            Some((spent.value, row.transaction, row.index))
+        let outputs = self.outputs_of(number).filter_map(|row| {
+            let outpoint = OutPoint { txid, index: row.index };
+            Some(SideEntry { index: row.index, outpoint, output: self.output(&row.output)? })
         });
-        let outgoing = self.heads(sent.collect(), limits.transfers);
-        let numbers = incoming.iter().chain(&outgoing).map(|head| head.row.number);
-        let own: HashMap<_, _> = numbers.map(|number| (number, self.own(number, owner))).collect();
-        let inputs = self.inputs_of(&incoming, limits.entries_per_transaction(incoming.len()));
-        let outputs = self.outputs_of(&outgoing, limits.entries_per_transaction(outgoing.len()));
-        Some(HistoryRows { statistics, incoming, outgoing, inputs, outputs, own }.history())
+        let mut inputs = SideEntries::from([(number, inputs.collect())]);
+        let mut outputs = SideEntries::from([(number, outputs.collect())]);
+        answer::keep_largest(&mut inputs, largest);
+        answer::keep_largest(&mut outputs, largest);
+        head.with(&inputs, &outputs)
     }
 
     fn touched_above(&self, height: u64, most: u32) -> Vec<ScriptOwner> {
@@ -269,47 +196,21 @@ impl ClusterRows for Tables {
 }
 
 impl MapGraph {
-    fn read(&self) -> Result<RwLockReadGuard<'_, Tables>, GraphError> {
+    pub(super) fn read(&self) -> Result<RwLockReadGuard<'_, Tables>, GraphError> {
         self.tables.read().map_err(poisoned)
     }
 }
 
 #[async_trait]
-impl FlowSource for MapGraph {
-    async fn history(
-        &self,
-        owner: &ScriptOwner,
-        limits: ReadLimits,
-    ) -> Result<Option<History>, GraphError> {
-        Ok(self.read()?.history(owner, limits))
-    }
-
-    async fn origins(
-        &self,
-        transactions: &[Txid],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        let tables = self.read()?;
-        let origin = |txid| tables.with_inputs(tables.newest(txid)?, largest);
-        Ok(transactions.iter().map(origin).collect())
-    }
-
-    async fn destinations(
-        &self,
-        outputs: &[OutPoint],
-        largest: u32,
-    ) -> Result<Vec<Option<TransactionView>>, GraphError> {
-        let tables = self.read()?;
-        let destination = |output: &OutPoint| {
-            let created = tables.newest(&output.txid)?;
-            tables.with_outputs(tables.spender((created, output.index))?, largest)
-        };
-        Ok(outputs.iter().map(destination).collect())
-    }
-}
-
-#[async_trait]
 impl Graph for MapGraph {
+    async fn view(self: Arc<Self>) -> Result<Option<Arc<dyn GraphView>>, GraphError> {
+        let tables = self.read()?.clone();
+        Ok(tables.state.tip.is_some().then(|| {
+            let (tables, has_writer) = (RwLock::new(tables), AtomicBool::new(false));
+            Arc::new(Self { tables, has_writer }) as Arc<dyn GraphView>
+        }))
+    }
+
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {
         Ok(self.read()?.state.graph_tip())
     }
@@ -326,13 +227,8 @@ impl Graph for MapGraph {
         largest: u32,
     ) -> Result<Option<TransactionView>, GraphError> {
         let tables = self.read()?;
-        let Some(head) = tables.newest(txid).and_then(|number| tables.head(number)) else {
-            return Ok(None);
-        };
-        let heads = [head];
-        let inputs = tables.inputs_of(&heads, largest);
-        let outputs = tables.outputs_of(&heads, largest);
-        Ok(heads.first().map(|head| head.with(Some(&inputs), Some(&outputs))))
+        let head = tables.newest(txid).and_then(|number| tables.head(number));
+        Ok(head.map(|head| tables.both_sides(&head, largest)))
     }
 
     async fn touched_above(&self, height: u64, most: u32) -> Result<Vec<ScriptOwner>, GraphError> {

@@ -7,8 +7,9 @@ use assay_engine::{
     evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     policy::Policy,
+    reading::ViewError,
     trace::TraceRules,
-    utxo::{History, Statistics},
+    utxo::Statistics,
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;
@@ -27,6 +28,12 @@ pub enum ReadError {
     /// A graph failed.
     #[error(transparent)]
     Graph(#[from] GraphError),
+}
+
+impl From<ViewError> for ReadError {
+    fn from(error: ViewError) -> Self {
+        Self::Graph(error.into())
+    }
 }
 
 /// A question for the flows of a subject.
@@ -104,9 +111,9 @@ pub trait ChainReader: Debug + Send + Sync {
 }
 
 /// The activity of a subject in its whole history.
-pub(super) fn activity(subject: &CanonicalAddress, history: &History) -> ActivityFacts {
+pub(super) fn activity(subject: &CanonicalAddress, statistics: &Statistics) -> ActivityFacts {
     let Statistics { first_seen, last_seen, transactions_in, transactions_out, received, sent } =
-        history.statistics;
+        *statistics;
     ActivityFacts {
         first_seen,
         last_seen,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_chain::{TestNetworks, location};
 use assay_engine::{chain::ChainId, evidence::Tip, facts::Environment, policy::Policy};
-use assay_graph::{Graph, TraceCache};
+use assay_graph::Graph;
 use assay_tenancy::{
     Directory,
     manifest::{ChainMode, ChainSourceSpec},
@@ -27,8 +27,6 @@ pub struct Chains {
     declared: BTreeMap<ChainId, ChainSourceSpec>,
     /// Identifies the set of chains and how they are read: another set may give another answer.
     revision: Arc<str>,
-    /// What traces over graphs read.
-    traced: Arc<TraceCache>,
 }
 
 impl Chains {
@@ -59,7 +57,7 @@ impl Chains {
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {
         let sample = environment == Environment::Sample;
-        let mut renewed = Self { traced: Arc::clone(&self.traced), ..Self::default() };
+        let mut renewed = Self::default();
         let mut revision = Sha256::new();
         for feed in directory.chains.values().filter(|feed| !feed.spec.suspended) {
             let spec = &feed.spec;
@@ -79,7 +77,7 @@ impl Chains {
                 revision.update(format!("graph of {chain}"));
                 let reader = match self.graphs.get(&chain) {
                     Some(known) => known.renewed(graph),
-                    None => GraphReader::new(graph, Arc::clone(&self.traced)),
+                    None => GraphReader::new(graph),
                 };
                 renewed.graphs.insert(chain, reader);
             }
@@ -105,12 +103,6 @@ impl Chains {
     #[must_use]
     pub const fn revision(&self) -> &Arc<str> {
         &self.revision
-    }
-
-    /// What traces over graphs read, kept for the next ones.
-    #[must_use]
-    pub fn trace_cache(&self) -> &TraceCache {
-        &self.traced
     }
 
     /// The reader of a chain; `None` if the chain cannot be read.

@@ -2,13 +2,16 @@
 
 use assay_engine::{
     chain::ChainId,
-    evidence::{ChainFacts, ChainState, DirectionFlows, FlowFacts, Tip, Unavailable},
+    evidence::{ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip, Unavailable},
     policy::Policy,
-    trace::{Attribute, Clusters, Trace, TraceRules},
+    reading::{ChainView, LookUp, OwnerNumber, TransactionRead, ViewError, Waypoint},
+    trace::TraceRules,
     transfer::{TransferDirection, TransferFacts, TransferQuery},
-    utxo::{History, InvalidTransfer, ScriptOwner, TransactionView, Transfer, Txid},
+    utxo::{InvalidTransfer, Spending, Statistics, TransactionView, Transfer, Txid},
 };
+use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;
+use assay_store::StoreError;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 
 use super::{
@@ -39,13 +42,30 @@ pub enum TransferError {
     Read(#[from] ReadError),
 }
 
+impl From<GraphError> for TransferError {
+    fn from(error: GraphError) -> Self {
+        Self::Read(error.into())
+    }
+}
+
+impl From<ViewError> for TransferError {
+    fn from(error: ViewError) -> Self {
+        Self::Read(error.into())
+    }
+}
+
+impl From<StoreError> for TransferError {
+    fn from(error: StoreError) -> Self {
+        Self::Read(error.into())
+    }
+}
+
 /// A transaction that a chain does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no transaction {txid} on {chain} up to block {height}, the newest known one, which is {age} \
-     old{gone}. Unconfirmed transactions are not known: ask again after the first confirmation",
-    age = in_words(*.age),
-    gone = .removed_from.map(removed).unwrap_or_default()
+     old. Unconfirmed transactions are not known: ask again after the first confirmation",
+    age = in_words(*.age)
 )]
 pub struct UnknownTransaction {
     /// The chain.
@@ -56,15 +76,6 @@ pub struct UnknownTransaction {
     pub height: u64,
     /// Age of that block.
     pub age: SignedDuration,
-    /// Height of the block that held the transaction when this check began, if a reorganisation removed it
-    /// meanwhile.
-    pub removed_from: Option<u64>,
-}
-
-fn removed(height: u64) -> String {
-    format!(
-        "; it was in block {height} until a reorganisation removed that block during this check"
-    )
 }
 
 /// A duration in its largest unit.
@@ -92,7 +103,6 @@ impl TransferError {
             txid: query.txid,
             height,
             age: now.duration_since(time),
-            removed_from: None,
         }))
     }
 }
@@ -149,7 +159,7 @@ impl TransferRead {
     /// A deposit with the flows of its own money, up to a block.
     pub(super) fn deposit(
         transfer: Transfer,
-        history: &History,
+        statistics: &Statistics,
         mut flows: FlowFacts,
         (tip, revision): (Tip, String),
     ) -> Self {
@@ -157,7 +167,7 @@ impl TransferRead {
         for ledger in &mut flows.ledgers {
             ledger.destination = DirectionFlows::default();
         }
-        let activity = Some(activity(&transfer.receiver, history));
+        let activity = Some(activity(&transfer.receiver, statistics));
         let tip_height = tip.height;
         let facts = ChainFacts { tip, flows, patterns: None, activity };
         Self { transfer, traced: Traced::facts(facts, revision), destinations: None, tip_height }
@@ -173,18 +183,6 @@ impl TransferRead {
         let own = own.ledgers.into_iter().next();
         let destinations = own.map(|ledger| ledger.destination);
         Self { transfer, traced, destinations, tip_height }
-    }
-
-    /// Height of the transaction's block.
-    pub(super) const fn height(&self) -> u64 {
-        self.transfer.transaction.height
-    }
-
-    /// Notes that the chain changed while it was read.
-    pub(super) fn set_incomplete(&mut self) {
-        if let ChainState::Followed(facts) = &mut self.traced.state {
-            facts.flows.complete = false;
-        }
     }
 }
 
@@ -238,19 +236,20 @@ pub async fn facts(
     })
 }
 
-/// A trace of a transfer's own money.
-pub(super) fn own_trace<'a>(
-    request: TransferRequest<'_>,
-    subject: &ScriptOwner,
-    (history, clusters): (&History, Clusters),
-    attribute: &'a Attribute<'a>,
-) -> Trace<'a> {
-    let today = request.now.to_zoned(TimeZone::UTC).date();
-    let (chain, rules) = (request.query.chain, request.own_rules());
-    Trace::new(chain, subject, history, clusters, rules, today, attribute)
-}
-
-/// The number of largest outputs to be read of each transaction that spends the outputs of a withdrawal.
-pub(super) fn outputs_read(request: TransferRequest<'_>, transfer: &Transfer) -> u32 {
-    request.rules.read_limits().entries_per_transaction(transfer.outputs.len())
+/// The transactions that spend outputs, each given by its index, of an owner.
+pub(super) fn spent_by(
+    view: &dyn ChainView,
+    outputs: impl IntoIterator<Item = (u32, Waypoint)>,
+    owner: OwnerNumber,
+) -> Result<Vec<Spending>, ViewError> {
+    let (mut spent_by, mut read) = (Vec::new(), TransactionRead::default());
+    for (output, waypoint) in outputs {
+        let LookUp::Transaction { number, position } = view.look_up(waypoint)? else { continue };
+        view.read(number, Direction::Destination, u32::MAX, &mut read)?;
+        let received = read.entries.iter().filter(|entry| entry.owner == owner);
+        let received = received.map(|entry| u128::from(entry.value)).sum();
+        let (time, inputs) = (read.time, read.inputs.total);
+        spent_by.push(Spending { output, number, position, time, inputs, received });
+    }
+    Ok(spent_by)
 }

@@ -88,7 +88,11 @@ pub struct TraceCeiling {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<u8>,
-    /// Most inputs and outputs of transactions that are read in each direction.
+    /// Most transactions that money passes in each direction.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<u32>,
+    /// Most inputs and outputs of these transactions that are read in each direction.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u32>,

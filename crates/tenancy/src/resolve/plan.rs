@@ -57,6 +57,7 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
     );
     for (path, ceiling) in [
         ("spec.trace.hops", spec.trace.hops.map(u32::from)),
+        ("spec.trace.transactions", spec.trace.transactions),
         ("spec.trace.entries", spec.trace.entries),
         ("spec.trace.transfersPerAddress", spec.trace.transfers_per_address),
     ] {

@@ -44,7 +44,6 @@ fn transfer() -> Transfer {
         kind: TransactionKind::Payment,
         inputs: side(9, 1_000),
         outputs: side(1, 1_000),
-        fee_payers: vec![],
     };
     let limits = ReadLimits { transfers: 100, entries: 10_000 };
     Transfer::select(ChainId::BTC, transaction, &OutputSelector::Index(0), limits).unwrap()

@@ -4,9 +4,10 @@ use super::*;
 use crate::{
     evidence::{DirectionFlows, FlowEnd, FlowFacts, Solicitation, UnresolvedReason},
     policy::Policy,
+    reading::{GatheredChain, InBlock, OwnerNumber, Progress, Query},
     taxonomy::Category,
-    trace::{AttributedEnd, Attribution, Clusters, Trace, TraceRules},
-    utxo::{SideEntry, TransactionSide, TxOut},
+    trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
+    utxo::{SideLimits, Transaction, TxInput, TxOut, Txid},
 };
 
 const LIMITS: ReadLimits = ReadLimits { transfers: 100, entries: 10_000 };
@@ -19,48 +20,57 @@ fn address(number: u8) -> CanonicalAddress {
     owner(number).address(ChainId::BTC).unwrap()
 }
 
-fn side(entries: &[(ScriptOwner, u64)], from: Txid) -> TransactionSide {
-    let entry = |(index, (owner, value)): (u32, &(ScriptOwner, u64))| SideEntry {
-        index,
-        outpoint: OutPoint { txid: from, index },
-        output: TxOut { owner: owner.clone(), value: *value },
-    };
-    let all: Vec<SideEntry> = (0..).zip(entries).map(entry).collect();
-    TransactionSide {
-        count: all.len() as u64,
-        total: entries.iter().map(|(_, value)| u128::from(*value)).sum(),
-        ..TransactionSide::largest_of(all.into_iter(), u32::MAX)
-    }
-}
-
 /// A payment by owners to owners.
 fn payment(
     number: u8,
     inputs: &[(ScriptOwner, u64)],
     outputs: &[(ScriptOwner, u64)],
-) -> TransactionView {
-    let txid = Txid::from_bytes([number; 32]);
-    TransactionView {
-        txid,
-        height: u64::from(number),
-        time: jiff::Timestamp::from_second(i64::from(number) * 600).unwrap(),
+) -> Transaction {
+    let output =
+        |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
+    let txid = Txid::from_bytes([number - 1; 32]);
+    let input =
+        |(index, spent)| TxInput { outpoint: OutPoint { txid, index }, spent: Some(output(spent)) };
+    Transaction {
+        txid: Txid::from_bytes([number; 32]),
         kind: TransactionKind::Payment,
-        inputs: side(inputs, Txid::from_bytes([number - 1; 32])),
-        outputs: side(outputs, txid),
-        fee_payers: vec![],
+        inputs: (0..).zip(inputs).map(input).collect(),
+        outputs: outputs.iter().map(output).collect(),
     }
 }
 
-fn select(
-    transaction: &TransactionView,
-    selector: &OutputSelector,
-) -> Result<Transfer, InvalidTransfer> {
-    Transfer::select(ChainId::BTC, transaction.clone(), selector, LIMITS)
+fn in_block(transaction: &Transaction) -> InBlock {
+    let height = u64::from(transaction.txid.as_bytes()[0]);
+    let time = Timestamp::from_second(i64::try_from(height).unwrap() * 600).unwrap();
+    InBlock { height, time, index: 0 }
 }
 
-fn trace(subject: &ScriptOwner, history: &History) -> FlowFacts {
+fn view(transaction: &Transaction) -> TransactionView {
+    let InBlock { height, time, .. } = in_block(transaction);
+    transaction.view(height, time, SideLimits { inputs: u32::MAX, outputs: u32::MAX })
+}
+
+/// The number of a transaction that is all of a chain that was read.
+fn gathered(transaction: &Transaction) -> (GatheredChain, TransactionNumber) {
+    let mut gathered = GatheredChain::default();
+    let number = gathered.add(transaction, in_block(transaction));
+    for index in 0..u32::try_from(transaction.outputs.len()).unwrap() {
+        let output = gathered.output_number(OutPoint { txid: transaction.txid, index });
+        gathered.set_spender(output, None);
+    }
+    (gathered, number)
+}
+
+fn select(
+    transaction: &Transaction,
+    selector: &OutputSelector,
+) -> Result<Transfer, InvalidTransfer> {
+    Transfer::select(ChainId::BTC, view(transaction), selector, LIMITS)
+}
+
+fn trace(view: &mut GatheredChain, owner: OwnerNumber, history: &OwnHistory) -> FlowFacts {
     // Owner 9 is an exchange.
-    let attribute = |owner: &ScriptOwner| Attribution {
+    let attributions = AttributionsByScript::new(|owner: &ScriptOwner| Attribution {
         end: (*owner == ScriptOwner::KeyHash([9; 20])).then_some(AttributedEnd {
             category: Category::Exchange,
             entity: None,
@@ -71,14 +81,21 @@ fn trace(subject: &ScriptOwner, history: &History) -> FlowFacts {
             listed_on: None,
         }),
         carried: vec![],
-    };
+    });
     let rules = TraceRules {
         unsolicited_below: 0,
         largest_dust: 0,
         ..TraceRules::new(&Policy::default(), ChainId::BTC.info())
     };
-    let (clusters, today) = (Clusters::default(), date(2026, 1, 1));
-    Trace::new(ChainId::BTC, subject, history, clusters, rules, today, &attribute).finish()
+    let (chain, today) = (ChainId::BTC, date(2026, 1, 1));
+    let subject = TraceSubject { chain, owner, history, rules, today };
+    let mut trace = Trace::begin(view, subject, &attributions).unwrap();
+    // What was not gathered cannot be read.
+    while let Progress::Reads(request) = trace.advance(view).unwrap() {
+        request.transactions.iter().for_each(|number| view.fail(*number));
+        request.outputs.iter().for_each(|number| view.fail_output(*number));
+    }
+    trace.finish(view).unwrap()
 }
 
 fn parts(flows: &DirectionFlows) -> Vec<(FlowEnd, u128, bool)> {
@@ -114,7 +131,7 @@ fn outputs_that_are_no_transfer_are_refused_with_the_reason() {
     assert_eq!(refused(&OutputSelector::Index(1)), InvalidTransfer::NoAddress(1));
     assert_eq!(refused(&OutputSelector::Index(0)), InvalidTransfer::NoAmount);
     assert_eq!(refused(&OutputSelector::Address(address(1))), InvalidTransfer::NoAmount);
-    let mined = TransactionView { kind: TransactionKind::Coinbase, ..paying };
+    let mined = Transaction { kind: TransactionKind::Coinbase, ..paying };
     assert_eq!(select(&mined, &OutputSelector::Index(0)), Err(InvalidTransfer::Coinbase));
 }
 
@@ -123,8 +140,10 @@ fn only_as_many_inputs_are_kept_as_a_trace_reads_and_the_rest_is_counted() {
     let paying = payment(2, &[(owner(9), 60), (owner(8), 40)], &[(owner(1), 50)]);
     let limits = ReadLimits { transfers: 1, entries: 10_000 };
     let transfer =
-        Transfer::select(ChainId::BTC, paying, &OutputSelector::Index(0), limits).unwrap();
-    let flows = trace(&DEPOSIT_SUBJECT, &transfer.deposit());
+        Transfer::select(ChainId::BTC, view(&paying), &OutputSelector::Index(0), limits).unwrap();
+    assert_eq!(transfer.transaction.inputs.largest.len(), 1);
+    let (mut chain, number) = gathered(&paying);
+    let flows = trace(&mut chain, OwnerNumber::NOBODY, &transfer.deposit(number));
     let rest = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
     assert_eq!(
         parts(&flows.ledgers[0].source),
@@ -137,9 +156,10 @@ fn only_as_many_inputs_are_kept_as_a_trace_reads_and_the_rest_is_counted() {
 fn a_deposit_by_the_receiver_itself_is_income_like_any_other() {
     let paying = payment(2, &[(owner(9), 70), (owner(1), 30)], &[(owner(1), 50), (owner(4), 49)]);
     let transfer = select(&paying, &OutputSelector::Index(0)).unwrap();
-    let history = transfer.deposit();
+    let (mut chain, number) = gathered(&paying);
+    let history = transfer.deposit(number);
     assert_eq!((history.statistics.received, history.statistics.sent), (50, 0));
-    let flows = trace(&DEPOSIT_SUBJECT, &history);
+    let flows = trace(&mut chain, OwnerNumber::NOBODY, &history);
     // 70 of 100 are the exchange's; the receiver's own 30 are followed further, and not read here.
     let own = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
     assert_eq!(
@@ -158,11 +178,20 @@ fn a_withdrawal_is_followed_through_what_spends_its_outputs_alone() {
     let spending = payment(3, &[(owner(1), 30), (owner(1), 10)], &[(owner(9), 16), (owner(1), 20)]);
     let [first, other] = transfer.outpoints()[..] else { panic!("two outputs") };
     assert_eq!((first.index, other.index), (0, 2));
-    // An output of another transaction is left out.
-    let stranger = OutPoint { txid: Txid::from_bytes([8; 32]), index: 0 };
-    let history = transfer.withdrawal([(first, &spending), (stranger, &spending)]);
+    let (mut chain, number) = gathered(&spending);
+    let found = Spending {
+        output: first.index,
+        number,
+        position: 3,
+        time: in_block(&spending).time,
+        inputs: 40,
+        received: 20,
+    };
+    // An output that is none of the transfer is left out.
+    let history = transfer.withdrawal([found, Spending { output: 7, ..found }]);
     assert_eq!((history.statistics.received, history.statistics.sent), (70, 15));
-    let flows = trace(transfer.owner(), &history);
+    let owner = chain.owner_number(transfer.owner());
+    let flows = trace(&mut chain, owner, &history);
     assert_eq!(
         parts(&flows.ledgers[0].destination),
         [

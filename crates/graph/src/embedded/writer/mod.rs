@@ -31,7 +31,6 @@ use self::{
 };
 use super::{
     EmbeddedError,
-    blocking::blocking,
     error::damaged,
     index::{self, put},
     reader::Reader,
@@ -39,7 +38,7 @@ use super::{
     state::{KEY, RUNS, StoredState},
     tables::Tables,
 };
-use crate::{GraphError, GraphTip, GraphWriter, WriterOptions, backend::GraphState};
+use crate::{GraphError, GraphTip, GraphWriter, WriterOptions, backend::GraphState, blocking};
 
 /// Opens the graph in `folder` for writing; makes it where there is none.
 pub(super) fn open(

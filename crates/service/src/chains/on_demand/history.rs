@@ -4,9 +4,9 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
-    address::CanonicalAddress,
+    reading::{GatheredChain, InBlock, OwnHistory, OwnerNumber, TransactionNumber},
     trace::ReadLimits,
-    utxo::{History, HistoryEntry, OutPoint, OwnOutput, ScriptOwner, SideLimits, Statistics, Txid},
+    utxo::{ScriptOwner, Statistics, TxOut},
 };
 
 /// An API's totals for an address, in base units, change included.
@@ -16,126 +16,77 @@ pub(super) struct Totals {
     pub(super) spent: u128,
 }
 
-/// The history of an address from its transactions; `None` if the address has none. If `totals`
+/// The history of an owner from its transactions, which are gathered; `None` if it has none. If `totals`
 /// exceed the transactions, the difference counts as received and sent with unknown counterparties.
 pub(super) fn history(
-    subject: &CanonicalAddress,
+    gathered: &mut GatheredChain,
+    owner: &ScriptOwner,
     transactions: &[ConfirmedTransaction],
     totals: Totals,
     limits: ReadLimits,
-) -> Option<History> {
-    let owner = &ScriptOwner::from_address(subject)?;
+) -> Option<(OwnerNumber, OwnHistory)> {
     let first = transactions.iter().map(|confirmed| confirmed.time).min()?;
     let last = transactions.iter().map(|confirmed| confirmed.time).max()?;
-    let spent: BTreeSet<OutPoint> = transactions
-        .iter()
-        .flat_map(|confirmed| &confirmed.transaction.inputs)
-        .map(|input| input.outpoint)
-        .collect();
-    let own: Vec<Own<'_>> =
-        transactions.iter().map(|confirmed| Own::of(owner, confirmed, &spent)).collect();
-
     let mut statistics = Statistics::new(first);
-    for own in &own {
-        let inputs = own.confirmed.transaction.input_total();
-        statistics.count(own.confirmed.time, own.sent, own.received, inputs);
+    let (mut seen, mut made, mut gave) = (Totals::default(), Vec::new(), Vec::new());
+    for confirmed in transactions {
+        let transaction = &confirmed.transaction;
+        let number = gathered.add(transaction, in_block(confirmed));
+        for input in &transaction.inputs {
+            let output = gathered.output_number(input.outpoint);
+            gathered.set_spender(output, Some(transaction.txid));
+        }
+        let own = |side: &mut dyn Iterator<Item = (u32, &TxOut)>| -> Vec<(u32, u64)> {
+            let own = side.filter(|(_, output)| output.owner == *owner);
+            own.map(|(index, output)| (index, output.value)).collect()
+        };
+        let inputs = (0..).zip(&transaction.inputs);
+        let inputs = own(&mut inputs.filter_map(|(index, it)| Some((index, it.spent.as_ref()?))));
+        let outputs = own(&mut (0..).zip(&transaction.outputs));
+        let total = |side: &[(u32, u64)]| side.iter().map(|(_, value)| u128::from(*value)).sum();
+        let (sent, received): (u128, u128) = (total(&inputs), total(&outputs));
+        statistics.count(confirmed.time, sent, received, transaction.input_total());
+        seen.funded += received;
+        seen.spent += sent;
+        let place =
+            |(index, value)| (Reverse(value), in_block(confirmed).position(), index, number);
+        made.extend(outputs.into_iter().map(place));
+        gave.extend(inputs.into_iter().map(place));
     }
     statistics.last_seen = last;
-    let missing = |total: u128, seen: u128| total.saturating_sub(seen);
-    statistics.received += missing(totals.funded, own.iter().map(|own| own.received).sum());
-    statistics.sent += missing(totals.spent, own.iter().map(|own| own.sent).sum());
-    let made = own.iter().flat_map(|own| {
-        own.outputs.iter().map(|output| (output.value, own.confirmed, output.index))
-    });
-    let gave = own
-        .iter()
-        .flat_map(|own| own.inputs.iter().map(|(index, value)| (*value, own.confirmed, *index)));
-    let entries = |largest: &BTreeSet<Txid>, incoming| {
-        let legs = limits.entries_per_transaction(largest.len());
-        let largest = own.iter().filter(|own| largest.contains(&own.confirmed.transaction.txid));
-        largest.map(|own| own.entry(incoming, legs)).collect()
-    };
-    Some(History {
-        statistics,
-        incoming: entries(&largest_of(made, limits.transfers), true),
-        outgoing: entries(&largest_of(gave, limits.transfers), false),
-    })
+    statistics.received += totals.funded.saturating_sub(seen.funded);
+    statistics.sent += totals.spent.saturating_sub(seen.spent);
+    let owner = gathered.owner_number(owner);
+    let mut history = gathered.history(owner, statistics);
+    let (made, gave) = (largest(made, limits.transfers), largest(gave, limits.transfers));
+    history.incoming.retain(|own| made.contains(&own.number));
+    history.outgoing.retain(|own| gave.contains(&own.number));
+    Some((owner, history))
+}
+
+/// Where a transaction is in the chain. An API does not tell its index in the block: the order of transactions in one
+/// block is that of their identifiers.
+pub(super) fn in_block(confirmed: &ConfirmedTransaction) -> InBlock {
+    let [first, second, third, ..] = *confirmed.transaction.txid.as_bytes();
+    let index = u64::from_be_bytes([0, 0, 0, 0, 0, first, second, third]);
+    InBlock { height: confirmed.height, time: confirmed.time, index }
 }
 
 /// The transactions of the largest inputs or outputs, by value, then by position in the chain.
-fn largest_of<'a>(
-    entries: impl Iterator<Item = (u64, &'a ConfirmedTransaction, u32)>,
+fn largest(
+    mut entries: Vec<(Reverse<u64>, u64, u32, TransactionNumber)>,
     largest: u32,
-) -> BTreeSet<Txid> {
-    let mut entries: Vec<_> = entries
-        .map(|(value, confirmed, index)| {
-            (Reverse(value), confirmed.height, confirmed.transaction.txid, index)
-        })
-        .collect();
+) -> BTreeSet<TransactionNumber> {
     entries.sort_unstable();
     entries.truncate(usize::try_from(largest).unwrap_or(usize::MAX));
-    entries.into_iter().map(|(_, _, txid, _)| txid).collect()
-}
-
-/// A transaction with the amounts that it moved for its owner.
-struct Own<'a> {
-    confirmed: &'a ConfirmedTransaction,
-    received: u128,
-    sent: u128,
-    outputs: Vec<OwnOutput>,
-    inputs: Vec<(u32, u64)>,
-}
-
-impl<'a> Own<'a> {
-    fn of(
-        owner: &ScriptOwner,
-        confirmed: &'a ConfirmedTransaction,
-        spent: &BTreeSet<OutPoint>,
-    ) -> Self {
-        let transaction = &confirmed.transaction;
-        let outputs: Vec<OwnOutput> = (0..)
-            .zip(&transaction.outputs)
-            .filter(|(_, output)| output.owner == *owner)
-            .map(|(index, output)| {
-                let outpoint = OutPoint { txid: transaction.txid, index };
-                OwnOutput { index, value: output.value, spent: spent.contains(&outpoint) }
-            })
-            .collect();
-        let inputs: Vec<(u32, u64)> = (0..)
-            .zip(&transaction.inputs)
-            .filter_map(|(index, input)| Some((index, input.spent.as_ref()?)))
-            .filter(|(_, output)| output.owner == *owner)
-            .map(|(index, output)| (index, output.value))
-            .collect();
-        Self {
-            confirmed,
-            received: outputs.iter().map(|output| u128::from(output.value)).sum(),
-            sent: inputs.iter().map(|(_, value)| u128::from(*value)).sum(),
-            outputs,
-            inputs,
-        }
-    }
-
-    fn entry(&self, incoming: bool, largest: u32) -> HistoryEntry {
-        let limits = if incoming {
-            SideLimits { inputs: largest, outputs: 0 }
-        } else {
-            SideLimits { inputs: 0, outputs: largest }
-        };
-        HistoryEntry {
-            transaction: self.confirmed.view(limits),
-            received: self.received,
-            sent: self.sent,
-            outputs: if incoming { self.outputs.clone() } else { vec![] },
-        }
-    }
+    entries.into_iter().map(|(.., number)| number).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use assay_engine::{
-        chain::ChainId,
-        utxo::{Transaction, TransactionKind, TxInput, TxOut},
+        reading::ChainView,
+        utxo::{OutPoint, Transaction, TransactionKind, TxInput, TxOut, Txid},
     };
 
     use super::*;
@@ -144,10 +95,6 @@ mod tests {
 
     fn owner(number: u8) -> ScriptOwner {
         ScriptOwner::KeyHash([number; 20])
-    }
-
-    fn person_1() -> CanonicalAddress {
-        owner(1).address(ChainId::BTC).unwrap()
     }
 
     fn transaction(
@@ -182,15 +129,19 @@ mod tests {
             transaction(2, &[(1, 0, 1, 50)], &[(2, 30), (1, 19)]),
         ];
         let totals = Totals { funded: 69, spent: 50 };
-        let history = history(&person_1(), &all, totals, READ_LIMITS).unwrap();
+        let mut gathered = GatheredChain::default();
+        let found = history(&mut gathered, &owner(1), &all, totals, READ_LIMITS);
+        let (_, history) = found.unwrap();
         let statistics = history.statistics;
         // floor(50 x 19 / 50) = 19 came back.
         assert_eq!((statistics.received, statistics.sent), (50, 31));
         assert_eq!((statistics.transactions_in, statistics.transactions_out), (1, 1));
         assert_eq!(history.incoming.len(), 2);
-        assert!(history.incoming[0].outputs[0].spent && !history.incoming[1].outputs[0].spent);
+        assert!(history.incoming[0].is_passed_on && !history.incoming[1].is_passed_on);
 
-        let newest = super::history(&person_1(), &all[1..], totals, READ_LIMITS).unwrap();
+        let mut gathered = GatheredChain::default();
+        let found = super::history(&mut gathered, &owner(1), &all[1..], totals, READ_LIMITS);
+        let (_, newest) = found.unwrap();
         // Of the 69 received 19 are seen, of the 50 spent all.
         assert_eq!((newest.statistics.received, newest.statistics.sent), (50, 31));
         assert_eq!(newest.statistics.transactions_in, 0);
@@ -202,11 +153,12 @@ mod tests {
             .map(|number| transaction(number, &[], &[(1, u64::from(number) * 10)]))
             .collect();
         let totals = Totals { funded: 450, spent: 0 };
-        let history =
-            history(&person_1(), &many, totals, ReadLimits { transfers: 2, entries: 100 }).unwrap();
-        let seen: Vec<u64> =
-            history.incoming.iter().map(|entry| entry.transaction.height).collect();
-        assert_eq!(seen, [8, 9]);
+        let (mut gathered, limits) =
+            (GatheredChain::default(), ReadLimits { transfers: 2, entries: 100 });
+        let (_, history) = history(&mut gathered, &owner(1), &many, totals, limits).unwrap();
+        let seen: Vec<Txid> =
+            history.incoming.iter().map(|own| gathered.txid(own.number).unwrap()).collect();
+        assert_eq!(seen, [Txid::from_bytes([8; 32]), Txid::from_bytes([9; 32])]);
         assert_eq!(history.statistics.received, 450);
     }
 }

@@ -8,10 +8,12 @@
 //! - `kept`: stored responses, and the time for which they may be used
 //! - `history`: an address's history from its transactions
 //! - `fetch`: concurrent fetching within a time limit
+//! - `source`: what a query reads
 
 mod fetch;
 mod history;
 mod kept;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -25,11 +27,13 @@ use assay_chain::histories::HistorySource;
 use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
-    trace::{Clusters, ENTRIES_PER_TRANSACTION, ReadRequest, ReadResponse, Trace, TraceRules},
+    reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, ReadRequest, Waypoint},
+    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
-    utxo::{BlockRef, ScriptOwner, SideLimits, Txid, transfer::DEPOSIT_SUBJECT},
+    utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
 };
-use assay_store::{FetchedStore, StoreError};
+use assay_graph::{ReadSource, run};
+use assay_store::FetchedStore;
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
@@ -39,14 +43,18 @@ use tracing::Instrument;
 
 use super::{
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
-    transfer::{TransferError, TransferRead, TransferRequest, outputs_read, own_trace},
+    transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
 use fetch::Fetching;
 use history::Totals;
 use kept::Kept;
+use source::OnDemandSource;
 
 /// Most inputs and outputs that a trace reads in each direction: each transaction takes requests to the API.
 const MOST_ENTRIES: u32 = 2_000;
+
+/// Most transactions that are read of an address, the newest ones.
+const MOST_TRANSFERS: u32 = 2_000;
 
 /// For how long the newest block is taken for the newest without asking again.
 const TIP_AGE: SignedDuration = SignedDuration::from_secs(30);
@@ -84,22 +92,22 @@ impl OnDemand {
         bound: Duration,
     ) -> Result<Traced, ReadError> {
         let stage = stage!("ask_source", chain = self.chain.info().id);
-        Ok(self.trace_until(request, Instant::now() + bound).instrument(stage).await?)
+        self.trace_until(request, Instant::now() + bound).instrument(stage).await
     }
 
     async fn trace_until(
         &self,
         request: TraceRequest<'_>,
         deadline: Instant,
-    ) -> Result<Traced, StoreError> {
-        let TraceRequest { subject, rules, policy, intel, now } = request;
+    ) -> Result<Traced, ReadError> {
+        let TraceRequest { subject, rules, now, .. } = request;
         let rules = bounded(rules);
         let kept = self.kept(now);
         let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
         let Some((tip, reported_at)) = self.newest(&fetching, now).await else {
             return Ok(Traced::unavailable(Unavailable::Unreadable));
         };
-        let mut seen = Seen::default();
+        let mut source = source(&fetching, &kept, tip.height);
         let mut complete = true;
         let mut flows = FlowFacts { complete: true, ledgers: vec![] };
         let mut lifetime = None;
@@ -107,44 +115,38 @@ impl OnDemand {
             let (transactions, totals, whole) =
                 fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
-            seen.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
-            let history = history::history(subject, &transactions, totals, rules.read_limits());
-            if let Some(history) = history {
-                let today = now.to_zoned(TimeZone::UTC).date();
-                let attribute =
-                    |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
-                // No clusters: an address is an owner of its own.
-                let clusters = Clusters::default();
-                let mut trace =
-                    Trace::new(self.chain, &owner, &history, clusters, rules, today, &attribute);
-                self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await?;
-                flows = trace.finish();
-                lifetime = Some(activity(subject, &history));
+            source.seen.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
+            let limits = rules.read_limits();
+            let found =
+                history::history(&mut source.gathered, &owner, &transactions, totals, limits);
+            if let Some((owner, history)) = found {
+                flows = self.follow(&mut source, (owner, &history), request, rules).await?;
+                lifetime = Some(activity(subject, &history.statistics));
             }
         }
         flows.complete &= complete;
-        let (tip, revision) = self.state(tip, reported_at, &seen);
+        let (tip, revision) = self.state(tip, reported_at, &source.seen);
         let facts = ChainFacts { tip, flows, patterns: None, activity: lifetime };
         Ok(Traced::facts(facts, revision))
     }
 
-    /// Runs a trace to its end, as far as data is available in time.
+    /// Runs a trace to its end, as far as data is available in time. An address is an owner of its own: there are no
+    /// clusters.
     async fn follow(
         &self,
-        fetching: &Fetching,
-        kept: &Kept<'_>,
-        trace: &mut Trace<'_>,
-        tip: u64,
-        seen: &mut Seen,
-    ) -> Result<(), StoreError> {
-        while !trace.read_request().is_empty() {
-            let wants = trace.read_request();
-            let supply = self.supply(fetching, kept, wants, tip, ENTRIES_PER_TRANSACTION).await?;
-            seen.add(supply.origins.keys().copied());
-            seen.add(supply.destinations.keys().map(|output| output.txid));
-            trace.resume(&supply);
-        }
-        Ok(())
+        source: &mut OnDemandSource<'_>,
+        (owner, history): (OwnerNumber, &OwnHistory),
+        request: TraceRequest<'_>,
+        rules: TraceRules,
+    ) -> Result<FlowFacts, ReadError> {
+        let TraceRequest { policy, intel, now, .. } = request;
+        let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
+        let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
+        let attributions = AttributionsByScript::new(attribute);
+        let subject = TraceSubject { chain, owner, history, rules, today };
+        let mut trace = Trace::begin(&source.gathered, subject, &attributions)?;
+        run(&mut trace, source).await?;
+        Ok(trace.finish(&source.gathered)?)
     }
 
     /// The newest block as a fact, and the name of the data that an answer rests on.
@@ -170,14 +172,13 @@ impl OnDemand {
         deadline: Instant,
     ) -> Result<TransferRead, TransferError> {
         let request = TransferRequest { rules: bounded(request.rules), ..request };
-        let TransferRequest { query, policy, intel, now, .. } = request;
+        let TransferRequest { query, now, .. } = request;
         let unreadable = || TransferError::Unavailable(self.chain, Unavailable::Unreadable);
         let kept = self.kept(now);
         let fetching = Fetching { histories: Arc::clone(&self.histories), deadline };
         let (tip, reported_at) = self.newest(&fetching, now).await.ok_or_else(unreadable)?;
         let wanted = BTreeSet::from([query.txid]);
-        let found = fetching.transactions(&kept, &wanted, tip.height).await;
-        let mut found = found.map_err(ReadError::from)?;
+        let mut found = fetching.transactions(&kept, &wanted, tip.height).await?;
         let transaction = match found.remove(&query.txid) {
             None => return Err(unreadable()),
             Some(None) => return Err(TransferError::unknown(query, tip.height, tip.time, now)),
@@ -185,41 +186,33 @@ impl OnDemand {
         };
         let all = SideLimits { inputs: u32::MAX, outputs: u32::MAX };
         let transfer = request.select(transaction.view(all))?;
-        let mut seen = Seen::default();
-        seen.add([query.txid].into_iter());
-        let today = now.to_zoned(TimeZone::UTC).date();
-        let attribute = |owner: &ScriptOwner| intel.attribution(self.chain, owner, policy, today);
+        let (of_receiver, rules) = (request.of_receiver(&transfer), request.own_rules());
+        let mut source = source(&fetching, &kept, tip.height);
+        source.seen.add([query.txid].into_iter());
+        let in_block = history::in_block(&transaction);
+        let number = source.gathered.add(&transaction.transaction, in_block);
         if query.direction == TransferDirection::Deposit {
-            let history = transfer.deposit();
-            let mut trace =
-                own_trace(request, &DEPOSIT_SUBJECT, (&history, Clusters::default()), &attribute);
-            let followed = self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await;
-            followed.map_err(ReadError::from)?;
-            let state = self.state(tip, reported_at, &seen);
-            return Ok(TransferRead::deposit(transfer, &history, trace.finish(), state));
+            let history = transfer.deposit(number);
+            let own = (OwnerNumber::NOBODY, &history);
+            let flows = self.follow(&mut source, own, of_receiver, rules).await?;
+            let state = self.state(tip, reported_at, &source.seen);
+            return Ok(TransferRead::deposit(transfer, &history.statistics, flows, state));
         }
         // The money of this transfer first: little is read for it.
-        let outputs = transfer.outpoints();
-        let wants = ReadRequest {
-            origins: vec![],
-            destinations: outputs.clone(),
-            ..ReadRequest::default()
-        };
-        let largest = outputs_read(request, &transfer);
-        let supply = self.supply(&fetching, &kept, &wants, tip.height, largest).await;
-        let supply = supply.map_err(ReadError::from)?;
-        let read = supply.destinations.len() == outputs.len();
-        let known = supply.destinations.iter();
-        let known = known.filter_map(|(output, by)| Some((*output, by.as_deref()?)));
-        let history = transfer.withdrawal(known);
-        let mut trace =
-            own_trace(request, transfer.owner(), (&history, Clusters::default()), &attribute);
-        let followed = self.follow(&fetching, &kept, &mut trace, tip.height, &mut seen).await;
-        followed.map_err(ReadError::from)?;
-        let mut own = trace.finish();
+        let outputs = transfer.outpoints().into_iter();
+        let outputs: Vec<(u32, OutputNumber)> = outputs
+            .map(|outpoint| (outpoint.index, source.gathered.output_number(outpoint)))
+            .collect();
+        let asked = outputs.iter().map(|(_, output)| *output).collect();
+        source.fetch(ReadRequest { transactions: vec![], outputs: asked }).await?;
+        let read = outputs.iter().all(|(_, output)| source.knows_spender(*output));
+        let owner = source.gathered.owner_number(transfer.owner());
+        let outputs = outputs.into_iter().map(|(index, output)| (index, Waypoint::Output(output)));
+        let history = transfer.withdrawal(spent_by(&source.gathered, outputs, owner)?);
+        let mut own = self.follow(&mut source, (owner, &history), of_receiver, rules).await?;
         own.complete &= read;
-        let traced = self.trace_until(request.of_receiver(&transfer), deadline).await;
-        Ok(TransferRead::withdrawal(transfer, traced.map_err(ReadError::from)?, own))
+        let traced = self.trace_until(of_receiver, deadline).await?;
+        Ok(TransferRead::withdrawal(transfer, traced, own))
     }
 
     fn kept(&self, now: Timestamp) -> Kept<'_> {
@@ -248,46 +241,6 @@ impl OnDemand {
         *self.tip.lock().unwrap_or_else(PoisonError::into_inner) = known;
         known
     }
-
-    /// The available part of the data that a trace requests, with the `largest` inputs or outputs of each
-    /// transaction: stored responses, and those fetched in time.
-    async fn supply(
-        &self,
-        fetching: &Fetching,
-        kept: &Kept<'_>,
-        wants: &ReadRequest,
-        tip: u64,
-        largest: u32,
-    ) -> Result<ReadResponse, StoreError> {
-        let spenders = fetching.spenders(kept, &wants.destinations).await?;
-        let wanted: BTreeSet<Txid> =
-            wants.origins.iter().copied().chain(spenders.values().flatten().copied()).collect();
-        let transactions = fetching.transactions(kept, &wanted, tip).await?;
-        // A transaction that is not there is no answer: an output was made and spent by something, so
-        // that the API contradicts itself for now.
-        let found =
-            |txid: &Txid, limits| Some(Arc::new(transactions.get(txid)?.as_ref()?.view(limits)));
-        let mut supply = ReadResponse::default();
-        for txid in &wants.origins {
-            if let Some(transaction) = found(txid, SideLimits { inputs: largest, outputs: 0 }) {
-                supply.origins.insert(*txid, Some(transaction));
-            }
-        }
-        let limits = SideLimits { inputs: 0, outputs: largest };
-        for (output, spender) in spenders {
-            match spender {
-                None => {
-                    supply.destinations.insert(output, None);
-                }
-                Some(txid) => {
-                    if let Some(transaction) = found(&txid, limits) {
-                        supply.destinations.insert(output, Some(transaction));
-                    }
-                }
-            }
-        }
-        Ok(supply)
-    }
 }
 
 #[async_trait]
@@ -308,9 +261,19 @@ impl ChainReader for OnDemand {
     }
 }
 
+/// A source of which nothing was read yet.
+fn source<'a>(fetching: &'a Fetching, kept: &'a Kept<'a>, tip: u64) -> OnDemandSource<'a> {
+    let (gathered, seen) = (GatheredChain::default(), Seen::default());
+    OnDemandSource { fetching, kept, tip, gathered, seen }
+}
+
 /// Rules within the bounds of every chain that is read on demand.
 fn bounded(rules: TraceRules) -> TraceRules {
-    TraceRules { entries: rules.entries.min(MOST_ENTRIES), ..rules }
+    TraceRules {
+        entries: rules.entries.min(MOST_ENTRIES),
+        transfers_per_address: rules.transfers_per_address.min(MOST_TRANSFERS),
+        ..rules
+    }
 }
 
 /// Transactions on which an answer rests.

@@ -1,0 +1,328 @@
+//! A chain as far as it was gathered, transaction by transaction: what a source on demand knows.
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+
+use super::{
+    ChainView, Entry, FeePayer, LookUp, OutputNumber, OwnHistory, OwnTransaction, OwnerNumber,
+    SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
+};
+use crate::{
+    evidence::Direction,
+    utxo::{OutPoint, ScriptOwner, Statistics, Transaction, TransactionKind, Txid},
+};
+
+/// Number of positions of a block, more than any block has transactions.
+const POSITIONS_OF_BLOCK: u64 = 1 << 24;
+
+/// Where a transaction is in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InBlock {
+    /// Height of its block.
+    pub height: u64,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// Index among the block's transactions, from 0.
+    pub index: u64,
+}
+
+impl InBlock {
+    /// Its position in the chain.
+    #[must_use]
+    pub const fn position(&self) -> u64 {
+        self.height * POSITIONS_OF_BLOCK + self.index
+    }
+}
+
+/// Gathered transactions. They are numbered in the order in which they were named first.
+#[derive(Debug, Default)]
+pub struct GatheredChain {
+    transactions: Vec<(Txid, Gathered<GatheredTransaction>)>,
+    numbers: FxHashMap<Txid, TransactionNumber>,
+    outputs: Vec<(OutPoint, Gathered<Option<TransactionNumber>>)>,
+    output_numbers: FxHashMap<OutPoint, OutputNumber>,
+    owners: Vec<ScriptOwner>,
+    owner_numbers: FxHashMap<ScriptOwner, OwnerNumber>,
+}
+
+#[derive(Clone, Debug)]
+enum Gathered<T> {
+    Unread,
+    Failed,
+    Found(T),
+}
+
+#[derive(Clone, Debug)]
+struct GatheredTransaction {
+    at: InBlock,
+    kind: TransactionKind,
+    inputs: SideTotals,
+    outputs: SideTotals,
+    input_entries: Vec<Entry>,
+    output_entries: Vec<Entry>,
+    fee_payers: Vec<FeePayer>,
+}
+
+impl GatheredChain {
+    /// The number of a transaction.
+    pub fn number(&mut self, txid: Txid) -> TransactionNumber {
+        let transactions = &mut self.transactions;
+        *self.numbers.entry(txid).or_insert_with(|| {
+            transactions.push((txid, Gathered::Unread));
+            TransactionNumber(transactions.len() as u64 - 1)
+        })
+    }
+
+    /// The number of an output.
+    pub fn output_number(&mut self, outpoint: OutPoint) -> OutputNumber {
+        let outputs = &mut self.outputs;
+        *self.output_numbers.entry(outpoint).or_insert_with(|| {
+            outputs.push((outpoint, Gathered::Unread));
+            OutputNumber(outputs.len() as u64 - 1)
+        })
+    }
+
+    /// The number of an owner.
+    pub fn owner_number(&mut self, owner: &ScriptOwner) -> OwnerNumber {
+        if let Some(number) = self.owner_numbers.get(owner) {
+            return *number;
+        }
+        let number = OwnerNumber(self.owners.len() as u64);
+        self.owners.push(owner.clone());
+        self.owner_numbers.insert(owner.clone(), number);
+        number
+    }
+
+    /// The outpoint of an output.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the chain did not give out the number.
+    pub fn outpoint(&self, number: OutputNumber) -> Result<OutPoint, ViewError> {
+        let found = usize::try_from(number.0).ok().and_then(|index| self.outputs.get(index));
+        found.map(|(outpoint, _)| *outpoint).ok_or_else(|| foreign("output", number.0))
+    }
+
+    /// True if a transaction was read, or could not be.
+    #[must_use]
+    pub fn is_read(&self, number: TransactionNumber) -> bool {
+        self.transaction(number).is_ok_and(|(_, found)| !matches!(found, Gathered::Unread))
+    }
+
+    /// Adds a transaction that was read. One that was added before stays.
+    pub fn add(&mut self, transaction: &Transaction, at: InBlock) -> TransactionNumber {
+        let number = self.number(transaction.txid);
+        if self.transaction(number).is_ok_and(|(_, found)| matches!(found, Gathered::Found(_))) {
+            return number;
+        }
+        let mut input_entries = Vec::with_capacity(transaction.inputs.len());
+        for (input, index) in transaction.inputs.iter().zip(0..) {
+            if let Some(spent) = &input.spent {
+                let is_from_pool = input.is_from_pool(transaction.txid);
+                let made = (!is_from_pool).then(|| self.number(input.outpoint.txid));
+                input_entries.push(Entry {
+                    index,
+                    value: spent.value,
+                    owner: self.owner_number(&spent.owner),
+                    leads_to: made.map(Waypoint::Transaction),
+                });
+            }
+        }
+        let mut output_entries = Vec::with_capacity(transaction.outputs.len());
+        for (output, index) in transaction.outputs.iter().zip(0..) {
+            let outpoint = OutPoint { txid: transaction.txid, index };
+            output_entries.push(Entry {
+                index,
+                value: output.value,
+                owner: self.owner_number(&output.owner),
+                leads_to: Some(Waypoint::Output(self.output_number(outpoint))),
+            });
+        }
+        let gathered = GatheredTransaction {
+            at,
+            kind: transaction.kind,
+            inputs: SideTotals {
+                count: transaction.inputs.len() as u64,
+                total: transaction.input_total(),
+                unknown: transaction.unknown_value(),
+            },
+            outputs: SideTotals {
+                count: transaction.outputs.len() as u64,
+                total: transaction.output_total(),
+                unknown: 0,
+            },
+            input_entries,
+            output_entries,
+            fee_payers: Vec::new(),
+        };
+        self.set(number, Gathered::Found(gathered));
+        number
+    }
+
+    /// Notes that a transaction could not be read, unless it was.
+    pub fn fail(&mut self, number: TransactionNumber) {
+        if !self.is_read(number) {
+            self.set(number, Gathered::Failed);
+        }
+    }
+
+    /// Notes by which transaction an output is spent; `None` if it is not.
+    pub fn set_spender(&mut self, output: OutputNumber, spender: Option<Txid>) {
+        let spender = spender.map(|txid| self.number(txid));
+        let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
+        if let Some((_, found)) = found {
+            *found = Gathered::Found(spender);
+        }
+    }
+
+    /// Notes that the spender of an output could not be read, unless it was.
+    pub fn fail_output(&mut self, output: OutputNumber) {
+        let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
+        if let Some((_, found @ Gathered::Unread)) = found {
+            *found = Gathered::Failed;
+        }
+    }
+
+    /// Notes who pays the fees of a coinbase that was added.
+    pub fn set_fee_payers(&mut self, coinbase: TransactionNumber, payers: Vec<FeePayer>) {
+        let index = usize::try_from(coinbase.0).ok();
+        let found = index.and_then(|index| self.transactions.get_mut(index));
+        if let Some((_, Gathered::Found(found))) = found {
+            found.fee_payers = payers;
+        }
+    }
+
+    /// The history of an owner in the transactions that were added, in which `statistics` stand for all of its life.
+    #[must_use]
+    pub fn history(&self, owner: OwnerNumber, statistics: Statistics) -> OwnHistory {
+        let mut history = OwnHistory { statistics, incoming: vec![], outgoing: vec![] };
+        let mut found: Vec<(u64, TransactionNumber, &GatheredTransaction)> = self
+            .transactions
+            .iter()
+            .zip(0..)
+            .filter_map(|((_, found), number)| match found {
+                Gathered::Found(found) => {
+                    Some((found.at.position(), TransactionNumber(number), found))
+                }
+                Gathered::Unread | Gathered::Failed => None,
+            })
+            .collect();
+        found.sort_by_key(|(position, ..)| *position);
+        for (_, number, found) in found {
+            let own = |entries: &[Entry]| -> Vec<Entry> {
+                entries.iter().filter(|entry| entry.owner == owner).copied().collect()
+            };
+            let total = |entries: &[Entry]| entries.iter().map(|it| u128::from(it.value)).sum();
+            let (inputs, outputs) = (own(&found.input_entries), own(&found.output_entries));
+            let spent = |entry: &&Entry| match entry.leads_to {
+                Some(Waypoint::Output(output)) => self.is_spent(output),
+                _ => false,
+            };
+            let received: u128 = total(&outputs);
+            let passed_on: Vec<Entry> = outputs.iter().filter(spent).copied().collect();
+            let entry = OwnTransaction {
+                number,
+                received,
+                sent: total(&inputs),
+                unspent: received - total(&passed_on),
+                is_passed_on: !passed_on.is_empty(),
+            };
+            if !outputs.is_empty() {
+                history.incoming.push(entry);
+            }
+            if !inputs.is_empty() {
+                history.outgoing.push(OwnTransaction { unspent: 0, is_passed_on: false, ..entry });
+            }
+        }
+        history
+    }
+
+    fn is_spent(&self, output: OutputNumber) -> bool {
+        let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get(index));
+        matches!(found, Some((_, Gathered::Found(Some(_)))))
+    }
+
+    fn set(&mut self, number: TransactionNumber, found: Gathered<GatheredTransaction>) {
+        let index = usize::try_from(number.0).ok();
+        if let Some((_, known)) = index.and_then(|index| self.transactions.get_mut(index)) {
+            *known = found;
+        }
+    }
+
+    fn transaction(
+        &self,
+        number: TransactionNumber,
+    ) -> Result<&(Txid, Gathered<GatheredTransaction>), ViewError> {
+        let found = usize::try_from(number.0).ok().and_then(|index| self.transactions.get(index));
+        found.ok_or_else(|| foreign("transaction", number.0))
+    }
+
+    fn look_up_transaction(&self, number: TransactionNumber) -> Result<LookUp, ViewError> {
+        Ok(match &self.transaction(number)?.1 {
+            Gathered::Found(found) => LookUp::Transaction { number, position: found.at.position() },
+            Gathered::Failed => LookUp::Failed,
+            Gathered::Unread => LookUp::Unread,
+        })
+    }
+}
+
+fn foreign(what: &str, number: u64) -> ViewError {
+    ViewError::new(format!("there is no {what} of number {number} among those that were gathered"))
+}
+
+impl ChainView for GatheredChain {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+        let output = match waypoint {
+            Waypoint::Transaction(number) => return self.look_up_transaction(number),
+            Waypoint::Output(output) => output,
+        };
+        let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get(index));
+        match found.ok_or_else(|| foreign("output", output.0))?.1 {
+            Gathered::Found(Some(spender)) => self.look_up_transaction(spender),
+            Gathered::Found(None) => Ok(LookUp::Nothing),
+            Gathered::Failed => Ok(LookUp::Failed),
+            Gathered::Unread => Ok(LookUp::Unread),
+        }
+    }
+
+    fn read(
+        &self,
+        number: TransactionNumber,
+        direction: Direction,
+        most: u32,
+        into: &mut TransactionRead,
+    ) -> Result<(), ViewError> {
+        let (_, Gathered::Found(found)) = self.transaction(number)? else {
+            return Err(foreign("transaction", number.0));
+        };
+        into.number = number;
+        into.position = found.at.position();
+        into.height = found.at.height;
+        into.time = found.at.time;
+        into.kind = found.kind;
+        into.inputs = found.inputs;
+        into.outputs = found.outputs;
+        let (entries, payers): (_, &[FeePayer]) = match direction {
+            Direction::Source => (&found.input_entries, &found.fee_payers),
+            Direction::Destination => (&found.output_entries, &[]),
+        };
+        into.entries.clone_from(entries);
+        into.fee_payers.clear();
+        into.fee_payers.extend_from_slice(payers);
+        into.keep_largest(most);
+        Ok(())
+    }
+
+    fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
+        Ok(owner)
+    }
+
+    fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
+        let found = usize::try_from(number.0).ok().and_then(|index| self.owners.get(index));
+        found.cloned().ok_or_else(|| foreign("owner", number.0))
+    }
+
+    fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
+        Ok(self.transaction(number)?.0)
+    }
+}

@@ -1,0 +1,45 @@
+//! The sets of labels that money carries, each kept once.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::attribution::CarriedLabel;
+
+/// One set of labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LabelSet(usize);
+
+impl LabelSet {
+    /// The set without labels.
+    pub(super) const EMPTY: Self = Self(0);
+}
+
+/// All sets that were met, each with its labels in order.
+#[derive(Debug)]
+pub(super) struct LabelSets {
+    sets: Vec<Arc<[CarriedLabel]>>,
+    numbers: HashMap<Arc<[CarriedLabel]>, LabelSet>,
+}
+
+impl Default for LabelSets {
+    fn default() -> Self {
+        let mut sets = Self { sets: Vec::new(), numbers: HashMap::new() };
+        sets.of(Arc::from([]));
+        sets
+    }
+}
+
+impl LabelSets {
+    /// The set with these labels, which are in order.
+    pub(super) fn of(&mut self, labels: Arc<[CarriedLabel]>) -> LabelSet {
+        let sets = &mut self.sets;
+        *self.numbers.entry(labels).or_insert_with_key(|labels| {
+            sets.push(Arc::clone(labels));
+            LabelSet(sets.len() - 1)
+        })
+    }
+
+    /// The labels of a set.
+    pub(super) fn labels(&self, set: LabelSet) -> &[CarriedLabel] {
+        self.sets.get(set.0).map(|labels| &**labels).unwrap_or_default()
+    }
+}

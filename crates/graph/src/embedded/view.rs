@@ -1,0 +1,219 @@
+//! What queries read, straight from the tables.
+
+use std::collections::BTreeSet;
+
+use assay_engine::{
+    evidence::Direction,
+    reading::{
+        ChainView, Entry, FeePayer, LookUp, OutputNumber, OwnHistory, OwnTransaction, OwnerNumber,
+        SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
+    },
+    trace::ReadLimits,
+    utxo::{ScriptOwner, TransactionKind, Txid},
+};
+use async_trait::async_trait;
+
+use super::{
+    EmbeddedGraph,
+    error::damaged,
+    reader::{Reader, Side},
+    record::{InputOrigin, StoredBlock},
+};
+use crate::{GraphError, GraphView, read_outputs};
+
+impl Reader<'_> {
+    /// Those who paid the coinbase of a block.
+    fn fee_payers(&self, block: &StoredBlock) -> Result<Vec<FeePayer>, GraphError> {
+        let mut fees = Vec::new();
+        for tx in block.first_transaction..self.end_of(block)? {
+            let head = *self.known_transaction(tx)?.head();
+            let fee = head.input_total.saturating_sub(head.output_total);
+            if fee > 0 {
+                fees.push((TransactionNumber(tx), u128::from(fee)));
+            }
+        }
+        Ok(FeePayer::of_block(fees.into_iter()))
+    }
+
+    /// The transactions of an owner's largest inputs or outputs.
+    fn of_largest(&self, owner: u64, side: Side, most: u32) -> Result<BTreeSet<u64>, GraphError> {
+        let (mut transactions, mut count) = (BTreeSet::new(), 0);
+        if most == 0 {
+            return Ok(transactions);
+        }
+        self.moved(owner, side, |moved| {
+            transactions.insert(moved.transaction);
+            count += 1;
+            count < most
+        })?;
+        Ok(transactions)
+    }
+
+    /// What a transaction moved for an owner.
+    fn own(&self, tx: u64, owner: u64, side: Side) -> Result<OwnTransaction, GraphError> {
+        let record = self.known_transaction(tx)?;
+        let mut own = OwnTransaction {
+            number: TransactionNumber(tx),
+            received: 0,
+            sent: 0,
+            unspent: 0,
+            is_passed_on: false,
+        };
+        record.inputs(|entry| {
+            let spent = entry.spent.filter(|spent| spent.owner == owner);
+            own.sent += spent.map_or(0, |spent| u128::from(spent.value));
+        })?;
+        let mut failed = None;
+        record.outputs(|entry| {
+            if entry.output.owner != owner {
+                return;
+            }
+            let value = u128::from(entry.output.value);
+            own.received += value;
+            if side == Side::Outputs {
+                match self.spender(record.head().first_output + u64::from(entry.index)) {
+                    Ok(Some(_)) => own.is_passed_on = true,
+                    Ok(None) => own.unspent += value,
+                    Err(error) => failed = Some(error),
+                }
+            }
+        })?;
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(own),
+        }
+    }
+
+    fn own_transactions(
+        &self,
+        owner: u64,
+        side: Side,
+        most: u32,
+    ) -> Result<Vec<OwnTransaction>, GraphError> {
+        let transactions = self.of_largest(owner, side, most)?;
+        transactions.into_iter().map(|tx| self.own(tx, owner, side)).collect()
+    }
+}
+
+impl ChainView for Reader<'_> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+        let number = match waypoint {
+            Waypoint::Transaction(number) => number,
+            Waypoint::Output(output) => match self.spender(output.0)? {
+                Some(spender) => TransactionNumber(spender),
+                None => return Ok(LookUp::Nothing),
+            },
+        };
+        Ok(LookUp::Transaction { number, position: number.0 })
+    }
+
+    fn read(
+        &self,
+        number: TransactionNumber,
+        direction: Direction,
+        most: u32,
+        into: &mut TransactionRead,
+    ) -> Result<(), ViewError> {
+        let record = self.known_transaction(number.0)?;
+        let head = record.head();
+        let block = self.block(head.height)?.ok_or_else(|| damaged("block", head.height))?;
+        into.number = number;
+        into.position = number.0;
+        into.height = head.height;
+        into.time = block.block.time;
+        into.kind = head.kind;
+        into.inputs = SideTotals {
+            count: head.inputs,
+            total: head.input_total.into(),
+            unknown: head.unknown.into(),
+        };
+        into.outputs =
+            SideTotals { count: head.outputs, total: head.output_total.into(), unknown: 0 };
+        into.entries.clear();
+        into.fee_payers.clear();
+        if direction == Direction::Source && head.kind == TransactionKind::Coinbase {
+            into.fee_payers = self.fee_payers(&block)?;
+        }
+        if most == 0 {
+            return Ok(());
+        }
+        let entries = &mut into.entries;
+        match direction {
+            Direction::Source => record.inputs(|input| {
+                let leads_to = match input.origin {
+                    InputOrigin::Recorded { transaction, .. } => {
+                        Some(Waypoint::Transaction(TransactionNumber(transaction)))
+                    }
+                    InputOrigin::Unrecorded(_) | InputOrigin::Pool => None,
+                };
+                entries.extend(input.spent.map(|spent| Entry {
+                    index: input.index,
+                    value: spent.value,
+                    owner: OwnerNumber(spent.owner),
+                    leads_to,
+                }));
+            })?,
+            Direction::Destination => record.outputs(|output| {
+                let number = OutputNumber(head.first_output + u64::from(output.index));
+                entries.push(Entry {
+                    index: output.index,
+                    value: output.output.value,
+                    owner: OwnerNumber(output.output.owner),
+                    leads_to: Some(Waypoint::Output(number)),
+                });
+            })?,
+        }
+        into.keep_largest(most);
+        Ok(())
+    }
+
+    fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
+        Ok(OwnerNumber(self.cluster(owner.0)?))
+    }
+
+    fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
+        Ok(Reader::owner(self, number.0)?)
+    }
+
+    fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
+        Ok(Reader::txid(self, number.0)?)
+    }
+}
+
+#[async_trait]
+impl GraphView for EmbeddedGraph {
+    fn lend(&self, read: &mut dyn FnMut(&dyn ChainView)) {
+        if let Some(state) = &self.state {
+            read(&state.lock().reader());
+        }
+    }
+
+    async fn owner_number(&self, owner: &ScriptOwner) -> Result<Option<OwnerNumber>, GraphError> {
+        self.read(|reader| Ok(reader.find_owner(owner)?.map(OwnerNumber)))
+    }
+
+    async fn transaction_number(
+        &self,
+        txid: &Txid,
+    ) -> Result<Option<TransactionNumber>, GraphError> {
+        self.read(|reader| Ok(reader.find_transaction(txid)?.map(TransactionNumber)))
+    }
+
+    async fn history(
+        &self,
+        owner: OwnerNumber,
+        limits: ReadLimits,
+    ) -> Result<OwnHistory, GraphError> {
+        self.read(|reader| {
+            Ok(OwnHistory {
+                statistics: reader.statistics(owner.0)?,
+                incoming: reader.own_transactions(owner.0, Side::Outputs, limits.transfers)?,
+                outgoing: reader.own_transactions(owner.0, Side::Inputs, limits.transfers)?,
+            })
+        })
+    }
+
+    async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError> {
+        self.read(|reader| Ok(read_outputs(reader, transaction)?))
+    }
+}

@@ -1,0 +1,147 @@
+//! Views: one state of a graph, and the loop that runs queries over it.
+
+use assay_engine::{
+    evidence::Direction,
+    reading::{
+        ChainView, Entry, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, TransactionNumber,
+        TransactionRead, ViewError,
+    },
+    trace::ReadLimits,
+    utxo::{ScriptOwner, Txid},
+};
+use async_trait::async_trait;
+
+use crate::{Graph, GraphError};
+
+/// One state of a graph, with its newest block. All of its answers, those of [`Graph`] included, are of that state.
+#[async_trait]
+pub trait GraphView: Graph {
+    /// Lends the view to what reads it at once, on this thread. A view of a distant store tells what was fetched before.
+    fn lend(&self, read: &mut dyn FnMut(&dyn ChainView));
+
+    /// The number of an owner; `None` if it never appeared.
+    async fn owner_number(&self, owner: &ScriptOwner) -> Result<Option<OwnerNumber>, GraphError>;
+
+    /// The number of a transaction, of the newest one with this identifier; `None` if it is not recorded.
+    async fn transaction_number(
+        &self,
+        txid: &Txid,
+    ) -> Result<Option<TransactionNumber>, GraphError>;
+
+    /// The history of an owner: its statistics, and the transactions of its largest outputs in each direction (by
+    /// value, then by position in the chain), as many as `limits` allow. Afterwards these can be read, with as many
+    /// entries.
+    async fn history(
+        &self,
+        owner: OwnerNumber,
+        limits: ReadLimits,
+    ) -> Result<OwnHistory, GraphError>;
+
+    /// All outputs of a transaction.
+    async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError>;
+
+    /// Fetches what a query needs, so that it can be read at once.
+    async fn fetch(&self, _request: &ReadRequest) -> Result<(), GraphError> {
+        Ok(())
+    }
+}
+
+impl dyn GraphView + '_ {
+    /// Reads the view at once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn read<T>(
+        &self,
+        read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
+    ) -> Result<T, GraphError> {
+        Ok(lent(|lend| self.lend(lend), read)?)
+    }
+}
+
+/// All outputs of a transaction, from a view that tells everything at once.
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub fn read_outputs(
+    view: &dyn ChainView,
+    transaction: TransactionNumber,
+) -> Result<Vec<Entry>, ViewError> {
+    let mut read = TransactionRead::default();
+    view.read(transaction, Direction::Destination, u32::MAX, &mut read)?;
+    Ok(read.entries)
+}
+
+/// A source of what queries read, in batches.
+#[async_trait]
+pub trait ReadSource: Send {
+    /// A failure of the source.
+    type Error: From<ViewError>;
+
+    /// Lends what was read so far.
+    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView));
+
+    /// Reads what a query needs. What cannot be read [fails](assay_engine::reading::LookUp::Failed).
+    async fn fetch(&mut self, request: ReadRequest) -> Result<(), Self::Error>;
+}
+
+/// A view as a source.
+#[derive(Debug)]
+pub struct ViewSource<'v>(pub &'v dyn GraphView);
+
+#[async_trait]
+impl ReadSource for ViewSource<'_> {
+    type Error = GraphError;
+
+    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        self.0.lend(read);
+    }
+
+    async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
+        self.0.fetch(&request).await
+    }
+}
+
+/// Runs a query to its end. Between its steps other tasks get their turn, and it stops if nobody waits for it any more.
+///
+/// # Errors
+///
+/// Returns an error if the source fails.
+pub async fn run<S: ReadSource>(query: &mut dyn Query, source: &mut S) -> Result<(), S::Error> {
+    loop {
+        let step = || lent(|lend| source.lend(lend), |view| query.advance(view));
+        match blocking(step)? {
+            Progress::Complete => return Ok(()),
+            Progress::Paused => tokio::task::yield_now().await,
+            Progress::Reads(request) => source.fetch(request).await?,
+        }
+    }
+}
+
+/// The result of a read by what is lent.
+fn lent<T>(
+    lend: impl FnOnce(&mut dyn FnMut(&dyn ChainView)),
+    read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
+) -> Result<T, ViewError> {
+    let (mut read, mut result) = (Some(read), None);
+    lend(&mut |view| {
+        if let Some(read) = read.take() {
+            result = Some(read(view));
+        }
+    });
+    result.unwrap_or_else(|| Err(ViewError::new("the view was not lent")))
+}
+
+/// Runs what computes, or waits for a disk, for some milliseconds: other tasks of this thread move to another one
+/// meanwhile, where the runtime has several.
+pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            tokio::task::block_in_place(work)
+        }
+        _ => work(),
+    }
+}

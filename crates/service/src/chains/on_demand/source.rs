@@ -1,0 +1,88 @@
+//! What a query reads of an API: gathered transaction by transaction.
+
+use std::collections::BTreeSet;
+
+use assay_engine::{
+    reading::{
+        ChainView, GatheredChain, LookUp, OutputNumber, ReadRequest, TransactionNumber, Waypoint,
+    },
+    utxo::{OutPoint, Txid},
+};
+use assay_graph::ReadSource;
+use async_trait::async_trait;
+
+use super::{Seen, fetch::Fetching, history::in_block, kept::Kept};
+use crate::chains::reader::ReadError;
+
+/// The chain as far as it was fetched.
+pub(super) struct OnDemandSource<'a> {
+    pub(super) fetching: &'a Fetching,
+    pub(super) kept: &'a Kept<'a>,
+    /// Height of the newest block.
+    pub(super) tip: u64,
+    pub(super) gathered: GatheredChain,
+    pub(super) seen: Seen,
+}
+
+impl OnDemandSource<'_> {
+    /// Fetches transactions as far as there is time; the others fail. A transaction that is not there is no answer: an
+    /// output was made and spent by something, so that the API contradicts itself for now.
+    async fn fetch_transactions(
+        &mut self,
+        numbers: Vec<TransactionNumber>,
+    ) -> Result<(), ReadError> {
+        let is_unread = |number: &TransactionNumber| !self.gathered.is_read(*number);
+        let numbers: Vec<TransactionNumber> = numbers.into_iter().filter(is_unread).collect();
+        let txids = numbers.iter().map(|number| self.gathered.txid(*number));
+        let wanted = txids.collect::<Result<BTreeSet<Txid>, _>>()?;
+        let found = self.fetching.transactions(self.kept, &wanted, self.tip).await?;
+        self.seen.add(found.keys().copied());
+        for confirmed in found.values().flatten() {
+            self.gathered.add(&confirmed.transaction, in_block(confirmed));
+        }
+        for number in numbers {
+            self.gathered.fail(number);
+        }
+        Ok(())
+    }
+
+    /// Fetches the transactions that spend outputs.
+    async fn fetch_spenders(&mut self, outputs: Vec<OutputNumber>) -> Result<(), ReadError> {
+        let outpoints = outputs.iter().map(|output| self.gathered.outpoint(*output));
+        let outpoints = outpoints.collect::<Result<Vec<OutPoint>, _>>()?;
+        let spenders = self.fetching.spenders(self.kept, &outpoints).await?;
+        self.seen.add(spenders.keys().map(|output| output.txid));
+        let mut spending = Vec::new();
+        for (output, outpoint) in outputs.iter().zip(&outpoints) {
+            if let Some(spender) = spenders.get(outpoint) {
+                self.gathered.set_spender(*output, *spender);
+                spending.extend(spender.map(|txid| self.gathered.number(txid)));
+            }
+            self.gathered.fail_output(*output);
+        }
+        self.fetch_transactions(spending).await
+    }
+
+    /// True if the spender of an output is known, or that there is none.
+    pub(super) fn knows_spender(&self, output: OutputNumber) -> bool {
+        let found = self.gathered.look_up(Waypoint::Output(output));
+        matches!(found, Ok(LookUp::Transaction { .. } | LookUp::Nothing))
+    }
+}
+
+#[async_trait]
+impl ReadSource for OnDemandSource<'_> {
+    type Error = ReadError;
+
+    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        read(&self.gathered);
+    }
+
+    async fn fetch(&mut self, request: ReadRequest) -> Result<(), ReadError> {
+        self.fetch_transactions(request.transactions).await?;
+        if !request.outputs.is_empty() {
+            self.fetch_spenders(request.outputs).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! What a check costs on a large chain: `cargo bench -p assay-tests --bench chain_trace`. 200,000 transactions by
+//! default, ten million with `ASSAY_FULL` set, as many as `ASSAY_TRANSACTIONS` says otherwise. The chain is kept in
+//! `ASSAY_CACHE` (default: a temporary folder), so that it is recorded once.
+//!
+//! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
+//! pages of the store in memory. Printed: CPU time of the whole check (flows of both directions, cluster,
+//! counterparties, assessment), and CPU time of the trace for each input and output that it reads.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use assay_engine::{
+    assess,
+    chain::ChainId,
+    policy::Policy,
+    taxonomy::Category,
+    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
+    utxo::{ResolvedBlock, ScriptOwner},
+};
+use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, WriterOptions, run};
+use assay_intel::IntelSnapshot;
+use assay_service::chains::{
+    graph::GraphReader,
+    reader::{ChainReader, TraceRequest},
+};
+use assay_tests::{
+    Figures,
+    big_chain::{BigChain, Dice, Person, Shape},
+    cpu_time, is_full,
+    world::{Claim, Claims},
+};
+use jiff::{Timestamp, civil::date, tz::TimeZone};
+
+const CHAIN: ChainId = ChainId::BTC;
+const SUBJECTS: u64 = 1_000;
+const TRANSACTIONS_OF_BLOCK: usize = 2_500;
+/// Services that have an address of their own on the chain; more labels are those of wallets.
+const SERVICES: u64 = 64;
+
+fn main() {
+    let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
+    let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
+    let blocks = transactions / TRANSACTIONS_OF_BLOCK as u64;
+    let shape = Shape { seed: 9, blocks, transactions: TRANSACTIONS_OF_BLOCK, hub: None };
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
+    let folder = folder.join(format!("chain-of-{transactions}-transactions"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let wallets = record(shape, &folder).await;
+        let graph = EmbeddedGraphs::new(&folder).graph(CHAIN).await;
+        let graph = graph.expect("a graph").expect("a recorded chain");
+        for labels in [10_000, 100, 0] {
+            check_all(&graph, wallets, labels).await;
+        }
+    });
+}
+
+/// Records the chain, unless it is there, and returns the number of its wallets.
+async fn record(shape: Shape, folder: &Path) -> u64 {
+    let known = folder.join("wallets");
+    if let Some(wallets) = std::fs::read_to_string(&known).ok().and_then(|it| it.parse().ok()) {
+        return wallets;
+    }
+    std::fs::create_dir_all(folder).expect("a folder");
+    let graphs = EmbeddedGraphs::new(folder);
+    let options = WriterOptions { start: 0, sample: false, backfill: shape.blocks >= 5_000 };
+    let mut writer = graphs.writer(CHAIN, options).await.expect("a writer");
+    let mut chain = BigChain::new(shape);
+    let begun = cpu_time();
+    loop {
+        let blocks: Vec<ResolvedBlock> = chain.by_ref().take(8).collect();
+        if blocks.is_empty() {
+            break;
+        }
+        let from = shape.blocks.saturating_sub(100);
+        writer.append(&blocks, from, Timestamp::UNIX_EPOCH).await.expect("blocks");
+    }
+    writer.build_indexes().await.expect("indexes");
+    let spent = cpu_time().saturating_sub(begun);
+    println!("recorded {} blocks in {:.0} s of CPU time", shape.blocks, spent.as_secs_f64());
+    std::fs::write(known, chain.wallets().to_string()).expect("a note");
+    chain.wallets()
+}
+
+async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
+    let (policy, now) = (Policy::default(), now());
+    let intel = intel(wallets, labels, now);
+    let (rules, reader) =
+        (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(Arc::clone(graph)));
+    let mut dice = Dice::new(77);
+    let subjects: Vec<ScriptOwner> =
+        (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets)).owner()).collect();
+    let mut checks = Vec::new();
+    let (mut entries, mut tracing) = (0, Duration::ZERO);
+    for round in 0..2 {
+        for owner in &subjects {
+            let subject = owner.address(CHAIN).expect("an address");
+            let begun = cpu_time();
+            let (policy, intel) = (&policy, &intel);
+            let request = TraceRequest { subject: &subject, rules, policy, intel, now };
+            let traced = reader.trace(request).await.expect("flows");
+            let mut facts = intel.facts(&subject);
+            facts.chain = traced.state;
+            facts.cluster = traced.cluster;
+            facts.counterparties = traced.counterparties;
+            let assessment = assess(&subject, &facts, policy, now);
+            if round == 1 {
+                checks.push(cpu_time().saturating_sub(begun));
+            }
+            drop(assessment);
+        }
+    }
+    for owner in &subjects {
+        let view = Arc::clone(graph).view().await.expect("a view").expect("blocks");
+        let Some(owner) = view.owner_number(owner).await.expect("a number") else { continue };
+        let history = view.history(owner, rules.read_limits()).await.expect("a history");
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let attribute = |owner: &ScriptOwner| intel.attribution(CHAIN, owner, &policy, today);
+        let attributions = AttributionsByScript::new(attribute);
+        let begun = cpu_time();
+        let subject = TraceSubject { chain: CHAIN, owner, history: &history, rules, today };
+        let trace = view.read(|view| Trace::begin(view, subject, &attributions));
+        let mut trace = trace.expect("a trace");
+        run(&mut trace, &mut ViewSource(&*view)).await.expect("a trace");
+        tracing += cpu_time().saturating_sub(begun);
+        entries += trace.entries();
+    }
+    println!("{labels} labelled services, {SUBJECTS} subjects");
+    println!("  a whole check, ms of CPU time: {}", Figures::of_times(checks));
+    let each =
+        tracing.as_secs_f64() * 1e6 / f64::from(u32::try_from(entries.max(1)).unwrap_or(u32::MAX));
+    println!("  traces: {entries} inputs and outputs, {each:.2} us of CPU time each");
+}
+
+fn now() -> Timestamp {
+    date(2025, 12, 1).to_zoned(TimeZone::UTC).expect("a day").timestamp()
+}
+
+/// So many labelled services: those of the chain, and wallets all over it.
+fn intel(wallets: u64, labels: u64, now: Timestamp) -> IntelSnapshot {
+    let mut claims = Claims::default();
+    let of_wallets = labels.saturating_sub(SERVICES);
+    let services = (0..labels.min(SERVICES)).map(Person::Service);
+    let wallets = (0..of_wallets).map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
+    for service in services.chain(wallets) {
+        claims.label(&service.owner(), Claim::investigated(Category::Exchange, "Exchange"));
+    }
+    claims.snapshot(CHAIN, now)
+}
