@@ -94,6 +94,8 @@ impl Environment {
         change: impl FnOnce(&mut WriteTransaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         self.extend()?;
+        // Slots of readers that were killed would keep pages from being used again.
+        self.env.clear_stale_readers().map_err(|error| self.error(error))?;
         let mut transaction = self.env.write_txn().map_err(|error| self.error(error))?;
         let changed = change(&mut transaction)?;
         transaction.commit().map_err(|error| self.error(error))?;

@@ -1,7 +1,7 @@
 //! Numbers as bytes: 40 bits for what is numbered, and variable lengths for what is mostly small.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{BuildHasherDefault, Hasher},
 };
 
@@ -154,6 +154,9 @@ impl Hasher for NumberHasher {
         self.0 = mixed ^ (mixed >> 32);
     }
 }
+
+/// A set of numbers of transactions, outputs or owners.
+pub(super) type Numbers = HashSet<u64, BuildHasherDefault<NumberHasher>>;
 
 /// A map by numbers of transactions, outputs or owners.
 pub(super) type ByNumber<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;

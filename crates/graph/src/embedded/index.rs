@@ -58,6 +58,9 @@ fn recent<E: Entry>(
     prefix: &[u8],
     mut each: impl FnMut(E, &[u8]) -> Result<bool, GraphError>,
 ) -> Result<(), GraphError> {
+    if !reader.has_recent()? {
+        return Ok(());
+    }
     let failed = |error| table_error("recent", error);
     let prefix = recent_key(kind, prefix);
     for found in reader.tables.recent.prefix_iter(reader.txn, &prefix).map_err(failed)? {
@@ -83,7 +86,8 @@ fn under_hash(
         goes_on = each(found.number)?;
         Ok(goes_on)
     })?;
-    if goes_on {
+    let is_new = kind == Kind::Script && filters.is_some_and(|all| !all.may_have_script(hash));
+    if goes_on && !is_new {
         let runs = (reader.runs, filters);
         run::find_all(reader.txn, reader.tables.run, runs, kind, hash, each)?;
     }

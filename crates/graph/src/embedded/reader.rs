@@ -1,5 +1,7 @@
 //! Reading by numbers, in one state of a graph.
 
+use std::cell::OnceCell;
+
 use assay_engine::utxo::{ScriptOwner, Statistics, Txid};
 use heed::RoTxn;
 
@@ -26,6 +28,8 @@ pub struct Reader<'t> {
     spent: KeptPages<'t>,
     pub(super) parents: KeptPages<'t>,
     blocks: KeptBlocks,
+    /// True if there are entries of recent blocks.
+    recent: OnceCell<bool>,
 }
 
 impl std::fmt::Debug for Reader<'_> {
@@ -64,7 +68,18 @@ impl<'t> Reader<'t> {
             spent: KeptPages::default(),
             parents: KeptPages::default(),
             blocks: KeptBlocks::default(),
+            recent: OnceCell::new(),
         }
+    }
+
+    /// True if there are entries of recent blocks.
+    pub(super) fn has_recent(&self) -> Result<bool, GraphError> {
+        if let Some(known) = self.recent.get() {
+            return Ok(*known);
+        }
+        let empty = self.tables.recent.is_empty(self.txn);
+        let empty = empty.map_err(|error| table_error("recent", error))?;
+        Ok(*self.recent.get_or_init(|| !empty))
     }
 
     pub(super) fn get(

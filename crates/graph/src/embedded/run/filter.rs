@@ -69,7 +69,20 @@ pub(in crate::embedded) struct Filters {
     bytes: u64,
     /// False if none are kept.
     enabled: bool,
+    /// Filters of the scripts of all runs: most that are asked for are new, which these tell at once.
+    scripts: Vec<Growing>,
 }
+
+/// A filter that is filled over many runs.
+#[derive(Debug)]
+struct Growing {
+    filter: Filter,
+    /// Entries that it has room for.
+    left: u64,
+}
+
+/// Entries of the first filter of all scripts; each further one has room for twice as many.
+const FIRST_SCRIPTS: u64 = 1 << 20;
 
 impl Filters {
     /// Filters for a writer that loads many blocks.
@@ -100,15 +113,36 @@ impl Filters {
         self.by_run.get(&run.into()).is_none_or(|filter| filter.may_have(hash))
     }
 
+    /// Notes the script of an owner in a run.
+    pub(super) fn note_script(&mut self, hash: u64) {
+        if !self.enabled {
+            return;
+        }
+        if self.scripts.last().is_none_or(|last| last.left == 0) {
+            let doublings = u32::try_from(self.scripts.len()).unwrap_or(u32::MAX).min(20);
+            let left = FIRST_SCRIPTS << doublings;
+            self.scripts.push(Growing { filter: Filter::new(left), left });
+        }
+        if let Some(last) = self.scripts.last_mut() {
+            last.filter.insert(hash);
+            last.left -= 1;
+        }
+    }
+
+    /// False if no run has an owner with this script.
+    pub(in crate::embedded) fn may_have_script(&self, hash: u64) -> bool {
+        !self.enabled || self.scripts.iter().any(|growing| growing.filter.may_have(hash))
+    }
+
     /// Forgets all.
     pub(in crate::embedded) fn clear(&mut self) {
         self.by_run.clear();
+        self.scripts.clear();
         self.bytes = 0;
     }
 
-    /// True if a run has a filter, or none is wanted.
-    pub(in crate::embedded) fn has(&self, run: u32) -> bool {
-        !self.enabled || self.by_run.contains_key(&run.into())
+    pub(super) const fn is_enabled(&self) -> bool {
+        self.enabled
     }
 }
 

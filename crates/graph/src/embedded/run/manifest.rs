@@ -86,7 +86,7 @@ impl Manifest {
         self.runs.iter().filter(move |run| run.kind == kind)
     }
 
-    /// Makes the filters of runs that have none.
+    /// Makes the filters of all runs; there are none yet.
     pub(in crate::embedded) fn fill_filters(
         &self,
         table: Table,
@@ -94,16 +94,23 @@ impl Manifest {
         filters: &mut Filters,
     ) -> Result<(), GraphError> {
         for run in self.of_kind(Kind::Txid).chain(self.of_kind(Kind::Script)) {
-            if filters.has(run.id) {
-                continue;
+            if !filters.is_enabled() {
+                return Ok(());
             }
-            let Some(mut filter) = filters.begin(run.entries) else { continue };
+            let mut filter = filters.begin(run.entries);
             let mut entries = Cursor::<Hashed>::open(txn, table, (run.kind, run.id), &[])?;
             while let Some(entry) = entries.peek() {
-                filter.insert(entry.hash);
+                if let Some(filter) = &mut filter {
+                    filter.insert(entry.hash);
+                }
+                if run.kind == Kind::Script {
+                    filters.note_script(entry.hash);
+                }
                 entries.advance()?;
             }
-            filters.keep(run.id, filter);
+            if let Some(filter) = filter {
+                filters.keep(run.id, filter);
+            }
         }
         Ok(())
     }

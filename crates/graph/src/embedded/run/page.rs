@@ -108,8 +108,13 @@ pub(in crate::embedded) fn write<E: Entry>(
     let mut built = filters.begin(entries.len() as u64).filter(|_| is_hashed);
     let mut open: Option<E> = None;
     for entry in &*entries {
-        if let (Some(filter), Some(hash)) = (&mut built, entry.hash()) {
-            filter.insert(hash);
+        if let Some(hash) = entry.hash() {
+            if let Some(filter) = &mut built {
+                filter.insert(hash);
+            }
+            if kind == Kind::Script {
+                filters.note_script(hash);
+            }
         }
         let is_absorbed = open.as_mut().is_some_and(|open| open.absorb(entry));
         if !is_absorbed && let Some(before) = open.replace(*entry) {

@@ -47,11 +47,16 @@ impl Caches {
         }
     }
 
-    /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    /// Forgets what blocks that were rolled back may have made.
+    pub(super) fn forget_blocks(&mut self) {
         self.outputs.clear();
         self.owners.clear();
         self.clusters.clear();
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.forget_blocks();
         self.filters.clear();
         self.unfinished.clear();
     }

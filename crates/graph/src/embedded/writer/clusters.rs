@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use assay_database::value;
 
-use super::super::{bytes::ByNumber, links::Slot, reader::Reader};
+use super::super::{
+    bytes::{ByNumber, Numbers},
+    links::Slot,
+    reader::Reader,
+};
 use crate::{
     GraphError,
     backend::cluster::{ConfirmationRow, LinkRow, RecordedLink},
@@ -28,7 +32,7 @@ pub(super) struct Clusters {
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Owners whose slots were changed.
-    pub(super) slots: HashSet<u64>,
+    pub(super) slots: Numbers,
     /// Slots before the blocks that changed them and can be rolled back: height, owner.
     pub(super) undo: Vec<(u64, u64, Slot)>,
     /// Blocks and owners that `undo` has.
