@@ -126,9 +126,9 @@ async fn a_chain_in_many_runs_equals_the_reference() {
     // Blocks that can be rolled back, which move on to runs later.
     let mut open = writer(&store, 0).await;
     append(&mut *open, rest, 7).await;
-    expect_equal(&*graph(&store).await, &chain).await;
+    expect_equal(&graph(&store).await, &chain).await;
     open.roll_back(610).await.unwrap();
-    expect_equal(&*graph(&store).await, &chain.fork(610, 0, 0)).await;
+    expect_equal(&graph(&store).await, &chain.fork(610, 0, 0)).await;
 }
 
 /// The two branches that the victim records in turn.
