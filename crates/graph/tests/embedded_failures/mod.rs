@@ -111,24 +111,24 @@ async fn random_reorganisations_leave_no_trace() {
 
 #[tokio::test]
 async fn a_chain_in_many_runs_equals_the_reference() {
-    let chain = TestChain::generate(35, 0, 700);
+    let chain = TestChain::generate(35, 0, 420);
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedGraphs::new(directory.path());
     // A backfill that is taken up again now and then, each batch a run of its own.
-    let (settled, rest) = chain.blocks.split_at(500);
+    let (settled, rest) = chain.blocks.split_at(300);
     let backfill = WriterOptions { backfill: true, ..options(0) };
     for part in settled.chunks(130) {
         let mut open = store.writer(CHAIN, backfill).await.unwrap();
         for batch in part.chunks(3) {
-            open.append(batch, 500, at(0)).await.unwrap();
+            open.append(batch, 300, at(0)).await.unwrap();
         }
     }
     // Blocks that can be rolled back, which move on to runs later.
     let mut open = writer(&store, 0).await;
     append(&mut *open, rest, 7).await;
     expect_equal(&graph(&store).await, &chain).await;
-    open.roll_back(610).await.unwrap();
-    expect_equal(&graph(&store).await, &chain.fork(610, 0, 0)).await;
+    open.roll_back(360).await.unwrap();
+    expect_equal(&graph(&store).await, &chain.fork(360, 0, 0)).await;
 }
 
 /// The two branches that the victim records in turn.
