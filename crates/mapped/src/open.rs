@@ -6,6 +6,8 @@ use std::{
     io::{self, Read},
     path::Path,
     sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, WithoutTls, types::Bytes};
@@ -43,6 +45,8 @@ const READERS: u32 = 4096;
 /// What an LMDB file begins with: a page's head, then these bytes in the order of the machine.
 const MAGIC: u32 = 0xbeef_c0de;
 const MAGIC_AT: usize = 16;
+/// Time in which the first two pages are written.
+const BEING_MADE: Duration = Duration::from_millis(50);
 
 /// Opens the environment in `folder` for reading; `None` if there is none, or if it is only being made.
 ///
@@ -62,6 +66,10 @@ pub fn open_existing(
         return Ok(Some(open));
     }
     check_local(&canonical)?;
+    if has_half_a_head(&canonical) {
+        // Another program makes it just now, or it was cut: then it is as short afterwards.
+        thread::sleep(BEING_MADE);
+    }
     check_data_file(&canonical, format)?;
     allocate_lock_table(&canonical)?;
     let env = open(&canonical, format)?;
@@ -115,6 +123,11 @@ pub fn create(
 /// True if a folder has an environment's file that is not empty.
 fn is_there(folder: &Path) -> bool {
     fs::metadata(folder.join(DATA)).is_ok_and(|data| data.is_file() && data.len() > 0)
+}
+
+/// True if an environment's file ends within its first two pages.
+fn has_half_a_head(folder: &Path) -> bool {
+    fs::metadata(folder.join(DATA)).is_ok_and(|data| data.len() < 2 * 4096)
 }
 
 fn canonical(folder: &Path) -> Result<std::path::PathBuf, MappedError> {

@@ -406,7 +406,7 @@ fn nothing_of_a_broken_block_is_recorded() {
 async fn a_full_disk_fails_an_ingest_and_leaves_the_graph_as_it_was() {
     let disk = SmallDisk::mount(24);
     let graphs = EmbeddedGraphs::new(disk.path());
-    let shape = Shape { seed: 15, blocks: 400, transactions: 40, hub: None };
+    let shape = Shape { seed: 15, blocks: 160, transactions: 40, hub: None };
     let blocks: Vec<_> = BigChain::new(shape).collect();
     let at = Timestamp::UNIX_EPOCH;
     let expected = async |count: usize| {
@@ -421,20 +421,20 @@ async fn a_full_disk_fails_an_ingest_and_leaves_the_graph_as_it_was() {
     // Given a graph with some blocks, on a disk that is full...
     let options = WriterOptions { start: 0, sample: false, backfill: false };
     let mut writer = graphs.writer(ChainId::BTC, options).await.unwrap();
-    for some in blocks[..200].chunks(20) {
+    for some in blocks[..80].chunks(20) {
         writer.append(some, 0, at).await.unwrap();
     }
     disk.fill();
     // ...when many more are recorded, then that fails, and nothing changes...
     for _ in 0..2 {
-        let error = writer.append(&blocks[200..], 0, at).await.unwrap_err();
+        let error = writer.append(&blocks[80..], 0, at).await.unwrap_err();
         assert!(error.to_string().contains("no space is left"), "{error}");
-        assert_eq!(state().await, expected(200).await);
+        assert_eq!(state().await, expected(80).await);
     }
     // ...until there is space again.
     disk.clear();
-    writer.append(&blocks[200..], 0, at).await.unwrap();
-    assert_eq!(state().await, expected(400).await);
-    writer.roll_back(320).await.unwrap();
-    assert_eq!(state().await, expected(321).await);
+    writer.append(&blocks[80..], 0, at).await.unwrap();
+    assert_eq!(state().await, expected(160).await);
+    writer.roll_back(120).await.unwrap();
+    assert_eq!(state().await, expected(121).await);
 }

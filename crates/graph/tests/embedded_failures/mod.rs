@@ -111,24 +111,24 @@ async fn random_reorganisations_leave_no_trace() {
 
 #[tokio::test]
 async fn a_chain_in_many_runs_equals_the_reference() {
-    let chain = TestChain::generate(35, 0, 700);
+    let chain = TestChain::generate(35, 0, 420);
     let directory = tempfile::tempdir().unwrap();
     let store = EmbeddedGraphs::new(directory.path());
     // A backfill that is taken up again now and then, each batch a run of its own.
-    let (settled, rest) = chain.blocks.split_at(500);
+    let (settled, rest) = chain.blocks.split_at(300);
     let backfill = WriterOptions { backfill: true, ..options(0) };
     for part in settled.chunks(130) {
         let mut open = store.writer(CHAIN, backfill).await.unwrap();
         for batch in part.chunks(3) {
-            open.append(batch, 500, at(0)).await.unwrap();
+            open.append(batch, 300, at(0)).await.unwrap();
         }
     }
     // Blocks that can be rolled back, which move on to runs later.
     let mut open = writer(&store, 0).await;
     append(&mut *open, rest, 7).await;
     expect_equal(&graph(&store).await, &chain).await;
-    open.roll_back(610).await.unwrap();
-    expect_equal(&graph(&store).await, &chain.fork(610, 0, 0)).await;
+    open.roll_back(360).await.unwrap();
+    expect_equal(&graph(&store).await, &chain.fork(360, 0, 0)).await;
 }
 
 /// The two branches that the victim records in turn.
@@ -138,16 +138,23 @@ fn branches() -> [TestChain; 2] {
     [one, other]
 }
 
-/// Records one branch, rolls it back, records the other one, and so on, until this process is killed.
-async fn record_until_killed(directory: &Path) {
-    let store = EmbeddedGraphs::new(directory);
-    let mut writer = writer(&store, 0).await;
-    let mut random = SplitMix64::new(u64::from(std::process::id()));
-    loop {
-        for branch in branches() {
-            go_to(&mut *writer, &branch, &mut random).await;
+/// Records one branch, rolls it back, records the other one, and so on, until it is killed. Not a test by
+/// itself.
+#[test]
+#[ignore = "run by another test, in a program that is killed"]
+fn victim() {
+    let Some(directory) = env::var_os(VICTIM) else { return };
+    let store = EmbeddedGraphs::new(Path::new(&directory));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let mut writer = writer(&store, 0).await;
+        let mut random = SplitMix64::new(u64::from(std::process::id()));
+        loop {
+            for branch in branches() {
+                go_to(&mut *writer, &branch, &mut random).await;
+            }
         }
-    }
+    });
 }
 
 /// Goes on from where the graph stands to the end of a branch, in batches of random sizes.
@@ -188,7 +195,7 @@ impl Drop for Killed {
 
 fn start_victim(directory: &Path) -> Killed {
     let child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "embedded_failures::a_writer_killed_anywhere_leaves_a_whole_graph"])
+        .args(["--exact", "embedded_failures::victim", "--ignored", "--nocapture"])
         .env(VICTIM, directory)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -199,10 +206,6 @@ fn start_victim(directory: &Path) -> Killed {
 
 #[tokio::test]
 async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
-    if let Some(directory) = env::var_os(VICTIM) {
-        // This process is the one that another process of this test kills.
-        return record_until_killed(Path::new(&directory)).await;
-    }
     let kills = if is_full() { 200 } else { 50 };
     let directory = tempfile::tempdir().unwrap();
     let (branches, mut random) = (branches(), SplitMix64::new(43));

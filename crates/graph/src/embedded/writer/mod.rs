@@ -34,6 +34,7 @@ use super::{
     error::damaged,
     index::{self, put},
     reader::Reader,
+    record::OutputValue,
     run::{Filters, Manifest},
     state::{KEY, RUNS, StoredState},
     tables::Tables,
@@ -247,11 +248,11 @@ fn find_output(
     let found = index::newest_transaction(reader, Some(filters), &outpoint.txid)?;
     let Some(transaction) = found else { return Ok(None) };
     let record = reader.known_transaction(transaction)?;
-    let Some(output) = record.output_at(outpoint.index)? else { return Ok(None) };
+    let Some(OutputValue { value, owner }) = record.output_at(outpoint.index)? else {
+        return Ok(None);
+    };
     let number = record.head().first_output + u64::from(outpoint.index);
-    let (owner, value) = (reader.owner(output.owner)?, output.value);
-    let output = (output.owner, TxOut { owner, value });
-    let (owner, output) = output;
+    let output = TxOut { owner: reader.owner(owner)?, value };
     Ok(Some(KnownOutput { transaction, number, owner, output }))
 }
 
