@@ -138,23 +138,16 @@ fn branches() -> [TestChain; 2] {
     [one, other]
 }
 
-/// Records one branch, rolls it back, records the other one, and so on, until it is killed. Not a test by
-/// itself.
-#[test]
-#[ignore = "run by another test, in a program that is killed"]
-fn victim() {
-    let Some(directory) = env::var_os(VICTIM) else { return };
-    let store = EmbeddedGraphs::new(Path::new(&directory));
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(async {
-        let mut writer = writer(&store, 0).await;
-        let mut random = SplitMix64::new(u64::from(std::process::id()));
-        loop {
-            for branch in branches() {
-                go_to(&mut *writer, &branch, &mut random).await;
-            }
+/// Records one branch, rolls it back, records the other one, and so on, until this process is killed.
+async fn record_until_killed(directory: &Path) {
+    let store = EmbeddedGraphs::new(directory);
+    let mut writer = writer(&store, 0).await;
+    let mut random = SplitMix64::new(u64::from(std::process::id()));
+    loop {
+        for branch in branches() {
+            go_to(&mut *writer, &branch, &mut random).await;
         }
-    });
+    }
 }
 
 /// Goes on from where the graph stands to the end of a branch, in batches of random sizes.
@@ -195,7 +188,7 @@ impl Drop for Killed {
 
 fn start_victim(directory: &Path) -> Killed {
     let child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "embedded_failures::victim", "--ignored", "--nocapture"])
+        .args(["--exact", "embedded_failures::a_writer_killed_anywhere_leaves_a_whole_graph"])
         .env(VICTIM, directory)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -206,6 +199,10 @@ fn start_victim(directory: &Path) -> Killed {
 
 #[tokio::test]
 async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
+    if let Some(directory) = env::var_os(VICTIM) {
+        // This process is the one that another process of this test kills.
+        return record_until_killed(Path::new(&directory)).await;
+    }
     let kills = if is_full() { 200 } else { 50 };
     let directory = tempfile::tempdir().unwrap();
     let (branches, mut random) = (branches(), SplitMix64::new(43));
