@@ -47,7 +47,7 @@ pub trait GraphView: Graph {
 }
 
 impl dyn GraphView + '_ {
-    /// Reads the view at once.
+    /// Reads the view at once. Other tasks of this thread go on elsewhere meanwhile ([`blocking`]).
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl dyn GraphView + '_ {
         &self,
         read: impl FnOnce(&dyn ChainView) -> Result<T, ViewError>,
     ) -> Result<T, GraphError> {
-        Ok(lent(|lend| self.lend(lend), read)?)
+        Ok(blocking(|| lent(|lend| self.lend(lend), read))?)
     }
 }
 

@@ -39,7 +39,7 @@ pub enum MappedError {
         path: PathBuf,
         /// The name of the expected format.
         format: &'static str,
-        /// What it is instead.
+        /// The kind of file that was found.
         detail: String,
     },
     /// The file ends before its last page.

@@ -74,7 +74,7 @@ struct GatheredTransaction {
 #[derive(Debug)]
 struct GatheredSide {
     entries: Vec<Entry>,
-    /// How many were asked for.
+    /// The number of entries that the fetch was limited to.
     most: u32,
 }
 

@@ -103,8 +103,7 @@ impl State<'_> {
         let attributions = AttributionsByScript::new(attribute);
         let subject = TraceSubject { chain, owner, history, rules, today };
         let view = &*self.view;
-        let begin = || view.read(|view| Trace::begin(view, subject, &attributions));
-        let mut trace = assay_graph::blocking(begin)?;
+        let mut trace = view.read(|view| Trace::begin(view, subject, &attributions))?;
         run(&mut trace, &mut ViewSource(view)).await?;
         view.read(|view| trace.finish(view))
     }
