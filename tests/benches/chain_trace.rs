@@ -3,8 +3,10 @@
 //! `ASSAY_CACHE` (default: a temporary folder), so that it is recorded once.
 //!
 //! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
-//! pages of the store in memory. Printed: CPU time of the whole check (flows of both directions, cluster,
-//! counterparties, assessment), and CPU time of the trace for each input and output that it reads.
+//! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
+//! both directions, cluster, counterparties, assessment), and CPU time of the trace for each input and output that it
+//! reads. Then the same of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as
+//! transactions: of the hub, and of 1,000 of its customers.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -19,18 +21,19 @@ use assay_engine::{
     chain::ChainId,
     policy::Policy,
     taxonomy::Category,
-    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
+    trace::{Trace, TraceRules, TraceSubject},
     utxo::{ResolvedBlock, ScriptOwner},
 };
 use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, WriterOptions, run};
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
+    attributed_owners::{AttributedBy, AttributedOwners},
     graph::GraphReader,
     reader::{ChainReader, TraceRequest},
 };
 use assay_tests::{
     Figures,
-    big_chain::{BigChain, Dice, Person, Shape},
+    big_chain::{BigChain, Dice, Hub, Person, Shape},
     cpu_time, is_full,
     world::{Claim, Claims},
 };
@@ -49,16 +52,36 @@ fn main() {
     let shape = Shape { seed: 9, blocks, transactions: TRANSACTIONS_OF_BLOCK, hub: None };
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
-    let folder = folder.join(format!("chain-of-{transactions}-transactions"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
-        let wallets = record(shape, &folder).await;
-        let graph = EmbeddedGraphs::new(&folder).graph(CHAIN).await;
-        let graph = graph.expect("a graph").expect("a recorded chain");
+        let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
+        let (graph, wallets) = recorded(shape, &folder_of_chain).await;
+        let mut dice = Dice::new(77);
+        let subjects: Vec<Person> =
+            (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
         for labels in [10_000, 100, 0] {
-            check_all(&graph, wallets, labels).await;
+            println!("{labels} labelled services, {SUBJECTS} wallets");
+            check_all(&graph, &subjects, (wallets, labels)).await;
         }
+        let outputs = transactions / 10;
+        let hub = Some(Hub { outputs, leaves: outputs / 20 });
+        let shape = Shape { blocks: blocks / 10, hub, ..shape };
+        let folder_of_hub = folder.join(format!("hub-of-{outputs}-outputs"));
+        let (graph, wallets) = recorded(shape, &folder_of_hub).await;
+        println!("a hub of {outputs} outputs");
+        check_all(&graph, &[Person::Hub], (wallets, 100)).await;
+        let customers = SUBJECTS.min(outputs / 40);
+        let customers: Vec<Person> = (0..customers).map(Person::Leaf).collect();
+        println!("{} customers of the hub", customers.len());
+        check_all(&graph, &customers, (wallets, 100)).await;
     });
+}
+
+/// The graph of a chain, and the number of the chain's wallets.
+async fn recorded(shape: Shape, folder: &Path) -> (Arc<dyn Graph>, u64) {
+    let wallets = record(shape, folder).await;
+    let graph = EmbeddedGraphs::new(folder).graph(CHAIN).await;
+    (graph.expect("a graph").expect("a recorded chain"), wallets)
 }
 
 /// Records the chain, unless it is there, and returns the number of its wallets.
@@ -88,14 +111,12 @@ async fn record(shape: Shape, folder: &Path) -> u64 {
     chain.wallets()
 }
 
-async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
+async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels): (u64, u64)) {
     let (policy, now) = (Policy::default(), now());
     let intel = intel(wallets, labels, now);
     let (rules, reader) =
         (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(Arc::clone(graph)));
-    let mut dice = Dice::new(77);
-    let subjects: Vec<ScriptOwner> =
-        (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets)).owner()).collect();
+    let subjects: Vec<ScriptOwner> = subjects.iter().map(|person| person.owner()).collect();
     let mut checks = Vec::new();
     let (mut entries, mut tracing) = (0, Duration::ZERO);
     for round in 0..2 {
@@ -116,22 +137,26 @@ async fn check_all(graph: &Arc<dyn Graph>, wallets: u64, labels: u64) {
             drop(assessment);
         }
     }
-    for owner in &subjects {
-        let view = Arc::clone(graph).view().await.expect("a view").expect("blocks");
-        let Some(owner) = view.owner_number(owner).await.expect("a number") else { continue };
-        let history = view.history(owner, rules.read_limits()).await.expect("a history");
-        let today = now.to_zoned(TimeZone::UTC).date();
-        let attribute = |owner: &ScriptOwner| intel.attribution(CHAIN, owner, &policy, today);
-        let attributions = AttributionsByScript::new(attribute);
-        let begun = cpu_time();
-        let subject = TraceSubject { chain: CHAIN, owner, history: &history, rules, today };
-        let trace = view.read(|view| Trace::begin(view, subject, &attributions));
-        let mut trace = trace.expect("a trace");
-        run(&mut trace, &mut ViewSource(&*view)).await.expect("a trace");
-        tracing += cpu_time().saturating_sub(begun);
-        entries += trace.entries();
+    let owners = AttributedOwners::default();
+    for round in 0..2 {
+        for owner in &subjects {
+            let view = Arc::clone(graph).view().await.expect("a view").expect("blocks");
+            let Some(owner) = view.owner_number(owner).await.expect("a number") else { continue };
+            let history = view.history(owner, rules.read_limits()).await.expect("a history");
+            let today = now.to_zoned(TimeZone::UTC).date();
+            let by = AttributedBy { chain: CHAIN, intel: &intel, policy: &policy, today };
+            let attributions = owners.of(&*view, by).await.expect("attributions");
+            let begun = cpu_time();
+            let subject = TraceSubject { chain: CHAIN, owner, history: &history, rules, today };
+            let trace = view.read(|view| Trace::begin(view, subject, &attributions));
+            let mut trace = trace.expect("a trace");
+            run(&mut trace, &mut ViewSource(&*view)).await.expect("a trace");
+            if round == 1 {
+                tracing += cpu_time().saturating_sub(begun);
+                entries += trace.entries();
+            }
+        }
     }
-    println!("{labels} labelled services, {SUBJECTS} subjects");
     println!("  a whole check, ms of CPU time: {}", Figures::of_times(checks));
     let each =
         tracing.as_secs_f64() * 1e6 / f64::from(u32::try_from(entries.max(1)).unwrap_or(u32::MAX));

@@ -37,6 +37,12 @@ pub trait GraphView: Graph {
         limits: ReadLimits,
     ) -> Result<OwnHistory, GraphError>;
 
+    /// Owners with smaller numbers are those that they are in every later state too: no reorganisation reaches them.
+    /// 0 where numbers belong to one view.
+    async fn settled_owners(&self) -> Result<u64, GraphError> {
+        Ok(0)
+    }
+
     /// All outputs of a transaction.
     async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError>;
 

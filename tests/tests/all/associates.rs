@@ -174,6 +174,32 @@ fn counterparties_and_funders_are_shown_with_amounts_and_transactions() {
     assert_eq!(relations.count(), 2);
 }
 
+#[test]
+fn a_listed_counterparty_is_shown_however_little_it_paid() {
+    // Given a wallet whom twenty people paid, a listed one the least,
+    let people: Vec<String> = (0..20_u32).map(|number| format!("payer-{number}")).collect();
+    let paid: Vec<(&str, u64)> = (1..).zip(&people).map(|(coins, name)| (&**name, coins)).collect();
+    let payments = (0..20_u8).map(|payer| {
+        let spent = json!([spend(1, payer.into())]);
+        line(payer + 1, payer + 2, &spent, &[("shop", u64::from(payer) + 1)])
+    });
+    let blocks: Vec<String> =
+        std::iter::once(line(0, 1, &json!([]), &paid)).chain(payments).collect();
+    let directory = ingested(&blocks);
+    list(directory.path(), "payer-1");
+    // when it is checked,
+    let answer = check(directory.path(), "shop");
+    // then the listed one is named besides the first and the ten who paid most.
+    let wallets = answer["associated_wallets"].as_array().unwrap();
+    let shown: Vec<(&Value, &Value)> =
+        wallets.iter().map(|wallet| (&wallet["address"], &wallet["listed"])).collect();
+    assert_eq!(shown.len(), 12);
+    assert_eq!(shown[11], (&json!(of("payer-1")), &json!(true)));
+    assert!(shown[..11].iter().all(|(_, listed)| **listed == json!(false)));
+    let detail = answer["coverage"]["association"]["detail"].as_str().unwrap();
+    assert!(detail.ends_with("counterparties shown: 12 of 20"), "{detail}");
+}
+
 /// Number of addresses that are spent together: more than are read.
 const MANY: usize = 1_203;
 

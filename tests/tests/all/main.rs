@@ -32,6 +32,7 @@ mod graph_database;
 mod hostile;
 mod imports;
 mod labels;
+mod large_chain;
 mod limits;
 mod ofac;
 mod postgres;

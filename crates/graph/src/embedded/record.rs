@@ -4,7 +4,10 @@
 //! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
 
 use assay_database::value;
-use assay_engine::utxo::{BlockRef, OutPoint, TransactionKind, Txid};
+use assay_engine::{
+    reading::{FeePayer, TransactionNumber},
+    utxo::{BlockRef, OutPoint, TransactionKind, Txid},
+};
 
 use super::{
     bytes::{NUMBER, Reading, from_zigzag, number, put_varint, zigzag},
@@ -40,6 +43,38 @@ pub struct TransactionHead {
     pub output_total: u64,
     /// The least that inputs of unknown value are worth together.
     pub unknown: u64,
+}
+
+impl TransactionHead {
+    /// What the inputs are worth beyond the outputs; 0 for a coinbase.
+    #[must_use]
+    pub const fn fee(&self) -> u64 {
+        self.input_total.saturating_sub(self.output_total)
+    }
+}
+
+/// Appends those who paid the coinbase of a block: of each the distance from the block's first transaction, and the
+/// fee.
+pub(super) fn put_payers(first_transaction: u64, payers: &[FeePayer], into: &mut Vec<u8>) {
+    for FeePayer { transaction, fee } in payers {
+        put_varint(into, transaction.0.saturating_sub(first_transaction));
+        put_varint(into, *fee);
+    }
+}
+
+/// Reads what [`put_payers`] wrote; `None` if it is damaged.
+pub(super) fn read_payers(
+    first_transaction: u64,
+    bytes: &[u8],
+    into: &mut Vec<FeePayer>,
+) -> Option<()> {
+    let mut reading = Reading(bytes);
+    while !reading.0.is_empty() {
+        let number = first_transaction.checked_add(reading.varint()?)?;
+        let fee = reading.varint()?;
+        into.push(FeePayer { transaction: TransactionNumber(number), fee });
+    }
+    Some(())
 }
 
 /// What an input spends.

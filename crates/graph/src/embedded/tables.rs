@@ -21,10 +21,11 @@ const MAP_SIZE: usize = 1 << 40;
 /// The format of a graph. A change of a record's layout is a new version.
 pub(super) const FORMAT: Format = Format {
     name: "assay-chain-graph",
-    version: 1,
+    version: 2,
     tables: &[
         "meta",
         "block",
+        "payers",
         "tx",
         "txid",
         "spent",
@@ -47,6 +48,8 @@ pub(super) struct Tables {
     pub(super) meta: Table,
     /// Height: [`StoredBlock`](super::record::StoredBlock).
     pub(super) block: Table,
+    /// Height: who paid the block's coinbase, of blocks with fees.
+    pub(super) payers: Table,
     /// Number of a transaction: its record.
     pub(super) transaction: Table,
     /// Identifiers by number.
@@ -89,11 +92,12 @@ impl Tables {
     }
 
     fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
-        let tables: [Table; 12] =
+        let tables: [Table; 13] =
             environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
         let [
             meta,
             block,
+            payers,
             transaction,
             txid,
             spent,
@@ -109,6 +113,7 @@ impl Tables {
             environment,
             meta,
             block,
+            payers,
             transaction,
             txid: Column::new("txid", txid, 32),
             spent: Column::new("spent", spent, NUMBER),

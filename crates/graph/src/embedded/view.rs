@@ -15,24 +15,22 @@ use async_trait::async_trait;
 
 use super::{
     EmbeddedGraph,
+    bytes::number,
     error::damaged,
     reader::{Reader, Side},
-    record::{InputOrigin, StoredBlock},
+    record::{InputOrigin, StoredBlock, read_payers},
+    state::StoredState,
 };
 use crate::{GraphError, GraphView, read_outputs};
 
 impl Reader<'_> {
     /// Those who paid the coinbase of a block.
-    fn fee_payers(&self, block: &StoredBlock) -> Result<Vec<FeePayer>, GraphError> {
-        let mut fees = Vec::new();
-        for tx in block.first_transaction..self.end_of(block)? {
-            let head = *self.known_transaction(tx)?.head();
-            let fee = head.input_total.saturating_sub(head.output_total);
-            if fee > 0 {
-                fees.push((TransactionNumber(tx), u128::from(fee)));
-            }
-        }
-        Ok(FeePayer::of_block(fees.into_iter()))
+    fn fee_payers(&self, block: &StoredBlock, into: &mut Vec<FeePayer>) -> Result<(), GraphError> {
+        let height = block.block.height;
+        let Some(bytes) = self.get("payers", self.tables.payers, &number(height))? else {
+            return Ok(());
+        };
+        read_payers(block.first_transaction, bytes, into).ok_or_else(|| damaged("payers", height))
     }
 
     /// The transactions of an owner's largest inputs or outputs.
@@ -132,7 +130,7 @@ impl ChainView for Reader<'_> {
         into.entries.clear();
         into.fee_payers.clear();
         if direction == Direction::Source && head.kind == TransactionKind::Coinbase {
-            into.fee_payers = self.fee_payers(&block)?;
+            self.fee_payers(&block, &mut into.fee_payers)?;
         }
         if most == 0 {
             return Ok(());
@@ -210,6 +208,15 @@ impl GraphView for EmbeddedGraph {
                 incoming: reader.own_transactions(owner.0, Side::Outputs, limits.transfers)?,
                 outgoing: reader.own_transactions(owner.0, Side::Inputs, limits.transfers)?,
             })
+        })
+    }
+
+    async fn settled_owners(&self) -> Result<u64, GraphError> {
+        self.read(|reader| {
+            let StoredState { state, .. } = reader.state()?;
+            let above = state.reorganisable_from.max(state.start);
+            let next = state.next_owner.unsigned_abs();
+            Ok(reader.block(above)?.map_or(next, |block| block.first_owner))
         })
     }
 

@@ -188,16 +188,18 @@ impl IntelSnapshot {
         policy: &Policy,
         today: Date,
     ) -> Attribution {
-        let Some(address) = owner.address(chain) else {
+        let Some(address) = owner.address(chain).filter(|address| self.names(address)) else {
             return Attribution::default();
         };
-        let is_known = self.listed.contains_key(&address)
-            || self.labels.has(&address)
-            || address.key_identities().iter().any(|key| self.controlled.contains_key(key));
-        if !is_known {
-            return Attribution::default();
-        }
         attribute(&self.facts(&address), policy, today)
+    }
+
+    /// True if an address is listed or labelled, or if its key or script controls a listed one. Only these are
+    /// attributed, whatever the policy and the day.
+    #[must_use]
+    pub fn names(&self, address: &CanonicalAddress) -> bool {
+        self.is_attributed(address)
+            || address.key_identities().iter().any(|key| self.controlled.contains_key(key))
     }
 
     /// Other known addresses that the subject's key controls, each with its evidence beyond the

@@ -1,50 +1,53 @@
 //! The strongest counterparties of a subject, from its history.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 use assay_engine::{
     address::CanonicalAddress,
-    chain::ChainId,
-    evidence::Direction,
+    evidence::{Direction, Label, Listing},
     facts::{Counterparties, Counterparty},
     reading::{
-        ChainView, Entry, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber,
-        TransactionRead, ViewError,
+        ChainView, Entry, OwnHistory, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
     },
     trace::ReadLimits,
     utxo::TransactionKind,
 };
-use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 use ruint::aliases::U256;
-use rustc_hash::FxHashMap;
 
-/// Counterparties that an answer shows besides the funders.
+use super::attributed_owners::{AttributedBy, OwnersOfView};
+
+/// Counterparties that an answer shows besides the funders and the listed ones.
 const STRONGEST: usize = 10;
+/// Listed counterparties that an answer shows besides the strongest.
+const LISTED: usize = 10;
 /// Addresses that an answer shows as those of the first payment.
 const FUNDERS: usize = 3;
 /// Transactions that are shown of a counterparty.
 const TRANSACTIONS: usize = 5;
 
-/// The money between the subject and one address.
-#[derive(Default)]
-struct Dealings {
-    received: u128,
-    sent: u128,
-    /// Each transaction with its time and amount.
-    transactions: BTreeMap<TransactionNumber, (Timestamp, u128)>,
+/// What one transaction moved between the subject and another owner.
+#[derive(Clone, Copy, Debug)]
+struct Dealing {
+    party: OwnerNumber,
+    transaction: TransactionNumber,
+    time: Timestamp,
+    direction: Direction,
+    amount: u128,
+}
+
+/// All dealings of the subject with one owner.
+#[derive(Clone, Debug)]
+struct Party {
+    owner: OwnerNumber,
+    /// Its dealings among all of them.
+    dealings: Range<usize>,
+    amount: u128,
     is_funder: bool,
 }
 
-impl Dealings {
-    fn count(&mut self, transaction: &TransactionRead, amount: u128) {
-        let known = self.transactions.entry(transaction.number).or_insert((transaction.time, 0));
-        known.1 += amount;
-    }
-}
-
-/// The addresses that paid the subject or were paid by it, without those of its own cluster: the funders and the
-/// strongest others, with their listings and labels.
+/// The addresses that paid the subject or were paid by it, without those of its own cluster: the funders, the
+/// strongest others, and the strongest listed ones besides, with their listings and labels.
 ///
 /// They are ordered by the amounts of both directions together, then as they appeared on the chain. The amount of a
 /// transaction is split over the inputs, or outputs and fee, of other owners in proportion to their value, rounded
@@ -54,84 +57,101 @@ pub(super) fn counterparties(
     view: &dyn ChainView,
     owner: OwnerNumber,
     (history, limits): (&OwnHistory, ReadLimits),
-    chain: ChainId,
-    intel: &IntelSnapshot,
+    attributions: &OwnersOfView<'_>,
 ) -> Result<Counterparties, ViewError> {
-    let dealings = dealings(view, owner, history, limits)?;
+    let (mut dealings, funders) = dealings(view, owner, history, limits)?;
+    dealings.sort_by_key(|dealing| dealing.party);
     let cluster = view.cluster_of(owner)?;
-    let mut parties = Vec::with_capacity(dealings.len());
-    for (party, dealings) in dealings {
-        if view.cluster_of(party)? == cluster {
+    let mut parties = Vec::new();
+    let mut at = 0;
+    for same in dealings.chunk_by(|a, b| a.party == b.party) {
+        let dealings = at..at + same.len();
+        at = dealings.end;
+        let Some(Dealing { party, .. }) = same.first() else { continue };
+        if view.cluster_of(*party)? != cluster {
+            let amount = same.iter().fold(0, |sum: u128, it| sum.saturating_add(it.amount));
+            let is_funder = funders.contains(party);
+            parties.push(Party { owner: *party, dealings, amount, is_funder });
+        }
+    }
+    parties.sort_unstable_by_key(|party| {
+        (Reverse(party.is_funder), Reverse(party.amount), party.owner)
+    });
+    let found = u64::try_from(parties.len()).unwrap_or(u64::MAX);
+    let AttributedBy { chain, intel, .. } = *attributions.by();
+    let (mut shown, mut others, mut listed) = (Vec::new(), 0, 0);
+    for party in parties {
+        let is_among_strongest = party.is_funder || others < STRONGEST;
+        if !is_among_strongest && (listed == LISTED || !attributions.names(party.owner, view)?) {
             continue;
         }
         // Scripts and pools have no address.
-        if let Some(address) = view.owner(party)?.address(chain) {
-            parties.push((party, address, dealings));
+        let Some(address) = view.owner(party.owner)?.address(chain) else { continue };
+        let listings = intel.listings_of(&address);
+        if !is_among_strongest && listings.is_empty() {
+            continue;
         }
+        listed += usize::from(!is_among_strongest);
+        others += usize::from(!party.is_funder);
+        let of_party = dealings.get(party.dealings).unwrap_or_default();
+        let labels = intel.labels().of(&address);
+        shown.extend(counterparty(view, of_party, address, party.is_funder, labels, listings)?);
     }
-    parties.sort_by_key(|(party, _, dealings)| {
-        let amount = dealings.received.saturating_add(dealings.sent);
-        (Reverse(dealings.is_funder), Reverse(amount), *party)
-    });
-    let found = u64::try_from(parties.len()).unwrap_or(u64::MAX);
-    let funders = parties.iter().filter(|(.., dealings)| dealings.is_funder).count();
-    let mut strongest = Vec::new();
-    for (_, address, dealings) in parties.into_iter().take(funders + STRONGEST) {
-        strongest.extend(counterparty(view, address, &dealings, intel)?);
-    }
-    Ok(Counterparties { strongest, found })
+    Ok(Counterparties { strongest: shown, found })
 }
 
+/// All dealings with other owners, in the order of the history, and the funders.
 fn dealings(
     view: &dyn ChainView,
     owner: OwnerNumber,
     history: &OwnHistory,
     limits: ReadLimits,
-) -> Result<FxHashMap<OwnerNumber, Dealings>, ViewError> {
-    let mut by_owner: FxHashMap<OwnerNumber, Dealings> = FxHashMap::default();
+) -> Result<(Vec<Dealing>, Vec<OwnerNumber>), ViewError> {
+    let mut dealings = Vec::new();
     let mut read = TransactionRead::default();
     let mut incomes = 0;
-    let mut first: Option<(OwnTransaction, TransactionKind, Vec<Entry>)> = None;
-    let most = limits.entries_per_transaction(history.incoming.len());
-    for own in &history.incoming {
-        view.read(own.number, Direction::Source, most, &mut read)?;
-        let amount = own.income(read.inputs.total);
-        if amount > 0 {
-            incomes += 1;
-            first.get_or_insert_with(|| (*own, read.kind, read.entries.clone()));
-        }
-        if read.kind == TransactionKind::Payment {
-            let whole = read.inputs.total.saturating_sub(own.sent);
-            for (other, share) in shares(&read.entries, owner, amount, whole) {
-                let dealings = by_owner.entry(other).or_default();
-                dealings.received += share;
-                dealings.count(&read, share);
+    let mut first: Option<(TransactionKind, Vec<Entry>)> = None;
+    let sides =
+        [(Direction::Source, &history.incoming), (Direction::Destination, &history.outgoing)];
+    for (direction, own) in sides {
+        let most = limits.entries_per_transaction(own.len());
+        for own in own {
+            view.read(own.number, direction, most, &mut read)?;
+            let (amount, whole) = match direction {
+                Direction::Source => {
+                    (own.income(read.inputs.total), read.inputs.total.saturating_sub(own.sent))
+                }
+                Direction::Destination => (
+                    own.spending(read.inputs.total),
+                    read.outputs.total.saturating_sub(own.received) + read.fee(),
+                ),
+            };
+            if direction == Direction::Source && amount > 0 {
+                incomes += 1;
+                first.get_or_insert_with(|| (read.kind, read.entries.clone()));
+            }
+            if read.kind == TransactionKind::Payment {
+                let (transaction, time) = (read.number, read.time);
+                let shares = shares(&read.entries, owner, amount, whole);
+                dealings.extend(shares.map(|(party, amount)| Dealing {
+                    party,
+                    transaction,
+                    time,
+                    direction,
+                    amount,
+                }));
             }
         }
     }
-    let most = limits.entries_per_transaction(history.outgoing.len());
-    for own in &history.outgoing {
-        view.read(own.number, Direction::Destination, most, &mut read)?;
-        if read.kind == TransactionKind::Payment {
-            let amount = own.spending(read.inputs.total);
-            let whole = read.outputs.total.saturating_sub(own.received) + read.fee();
-            for (other, share) in shares(&read.entries, owner, amount, whole) {
-                let dealings = by_owner.entry(other).or_default();
-                dealings.sent += share;
-                dealings.count(&read, share);
-            }
+    let funders = match first {
+        Some((TransactionKind::Payment, entries))
+            if incomes >= history.statistics.transactions_in =>
+        {
+            funders(entries, owner)
         }
-    }
-    if incomes >= history.statistics.transactions_in
-        && let Some((_, TransactionKind::Payment, entries)) = first
-    {
-        for funder in funders(entries, owner) {
-            if let Some(dealings) = by_owner.get_mut(&funder) {
-                dealings.is_funder = true;
-            }
-        }
-    }
-    Ok(by_owner)
+        _ => vec![],
+    };
+    Ok((dealings, funders))
 }
 
 /// The shares of other owners in an amount, by the value of their entries on one side.
@@ -163,29 +183,39 @@ fn funders(mut inputs: Vec<Entry>, owner: OwnerNumber) -> Vec<OwnerNumber> {
     owners
 }
 
+/// What an answer shows of a counterparty; `None` without dealings.
 fn counterparty(
     view: &dyn ChainView,
+    dealings: &[Dealing],
     address: CanonicalAddress,
-    dealings: &Dealings,
-    intel: &IntelSnapshot,
+    is_funder: bool,
+    labels: Vec<Label>,
+    listings: Vec<Listing>,
 ) -> Result<Option<Counterparty>, ViewError> {
-    let times = || dealings.transactions.values().map(|(time, _)| *time);
+    let times = || dealings.iter().map(|dealing| dealing.time);
     let (Some(first_seen), Some(last_seen)) = (times().min(), times().max()) else {
         return Ok(None);
     };
-    let mut largest: Vec<_> = dealings.transactions.iter().collect();
-    largest.sort_by_key(|(number, (_, amount))| (Reverse(*amount), **number));
-    let transactions = largest.iter().take(TRANSACTIONS).map(|(number, _)| view.txid(**number));
+    let total = |direction| {
+        let of_direction = dealings.iter().filter(|dealing| dealing.direction == direction);
+        of_direction.fold(0, |sum: u128, dealing| sum.saturating_add(dealing.amount))
+    };
+    let mut amounts: BTreeMap<TransactionNumber, u128> = BTreeMap::new();
+    for dealing in dealings {
+        *amounts.entry(dealing.transaction).or_default() += dealing.amount;
+    }
+    let mut largest: Vec<(TransactionNumber, u128)> = amounts.into_iter().collect();
+    largest.sort_by_key(|(number, amount)| (Reverse(*amount), *number));
+    let transactions = largest.iter().take(TRANSACTIONS).map(|(number, _)| view.txid(*number));
     let transactions = transactions.map(|txid| Ok::<_, ViewError>(txid?.to_string()));
-    let transactions = transactions.collect::<Result<_, _>>()?;
     Ok(Some(Counterparty {
-        labels: intel.labels().of(&address),
-        listings: intel.listings_of(&address),
+        labels,
+        listings,
         address,
-        is_funder: dealings.is_funder,
-        received: dealings.received,
-        sent: dealings.sent,
-        transactions,
+        is_funder,
+        received: total(Direction::Source),
+        sent: total(Direction::Destination),
+        transactions: transactions.collect::<Result<_, _>>()?,
         first_seen,
         last_seen,
     }))

@@ -7,7 +7,7 @@ use assay_engine::{
     evidence::{ActivityFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
-    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
+    trace::{Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
     utxo::{ScriptOwner, Spending, Transfer},
 };
@@ -18,6 +18,7 @@ use jiff::tz::TimeZone;
 use tracing::Instrument;
 
 use super::{
+    attributed_owners::{AttributedBy, AttributedOwners, OwnersOfView},
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
@@ -29,19 +30,23 @@ use super::{
 pub struct GraphReader {
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
+    owners: Arc<AttributedOwners>,
 }
 
 impl GraphReader {
     /// Reads from `graph`.
     #[must_use]
     pub fn new(graph: Arc<dyn Graph>) -> Self {
-        Self { graph, attributed: Arc::default() }
+        Self { graph, attributed: Arc::default(), owners: Arc::default() }
     }
 
-    /// Reads from `graph`, which another reader read before. What that one knows of clusters is kept.
+    /// Reads from `graph`, which may be the one that this reader reads, opened again. What is known of clusters is
+    /// kept, and of owners if the graph is the same: another one may give their numbers to others.
     #[must_use]
     pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
-        Self { graph, attributed: Arc::clone(&self.attributed) }
+        let is_same = Arc::ptr_eq(&self.graph, &graph);
+        let owners = if is_same { Arc::clone(&self.owners) } else { Arc::default() };
+        Self { graph, attributed: Arc::clone(&self.attributed), owners }
     }
 
     /// The graph.
@@ -54,7 +59,8 @@ impl GraphReader {
     async fn state(&self) -> Result<Option<State<'_>>, GraphError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
         let Some(tip) = view.tip().await? else { return Ok(None) };
-        Ok(Some(State { view, tip, attributed: &self.attributed }))
+        let Self { attributed, owners, .. } = self;
+        Ok(Some(State { view, tip, attributed, owners }))
     }
 }
 
@@ -63,6 +69,7 @@ struct State<'r> {
     view: Arc<dyn GraphView>,
     tip: GraphTip,
     attributed: &'r AttributedMembers,
+    owners: &'r AttributedOwners,
 }
 
 impl State<'_> {
@@ -80,12 +87,24 @@ impl State<'_> {
             return Ok(nothing(Some(cluster)));
         };
         let history = view.history(owner, rules.read_limits()).await?;
-        let flows = self.follow(chain, owner, &history, request, rules).await?;
+        let attributions = self.attributions(chain, request).await?;
+        let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
         let limits = rules.read_limits();
         let counterparties =
-            view.read(|view| counterparties(view, owner, (&history, limits), chain, intel))?;
+            view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
         let activity = Some(activity(subject, &history.statistics));
         Ok(traced(request, tip, flows, activity, (Some(cluster), counterparties)))
+    }
+
+    /// The attributions of the owners of this state.
+    async fn attributions<'a>(
+        &self,
+        chain: ChainId,
+        request: TraceRequest<'a>,
+    ) -> Result<OwnersOfView<'a>, GraphError> {
+        let TraceRequest { policy, intel, now, .. } = request;
+        let today = now.to_zoned(TimeZone::UTC).date();
+        self.owners.of(&*self.view, AttributedBy { chain, intel, policy, today }).await
     }
 
     /// Follows the money of a history.
@@ -94,16 +113,13 @@ impl State<'_> {
         chain: ChainId,
         owner: OwnerNumber,
         history: &OwnHistory,
-        request: TraceRequest<'_>,
         rules: TraceRules,
+        attributions: &OwnersOfView<'_>,
     ) -> Result<FlowFacts, GraphError> {
-        let TraceRequest { policy, intel, now, .. } = request;
-        let today = now.to_zoned(TimeZone::UTC).date();
-        let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
-        let attributions = AttributionsByScript::new(attribute);
-        let subject = TraceSubject { chain, owner, history, rules, today };
         let view = &*self.view;
-        let mut trace = view.read(|view| Trace::begin(view, subject, &attributions))?;
+        let today = attributions.by().today;
+        let subject = TraceSubject { chain, owner, history, rules, today };
+        let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
         run(&mut trace, &mut ViewSource(view)).await?;
         view.read(|view| trace.finish(view))
     }
@@ -118,12 +134,13 @@ impl State<'_> {
         let number = view.transaction_number(&query.txid).await?.ok_or_else(unknown)?;
         let (chain, rules) = (query.chain, request.own_rules());
         let of_receiver = request.of_receiver(&transfer);
+        let attributions = self.attributions(chain, of_receiver).await?;
         if query.direction == TransferDirection::Deposit {
             let asked = ReadRequest { transactions: vec![number], outputs: vec![] };
             view.fetch(&asked).await?;
             let history = transfer.deposit(number);
             let nobody = OwnerNumber::NOBODY;
-            let flows = self.follow(chain, nobody, &history, of_receiver, rules).await?;
+            let flows = self.follow(chain, nobody, &history, rules, &attributions).await?;
             let state = (assessed(tip), revision(chain, tip));
             return Ok(TransferRead::deposit(transfer, &history.statistics, flows, state));
         }
@@ -131,7 +148,7 @@ impl State<'_> {
         let owner = view.owner_number(transfer.owner()).await?.ok_or_else(unknown)?;
         let spent_by = self.spent_by(&transfer, number, owner).await?;
         let history = transfer.withdrawal(spent_by);
-        let flows = self.follow(chain, owner, &history, of_receiver, rules).await?;
+        let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
         Ok(TransferRead::withdrawal(transfer, traced, flows))
     }
 

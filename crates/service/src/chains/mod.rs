@@ -1,6 +1,7 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
 //! - [`reader`]: the contract of chain readers
+//! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - `clusters`, `counterparties`: the addresses that are associated with a subject
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
@@ -11,6 +12,7 @@
 //!
 //! Each builds on those above it.
 
+pub mod attributed_owners;
 mod clusters;
 mod counterparties;
 pub mod follower;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use assay_engine::{
     cluster::co_spend,
+    reading::{FeePayer, TransactionNumber},
     utxo::{
         OutPoint, ResolvedBlock, ScriptOwner, Transaction, TxInput, TxOut, Txid, history::change,
     },
@@ -24,7 +25,9 @@ use crate::{
         index::{self, Entries, script_hash, txid_hash},
         links::MOST_OWNERS,
         reader::Reader,
-        record::{InputOrigin, OutputValue, RecordBuilder, StoredBlock, TransactionHead},
+        record::{
+            InputOrigin, OutputValue, RecordBuilder, StoredBlock, TransactionHead, put_payers,
+        },
         run::{Hashed, LinkTo, MovedEntry, PartialStatistics},
         state::StoredState,
     },
@@ -68,6 +71,8 @@ pub(super) struct Spend {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) blocks: Vec<StoredBlock>,
+    /// Who paid the coinbase of each block.
+    pub(super) payers: Records,
     pub(super) transactions: Records,
     pub(super) txids: Vec<u8>,
     pub(super) scripts: Records,
@@ -167,9 +172,19 @@ impl<'p, 'b> Planner<'p, 'b> {
             first_output: self.after.next_output,
             first_owner: self.next_owner(),
         };
+        let mut fees = Vec::new();
         for transaction in &block.transactions {
-            self.transaction(&stored, transaction)?;
+            let number = TransactionNumber(self.next_transaction());
+            let fee = self.transaction(&stored, transaction)?;
+            if fee > 0 {
+                fees.push((number, fee.into()));
+            }
         }
+        let payers = FeePayer::of_block(fees.into_iter());
+        let _ = self.plan.payers.push(|into| {
+            put_payers(stored.first_transaction, &payers, into);
+            Some(())
+        });
         self.plan.blocks.push(stored);
         Ok(())
     }
@@ -183,11 +198,12 @@ impl<'p, 'b> Planner<'p, 'b> {
         }
     }
 
+    /// Plans a transaction. Returns its fee.
     fn transaction(
         &mut self,
         block: &StoredBlock,
         transaction: &'b Transaction,
-    ) -> Result<(), GraphError> {
+    ) -> Result<u64, GraphError> {
         let (number, height) = (self.next_transaction(), block.block.height);
         let head = self.head(height, transaction)?;
         let hash = txid_hash(&transaction.txid);
@@ -213,7 +229,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         self.made.insert(transaction.txid, made);
         self.after.state.next_transaction += 1;
         self.after.next_output += head.outputs;
-        Ok(())
+        Ok(head.fee())
     }
 
     fn head(&self, height: u64, transaction: &Transaction) -> Result<TransactionHead, GraphError> {

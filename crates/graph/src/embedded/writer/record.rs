@@ -79,8 +79,12 @@ impl Batch<'_> {
             slots.extend_from_slice(&Slot::alone(owner).to_bytes());
         }
         tables.parent.append(txn, owners, &slots)?;
-        for stored in &self.plan.blocks {
-            append("block", tables.block, txn, &number(stored.block.height), &stored.to_bytes())?;
+        for (stored, payers) in self.plan.blocks.iter().zip(self.plan.payers.iter()) {
+            let height = number(stored.block.height);
+            append("block", tables.block, txn, &height, &stored.to_bytes())?;
+            if !payers.is_empty() {
+                append("payers", tables.payers, txn, &height, payers)?;
+            }
         }
         Ok(())
     }

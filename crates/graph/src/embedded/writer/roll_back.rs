@@ -54,6 +54,7 @@ pub(super) fn roll_back(
         ("link", tables.link, first.first_transaction),
         ("confirmed", tables.confirmed, first.first_transaction),
         ("undo", tables.undo, first.block.height),
+        ("payers", tables.payers, first.block.height),
         ("block", tables.block, first.block.height),
     ] {
         let from = number(from);

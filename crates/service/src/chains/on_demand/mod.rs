@@ -28,7 +28,7 @@ use assay_engine::{
     chain::ChainId,
     evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, ReadRequest, Waypoint},
-    trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
+    trace::{Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
     utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
 };
@@ -42,6 +42,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::{
+    attributed_owners::{AttributedBy, OwnersOfView},
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
@@ -141,8 +142,8 @@ impl OnDemand {
     ) -> Result<FlowFacts, ReadError> {
         let TraceRequest { policy, intel, now, .. } = request;
         let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
-        let attribute = |owner: &ScriptOwner| intel.attribution(chain, owner, policy, today);
-        let attributions = AttributionsByScript::new(attribute);
+        let by = AttributedBy { chain, intel, policy, today };
+        let attributions = OwnersOfView::of_numbers_for_once(by);
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = Trace::begin(&source.gathered, subject, &attributions)?;
         run(&mut trace, source).await?;

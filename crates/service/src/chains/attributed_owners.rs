@@ -1,0 +1,195 @@
+//! The owners of a chain that lists and labels attribute, by their numbers.
+//!
+//! A trace asks for the owner of each input and output, and nearly none of them is attributed. So one bit of each
+//! owner says that it is not: it is set where an owner is met first, and holds for all checks until lists and labels
+//! change. Owners of recent blocks have no bits, because a reorganisation may give their numbers to others.
+
+use std::{
+    collections::hash_map::Entry,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use assay_engine::{
+    chain::ChainId,
+    policy::Policy,
+    reading::{ChainView, OwnerNumber, ViewError},
+    trace::{Attribution, Attributions},
+    utxo::ScriptOwner,
+};
+use assay_graph::{GraphError, GraphView};
+use assay_intel::IntelSnapshot;
+use jiff::civil::Date;
+use rustc_hash::FxHashMap;
+
+/// Owners with the same page of bits: 8 KiB.
+const OWNERS_OF_PAGE: u64 = 1 << 16;
+const BITS: u64 = u64::BITS as u64;
+
+/// What is known of the owners of one chain's graph, shared by all checks.
+#[derive(Debug, Default)]
+pub struct AttributedOwners(Mutex<Option<Arc<Unnamed>>>);
+
+/// The owners that one revision of lists and labels does not name, as far as they were met.
+#[derive(Debug)]
+struct Unnamed {
+    /// The generation of lists and labels.
+    generation: u64,
+    pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
+}
+
+impl Unnamed {
+    /// Bits for twice as many owners: the chain grows.
+    fn new(generation: u64, owners: u64) -> Self {
+        let pages = owners.saturating_mul(2) / OWNERS_OF_PAGE + 1;
+        Self { generation, pages: (0..pages).map(|_| OnceLock::new()).collect() }
+    }
+
+    fn holds(&self, owners: u64) -> bool {
+        owners <= self.pages.len() as u64 * OWNERS_OF_PAGE
+    }
+
+    /// The word with the bit of an owner, and the bit.
+    fn word(&self, owner: u64) -> Option<(&AtomicU64, u64)> {
+        let page = self.pages.get(usize::try_from(owner / OWNERS_OF_PAGE).ok()?)?;
+        let words =
+            page.get_or_init(|| (0..OWNERS_OF_PAGE / BITS).map(|_| AtomicU64::new(0)).collect());
+        let word = words.get(usize::try_from(owner % OWNERS_OF_PAGE / BITS).ok()?)?;
+        Some((word, 1 << (owner % BITS)))
+    }
+
+    // The bits say the same whoever sets them, so that their order does not matter.
+
+    fn has(&self, owner: u64) -> bool {
+        self.word(owner).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+    }
+
+    fn add(&self, owner: u64) {
+        if let Some((word, bit)) = self.word(owner) {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What attributes an owner: lists and labels, under a policy and on a day.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributedBy<'a> {
+    /// The chain.
+    pub chain: ChainId,
+    /// Lists and labels.
+    pub intel: &'a IntelSnapshot,
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The day on which listings are in force or not.
+    pub today: Date,
+}
+
+impl AttributedOwners {
+    /// The attributions for what reads one view of the graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn of<'a>(
+        &self,
+        view: &dyn GraphView,
+        by: AttributedBy<'a>,
+    ) -> Result<OwnersOfView<'a>, GraphError> {
+        let settled = view.settled_owners().await?;
+        let generation = by.intel.generation();
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let unnamed = match &*kept {
+            Some(known) if known.generation == generation && known.holds(settled) => {
+                Arc::clone(known)
+            }
+            _ => Arc::clone(kept.insert(Arc::new(Unnamed::new(generation, settled)))),
+        };
+        Ok(OwnersOfView { unnamed, settled, by, known: Mutex::default() })
+    }
+}
+
+/// The attributions of the owners of one view.
+#[derive(Debug)]
+pub struct OwnersOfView<'a> {
+    unnamed: Arc<Unnamed>,
+    /// Owners with smaller numbers keep them.
+    settled: u64,
+    by: AttributedBy<'a>,
+    /// Those that were looked up and may be attributed, or have no bits.
+    known: Mutex<FxHashMap<OwnerNumber, Option<Arc<Attribution>>>>,
+}
+
+impl<'a> OwnersOfView<'a> {
+    /// The attributions for what reads a view whose numbers belong to it alone.
+    #[must_use]
+    pub fn of_numbers_for_once(by: AttributedBy<'a>) -> Self {
+        let unnamed = Arc::new(Unnamed::new(by.intel.generation(), 0));
+        Self { unnamed, settled: 0, by, known: Mutex::default() }
+    }
+
+    /// What attributes an owner.
+    #[must_use]
+    pub const fn by(&self) -> &AttributedBy<'a> {
+        &self.by
+    }
+
+    /// True if lists or labels name an owner or its key, or if it is a pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn names(&self, owner: OwnerNumber, view: &dyn ChainView) -> Result<bool, ViewError> {
+        Ok(self.named(owner, view)?.is_some())
+    }
+
+    /// The owner of a number, unless nothing names it.
+    fn named(
+        &self,
+        owner: OwnerNumber,
+        view: &dyn ChainView,
+    ) -> Result<Option<ScriptOwner>, ViewError> {
+        let is_settled = owner.0 < self.settled;
+        if is_settled && self.unnamed.has(owner.0) {
+            return Ok(None);
+        }
+        let script = view.owner(owner)?;
+        let AttributedBy { chain, intel, .. } = self.by;
+        let is_named = matches!(script, ScriptOwner::Pool(_))
+            || script.address(chain).is_some_and(|address| intel.names(&address));
+        if is_settled && !is_named {
+            self.unnamed.add(owner.0);
+        }
+        Ok(is_named.then_some(script))
+    }
+
+    fn attribution(&self, owner: &ScriptOwner) -> Option<Attribution> {
+        let AttributedBy { chain, intel, policy, today } = self.by;
+        let attribution = match owner {
+            ScriptOwner::Pool(pool) => Attribution::of_pool(*pool),
+            owner => intel.attribution(chain, owner, policy, today),
+        };
+        let is_empty = attribution.end.is_none() && attribution.carried.is_empty();
+        (!is_empty).then_some(attribution)
+    }
+}
+
+impl Attributions for OwnersOfView<'_> {
+    fn of(
+        &self,
+        owner: OwnerNumber,
+        view: &dyn ChainView,
+    ) -> Result<Option<Arc<Attribution>>, ViewError> {
+        if owner.0 < self.settled && self.unnamed.has(owner.0) {
+            return Ok(None);
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = match known.entry(owner) {
+            Entry::Occupied(known) => return Ok(known.get().clone()),
+            Entry::Vacant(unknown) => unknown,
+        };
+        let attribution = self.named(owner, view)?.and_then(|owner| self.attribution(&owner));
+        Ok(unknown.insert(attribution.map(Arc::new)).clone())
+    }
+}

@@ -1,0 +1,249 @@
+//! Traces of random wallets on a large chain: equal in memory, in the embedded store and on demand.
+
+use std::collections::{BTreeMap, HashMap};
+
+use assay_engine::{
+    evidence::{Direction, FlowFacts, Tier},
+    policy::Policy,
+    reading::{
+        ChainView, FeePayer, GatheredChain, InBlock, LookUp, OwnHistory, OwnerNumber, ReadRequest,
+        TransactionNumber, TransactionRead, ViewError, Waypoint,
+    },
+    score::Confidence,
+    trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
+    utxo::{OutPoint, ResolvedBlock, ScriptOwner, Transaction, Txid},
+};
+use assay_graph::{
+    EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions, run,
+};
+use assay_tests::{
+    big_chain::{BigChain, Dice, Hub, Person, Shape},
+    oracle::Case,
+};
+use async_trait::async_trait;
+use jiff::{Timestamp, civil::date};
+
+const SUBJECTS: u64 = 1_000;
+const SHAPE: Shape = Shape {
+    seed: 21,
+    blocks: 60,
+    transactions: 200,
+    hub: Some(Hub { outputs: 1_000, leaves: 200 }),
+};
+
+/// The labelled parties of a chain, as ends of traces.
+fn attributions(chain: &BigChain) -> BTreeMap<ScriptOwner, Attribution> {
+    let end = |category: &str, entity: String| AttributedEnd {
+        category: category.parse().unwrap(),
+        entity: Some(entity.into()),
+        tier: Tier::Investigation,
+        confidence: Confidence::CERTAIN,
+        listed: false,
+        listed_by: None,
+        listed_on: None,
+    };
+    let labelled = chain.labelled();
+    let attributed = labelled.map(|(person, label)| {
+        let end = Some(end(label.category, label.entity));
+        (person.owner(), Attribution { end, carried: vec![] })
+    });
+    attributed.collect()
+}
+
+async fn traced<S: ReadSource<Error = GraphError>>(
+    case: &Case,
+    source: &mut S,
+    (owner, history): (OwnerNumber, &OwnHistory),
+) -> FlowFacts {
+    let attributions = AttributionsByScript::new(|owner: &ScriptOwner| case.attribution(owner));
+    let Case { chain, rules, today, .. } = *case;
+    let subject = TraceSubject { chain, owner, history, rules, today };
+    let mut begun = None;
+    source.lend(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
+    let mut trace = begun.unwrap().unwrap();
+    run(&mut trace, source).await.unwrap();
+    let (mut trace, mut flows) = (Some(trace), None);
+    source.lend(&mut |view| flows = trace.take().map(|trace| trace.finish(view)));
+    flows.unwrap().unwrap()
+}
+
+/// What an API tells of a chain: neither clusters nor who paid a coinbase.
+struct AsAnApi<'v>(&'v dyn GraphView);
+
+#[async_trait]
+impl ReadSource for AsAnApi<'_> {
+    type Error = GraphError;
+
+    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        self.0.lend(&mut |view| read(&Bare(view)));
+    }
+
+    async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
+        self.0.fetch(&request).await
+    }
+}
+
+struct Bare<'v>(&'v dyn ChainView);
+
+impl ChainView for Bare<'_> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+        self.0.look_up(waypoint)
+    }
+
+    fn read(
+        &self,
+        transaction: TransactionNumber,
+        direction: Direction,
+        most: u32,
+        into: &mut TransactionRead,
+    ) -> Result<(), ViewError> {
+        self.0.read(transaction, direction, most, into)?;
+        into.fee_payers = Vec::<FeePayer>::new();
+        Ok(())
+    }
+
+    fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
+        Ok(owner)
+    }
+
+    fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
+        self.0.owner(number)
+    }
+
+    fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
+        self.0.txid(number)
+    }
+}
+
+/// A chain that is gathered transaction by transaction, as it is asked for.
+struct OnDemand<'c> {
+    gathered: GatheredChain,
+    chain: &'c Published,
+}
+
+/// What a source on demand knows.
+struct Published {
+    transactions: HashMap<Txid, (InBlock, Transaction)>,
+    spenders: HashMap<OutPoint, Txid>,
+}
+
+impl Published {
+    fn new(blocks: &[ResolvedBlock]) -> Self {
+        let (mut transactions, mut spenders) = (HashMap::new(), HashMap::new());
+        for block in blocks {
+            let (height, time) = (block.reference.height, block.reference.time);
+            for (transaction, index) in block.transactions.iter().zip(0..) {
+                let inputs = transaction.inputs.iter().map(|input| input.outpoint);
+                spenders.extend(inputs.map(|outpoint| (outpoint, transaction.txid)));
+                let at = InBlock { height, time, index };
+                transactions.insert(transaction.txid, (at, transaction.clone()));
+            }
+        }
+        Self { transactions, spenders }
+    }
+}
+
+impl OnDemand<'_> {
+    fn add(&mut self, txid: Txid) {
+        let (at, transaction) = &self.chain.transactions[&txid];
+        self.gathered.add(transaction, *at);
+    }
+
+    /// The history of an owner, whose transactions are gathered first.
+    async fn history(
+        &mut self,
+        subject: &ScriptOwner,
+        view: &dyn GraphView,
+        rules: &TraceRules,
+    ) -> (OwnerNumber, OwnHistory) {
+        let owner = view.owner_number(subject).await.unwrap().unwrap();
+        let known = view.history(owner, rules.read_limits()).await.unwrap();
+        for own in known.incoming.iter().chain(&known.outgoing) {
+            let txid = view.read(|view| view.txid(own.number)).unwrap();
+            self.add(txid);
+            for input in &self.chain.transactions[&txid].1.inputs {
+                let output = self.gathered.output_number(input.outpoint);
+                self.gathered.set_spender(output, Some(txid));
+            }
+        }
+        let owner = self.gathered.owner_number(subject);
+        (owner, self.gathered.history(owner, known.statistics))
+    }
+}
+
+#[async_trait]
+impl ReadSource for OnDemand<'_> {
+    type Error = GraphError;
+
+    fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
+        read(&self.gathered);
+    }
+
+    async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
+        for number in request.transactions {
+            let txid = self.gathered.txid(number)?;
+            self.add(txid);
+        }
+        for output in request.outputs {
+            let outpoint = self.gathered.outpoint(output)?;
+            let spender = self.chain.spenders.get(&outpoint).copied();
+            self.gathered.set_spender(output, spender);
+            if let Some(spender) = spender {
+                self.add(spender);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
+    // Given a chain of thousands of transactions with services, swindlers and a hub,
+    let mut generated = BigChain::new(SHAPE);
+    let blocks: Vec<ResolvedBlock> = generated.by_ref().collect();
+    let chain = assay_engine::chain::ChainId::BTC;
+    let mut case = Case {
+        seed: SHAPE.seed,
+        chain,
+        subject: Person::Hub.owner(),
+        attributions: attributions(&generated),
+        rules: TraceRules::new(&Policy::default(), chain.info()),
+        today: date(2025, 2, 1),
+        blocks,
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let graphs = EmbeddedGraphs::new(directory.path());
+    let options = WriterOptions { start: 0, sample: false, backfill: false };
+    let mut writer = graphs.writer(chain, options).await.unwrap();
+    for blocks in case.blocks.chunks(16) {
+        writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
+    }
+    writer.build_indexes().await.unwrap();
+    let embedded = graphs.graph(chain).await.unwrap().unwrap();
+    let embedded = embedded.view().await.unwrap().unwrap();
+    let (memory, published) = (case.in_memory(), Published::new(&case.blocks));
+
+    let mut dice = Dice::new(5);
+    let wallets: Vec<ScriptOwner> = (1..SUBJECTS)
+        .map(|_| Person::Wallet(dice.below(generated.wallets())).owner())
+        .chain([Person::Hub.owner()])
+        .collect();
+    let mut unlike = 0;
+    for wallet in wallets {
+        case.subject = wallet;
+        // when the money of a wallet is traced over each kind of view,
+        let expected = case.trace(&memory, None).await.unwrap().unwrap();
+        let found = case.trace(&*embedded, None).await.unwrap().unwrap();
+        let owner = memory.owner_number(&case.subject).await.unwrap().unwrap();
+        let history = memory.history(owner, case.rules.read_limits()).await.unwrap();
+        let bare = traced(&case, &mut AsAnApi(&memory), (owner, &history)).await;
+        let mut on_demand = OnDemand { gathered: GatheredChain::default(), chain: &published };
+        let (owner, history) = on_demand.history(&case.subject, &memory, &case.rules).await;
+        let gathered = traced(&case, &mut on_demand, (owner, &history)).await;
+        // then the flows are the same, as far as a view knows clusters.
+        assert_eq!(found, expected, "embedded, {:?}", case.subject);
+        assert_eq!(gathered, bare, "on demand, {:?}", case.subject);
+        unlike += u64::from(bare != expected);
+    }
+    assert!(unlike > SUBJECTS / 10, "clusters and fees must matter: {unlike}");
+}
