@@ -1,8 +1,13 @@
-//! Traces of random wallets on a large chain: equal in memory, in the embedded store and on demand.
+//! Traces of random wallets on a large chain are equal in memory, in the embedded store and on demand, and owners are
+//! told apart by their numbers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use assay_engine::{
+    chain::ChainId,
     evidence::{Direction, FlowFacts, Tier},
     policy::Policy,
     reading::{
@@ -10,19 +15,29 @@ use assay_engine::{
         TransactionNumber, TransactionRead, ViewError, Waypoint,
     },
     score::Confidence,
-    trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
-    utxo::{OutPoint, ResolvedBlock, ScriptOwner, Transaction, Txid},
+    taxonomy::Category,
+    trace::{
+        AttributedEnd, Attribution, Attributions, AttributionsByScript, Trace, TraceRules,
+        TraceSubject,
+    },
+    utxo::{
+        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut,
+        Txid,
+    },
 };
 use assay_graph::{
     EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions, run,
 };
+use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
 use assay_tests::{
     big_chain::{BigChain, Dice, Hub, Person, Shape},
     oracle::Case,
+    world::{Claim, Claims},
 };
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::date};
 
+const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 1_000;
 const SHAPE: Shape = Shape {
     seed: 21,
@@ -201,25 +216,24 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
     // Given a chain of thousands of transactions with services, swindlers and a hub,
     let mut generated = BigChain::new(SHAPE);
     let blocks: Vec<ResolvedBlock> = generated.by_ref().collect();
-    let chain = assay_engine::chain::ChainId::BTC;
     let mut case = Case {
         seed: SHAPE.seed,
-        chain,
+        chain: CHAIN,
         subject: Person::Hub.owner(),
         attributions: attributions(&generated),
-        rules: TraceRules::new(&Policy::default(), chain.info()),
+        rules: TraceRules::new(&Policy::default(), CHAIN.info()),
         today: date(2025, 2, 1),
         blocks,
     };
     let directory = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(directory.path());
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = graphs.writer(chain, options).await.unwrap();
+    let mut writer = graphs.writer(CHAIN, options).await.unwrap();
     for blocks in case.blocks.chunks(16) {
         writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
     }
     writer.build_indexes().await.unwrap();
-    let embedded = graphs.graph(chain).await.unwrap().unwrap();
+    let embedded = graphs.graph(CHAIN).await.unwrap().unwrap();
     let embedded = embedded.view().await.unwrap().unwrap();
     let (memory, published) = (case.in_memory(), Published::new(&case.blocks));
 
@@ -246,4 +260,57 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
         unlike += u64::from(bare != expected);
     }
     assert!(unlike > SUBJECTS / 10, "clusters and fees must matter: {unlike}");
+}
+
+/// A block that pays one owner.
+fn paying(height: u64, branch: u8, owner: &ScriptOwner) -> ResolvedBlock {
+    let hash = |height: u64, branch: u8| {
+        let mut hash = [branch; 32];
+        hash[..8].copy_from_slice(&height.to_be_bytes());
+        hash
+    };
+    let time = Timestamp::from_second(1_735_689_600 + i64::try_from(height).unwrap()).unwrap();
+    let parent = height.checked_sub(1).map_or([0; 32], |below| hash(below, 0));
+    let transaction = Transaction {
+        txid: Txid::from_bytes(hash(height, branch ^ 0x80)),
+        kind: TransactionKind::Coinbase,
+        inputs: vec![],
+        outputs: vec![TxOut { owner: owner.clone(), value: 1_000 }],
+    };
+    let reference = BlockRef { height, hash: hash(height, branch), parent, time };
+    ResolvedBlock::assume(Block { reference, transactions: vec![transaction] })
+}
+
+#[tokio::test]
+async fn an_owner_of_a_replaced_block_is_not_taken_for_another() {
+    // Given a chain whose newest block can be replaced, and a label of somebody who is not on it,
+    let [miner, stranger, exchange] = [1, 2, 3].map(|person| Person::Wallet(person).owner());
+    let directory = tempfile::tempdir().unwrap();
+    let graphs = EmbeddedGraphs::new(directory.path());
+    let options = WriterOptions { start: 0, sample: false, backfill: false };
+    let mut writer = graphs.writer(CHAIN, options).await.unwrap();
+    let first = [paying(0, 0, &miner), paying(1, 0, &stranger)];
+    writer.append(&first, 1, Timestamp::UNIX_EPOCH).await.unwrap();
+    let mut claims = Claims::default();
+    claims.label(&exchange, Claim::investigated(Category::Exchange, "North"));
+    let (intel, policy) = (claims.snapshot(CHAIN, Timestamp::UNIX_EPOCH), Policy::default());
+    let by = AttributedBy { chain: CHAIN, intel: &intel, policy: &policy, today: date(2025, 2, 1) };
+    let graph = graphs.graph(CHAIN).await.unwrap().unwrap();
+    let owners = AttributedOwners::default();
+    let attributed = async |owner: &ScriptOwner| {
+        let view = Arc::clone(&graph).view().await.unwrap().unwrap();
+        let number = view.owner_number(owner).await.unwrap().unwrap();
+        let attributions = owners.of(&*view, by).await.unwrap();
+        let found = view.read(|view| Ok(attributions.of(number, view)?.is_some())).unwrap();
+        (number, found)
+    };
+    // when owners of both blocks were looked up, and the newest one is replaced,
+    assert!(!attributed(&miner).await.1);
+    let (before, is_attributed) = attributed(&stranger).await;
+    assert!(!is_attributed);
+    writer.roll_back(0).await.unwrap();
+    writer.append(&[paying(1, 1, &exchange)], 1, Timestamp::UNIX_EPOCH).await.unwrap();
+    // then the number of the old owner is the new one's, who is attributed.
+    assert_eq!(attributed(&exchange).await, (before, true));
+    assert!(!attributed(&miner).await.1);
 }
