@@ -22,9 +22,9 @@ use assay_engine::{
     policy::Policy,
     taxonomy::Category,
     trace::{Trace, TraceRules, TraceSubject},
-    utxo::{ResolvedBlock, ScriptOwner},
+    utxo::ScriptOwner,
 };
-use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, WriterOptions, run};
+use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, run};
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
     attributed_owners::{AttributedBy, AttributedOwners},
@@ -33,7 +33,7 @@ use assay_service::chains::{
 };
 use assay_tests::{
     Figures,
-    big_chain::{BigChain, Dice, Hub, Person, Shape},
+    big_chain::{Dice, Hub, Person, Shape, recorded},
     cpu_time, is_full,
     world::{Claim, Claims},
 };
@@ -41,21 +41,19 @@ use jiff::{Timestamp, civil::date, tz::TimeZone};
 
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 1_000;
-const TRANSACTIONS_OF_BLOCK: usize = 2_500;
 /// Services that have an address of their own on the chain; more labels are those of wallets.
 const SERVICES: u64 = 64;
 
 fn main() {
     let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
     let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
-    let blocks = transactions / TRANSACTIONS_OF_BLOCK as u64;
-    let shape = Shape { seed: 9, blocks, transactions: TRANSACTIONS_OF_BLOCK, hub: None };
+    let shape = Shape::of(transactions);
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
-        let (graph, wallets) = recorded(shape, &folder_of_chain).await;
+        let (graph, wallets) = graph_of(shape, &folder_of_chain).await;
         let mut dice = Dice::new(77);
         let subjects: Vec<Person> =
             (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
@@ -65,9 +63,9 @@ fn main() {
         }
         let outputs = transactions / 10;
         let hub = Some(Hub { outputs, leaves: outputs / 20 });
-        let shape = Shape { blocks: blocks / 10, hub, ..shape };
+        let shape = Shape { hub, ..Shape::of(outputs) };
         let folder_of_hub = folder.join(format!("hub-of-{outputs}-outputs"));
-        let (graph, wallets) = recorded(shape, &folder_of_hub).await;
+        let (graph, wallets) = graph_of(shape, &folder_of_hub).await;
         println!("a hub of {outputs} outputs");
         check_all(&graph, &[Person::Hub], (wallets, 100)).await;
         let customers = SUBJECTS.min(outputs / 40);
@@ -78,37 +76,10 @@ fn main() {
 }
 
 /// The graph of a chain, and the number of the chain's wallets.
-async fn recorded(shape: Shape, folder: &Path) -> (Arc<dyn Graph>, u64) {
-    let wallets = record(shape, folder).await;
+async fn graph_of(shape: Shape, folder: &Path) -> (Arc<dyn Graph>, u64) {
+    let wallets = recorded(shape, folder).await;
     let graph = EmbeddedGraphs::new(folder).graph(CHAIN).await;
     (graph.expect("a graph").expect("a recorded chain"), wallets)
-}
-
-/// Records the chain, unless it is there, and returns the number of its wallets.
-async fn record(shape: Shape, folder: &Path) -> u64 {
-    let known = folder.join("wallets");
-    if let Some(wallets) = std::fs::read_to_string(&known).ok().and_then(|it| it.parse().ok()) {
-        return wallets;
-    }
-    std::fs::create_dir_all(folder).expect("a folder");
-    let graphs = EmbeddedGraphs::new(folder);
-    let options = WriterOptions { start: 0, sample: false, backfill: shape.blocks >= 5_000 };
-    let mut writer = graphs.writer(CHAIN, options).await.expect("a writer");
-    let mut chain = BigChain::new(shape);
-    let begun = cpu_time();
-    loop {
-        let blocks: Vec<ResolvedBlock> = chain.by_ref().take(8).collect();
-        if blocks.is_empty() {
-            break;
-        }
-        let from = shape.blocks.saturating_sub(100);
-        writer.append(&blocks, from, Timestamp::UNIX_EPOCH).await.expect("blocks");
-    }
-    writer.build_indexes().await.expect("indexes");
-    let spent = cpu_time().saturating_sub(begun);
-    println!("recorded {} blocks in {:.0} s of CPU time", shape.blocks, spent.as_secs_f64());
-    std::fs::write(known, chain.wallets().to_string()).expect("a note");
-    chain.wallets()
 }
 
 async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels): (u64, u64)) {

@@ -12,6 +12,7 @@
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`reading`]: reading a chain by numbers, for queries that take many reads
 //! - [`trace`]: following money from hop to hop
+//! - [`composition`]: what the money of each transaction is made of, carried forward
 //! - [`policy`]: decisions of a tenant
 //! - [`rules`]: evaluation of a policy's minimum score rules
 //! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]
@@ -24,6 +25,7 @@ pub mod assessment;
 pub mod chain;
 pub mod cluster;
 pub mod coinjoin;
+pub mod composition;
 pub mod evidence;
 pub mod facts;
 pub mod fixed;

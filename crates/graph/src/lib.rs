@@ -41,7 +41,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 pub use backend::cluster::TransactionPlace;
-pub use embedded::EmbeddedGraphs;
+pub use embedded::{EmbeddedGraphs, compositions};
 pub use error::GraphError;
 pub use postgres::PostgresGraphs;
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};

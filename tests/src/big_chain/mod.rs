@@ -8,6 +8,7 @@
 
 mod dice;
 mod people;
+mod record;
 
 use std::{
     collections::VecDeque,
@@ -29,6 +30,7 @@ use jiff::Timestamp;
 pub use dice::Dice;
 use people::SERVICES;
 pub use people::{Label, Person};
+pub use record::recorded;
 
 /// Seconds between blocks.
 const SECONDS: i64 = 600;

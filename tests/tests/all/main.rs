@@ -21,6 +21,7 @@ mod chain_sources;
 mod chain_tools;
 mod clusters;
 mod command_line;
+mod compositions;
 mod description;
 mod edge;
 mod egress;

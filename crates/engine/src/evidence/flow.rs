@@ -259,7 +259,7 @@ pub struct CarriedPart {
 }
 
 /// When money moved to or from a listed party.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ListingPeriod {
     /// Before the day of the listing.
     Before,

@@ -13,9 +13,11 @@
 //! - `view`: what queries read
 //! - `graph`: the contract of graphs over these
 //! - `writer`: batches of blocks, and their rollback
+//! - [`compositions`]: what the money of each transaction is made of
 
 mod bytes;
 mod column;
+pub mod compositions;
 mod error;
 mod graph;
 mod index;
@@ -49,7 +51,10 @@ pub use record::{
 };
 pub use snapshot::Snapshot;
 
-use self::tables::Tables;
+use self::{
+    compositions::{CompositionWriter, Compositions},
+    tables::Tables,
+};
 use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions, blocking};
 
 /// The folder of the graphs in the data directory.
@@ -107,6 +112,26 @@ impl EmbeddedGraphs {
         }
         opened.insert(chain, Arc::clone(&graph));
         Ok(Some(graph))
+    }
+}
+
+impl EmbeddedGraphs {
+    /// The compositions of a chain, to be computed.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if another process computes them, or if they cannot be opened.
+    pub fn composition_writer(&self, chain: ChainId) -> Result<CompositionWriter, GraphError> {
+        CompositionWriter::open(&self.folder.join(compositions::folder_name(chain)))
+    }
+
+    /// The compositions of a chain; `None` if there are none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they cannot be opened.
+    pub fn compositions(&self, chain: ChainId) -> Result<Option<Compositions>, GraphError> {
+        Compositions::open(&self.folder.join(compositions::folder_name(chain)))
     }
 }
 

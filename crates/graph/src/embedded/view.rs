@@ -25,7 +25,11 @@ use crate::{GraphError, GraphView, read_outputs};
 
 impl Reader<'_> {
     /// Those who paid the coinbase of a block.
-    fn fee_payers(&self, block: &StoredBlock, into: &mut Vec<FeePayer>) -> Result<(), GraphError> {
+    pub(super) fn fee_payers(
+        &self,
+        block: &StoredBlock,
+        into: &mut Vec<FeePayer>,
+    ) -> Result<(), GraphError> {
         let height = block.block.height;
         let Some(bytes) = self.get("payers", self.tables.payers, &number(height))? else {
             return Ok(());

@@ -1,0 +1,73 @@
+//! The composition of a transaction from what goes into it.
+
+use super::{CoinShare, Composition, Origin};
+
+/// What goes into one transaction, added up. It is used again for the next transaction.
+#[derive(Clone, Debug)]
+pub struct Mixture {
+    /// By the code of an origin: amounts times units of a share.
+    sums: Box<[u128]>,
+    /// The codes with a sum.
+    codes: Vec<u8>,
+    mixed: u128,
+}
+
+impl Default for Mixture {
+    fn default() -> Self {
+        Self { sums: vec![0; Origin::CODES].into(), codes: Vec::new(), mixed: 0 }
+    }
+}
+
+impl Mixture {
+    /// Adds an amount that comes from one origin.
+    pub fn add_from(&mut self, origin: Origin, amount: u64) {
+        self.add(origin, amount, CoinShare::WHOLE);
+    }
+
+    /// Adds an amount that is made of what another transaction is made of.
+    pub fn add_made_of(&mut self, composition: &Composition, amount: u64) {
+        for (origin, share) in composition.origins() {
+            self.add(origin, amount, share);
+        }
+        self.mixed += product(amount, composition.mixed);
+    }
+
+    fn add(&mut self, origin: Origin, amount: u64, share: CoinShare) {
+        let code = origin.code();
+        if let Some(sum) = self.sums.get_mut(usize::from(code)) {
+            if *sum == 0 && amount > 0 {
+                self.codes.push(code);
+            }
+            *sum += product(amount, share);
+        }
+    }
+
+    /// The composition of a transaction whose money is `whole` together: what was added and what was not. Each share is
+    /// rounded down, once. A joint transaction mixes all of it. Nothing is left of what was added.
+    pub fn finish(&mut self, whole: u128, is_joint: bool) -> Composition {
+        let mixed = std::mem::take(&mut self.mixed);
+        self.codes.sort_unstable();
+        let mut origins = Vec::with_capacity(self.codes.len());
+        for code in self.codes.drain(..) {
+            let sum = self.sums.get_mut(usize::from(code)).map(std::mem::take).unwrap_or_default();
+            let share = share(sum, whole);
+            if share >= CoinShare::LEAST
+                && let Some(origin) = Origin::from_code(code)
+            {
+                origins.push((origin, share));
+            }
+        }
+        let mixed = if is_joint { CoinShare::WHOLE } else { share(mixed, whole) };
+        let mixed = if mixed < CoinShare::LEAST { CoinShare::NOTHING } else { mixed };
+        Composition { origins, mixed }
+    }
+}
+
+fn product(amount: u64, share: CoinShare) -> u128 {
+    u128::from(amount) * u128::from(share.units())
+}
+
+fn share(sum: u128, whole: u128) -> CoinShare {
+    let units = sum.checked_div(whole).unwrap_or(0);
+    CoinShare::from_units(u64::try_from(units).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,54 @@
+//! Where money comes from.
+
+use crate::{evidence::ListingPeriod, taxonomy::Category};
+
+/// Where money comes from, as far as a composition tells it apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// A party of a category. For a listed party, whether it moved before the day of its listing or since, if that day
+    /// is known.
+    Party(Category, Option<ListingPeriod>),
+    /// New coins.
+    Mining,
+}
+
+/// Codes of a category: of a party whose period is not known, before its listing, and since.
+const CODES_OF_CATEGORY: u8 = 3;
+/// The code of mining.
+const MINING: u8 = u8::MAX - 1;
+
+impl Origin {
+    /// Number of codes.
+    pub(super) const CODES: usize = 256;
+
+    /// The code: orders origins as they are ordered here.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Party(category, period) => {
+                let place = Category::ALL.iter().position(|known| *known == category);
+                let place = place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX);
+                let period = match period {
+                    None => 0,
+                    Some(ListingPeriod::Before) => 1,
+                    Some(ListingPeriod::Since) => 2,
+                };
+                place.saturating_mul(CODES_OF_CATEGORY).saturating_add(period)
+            }
+            Self::Mining => MINING,
+        }
+    }
+
+    /// The origin of a code; `None` if there is none.
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        if code == MINING {
+            return Some(Self::Mining);
+        }
+        let category = *Category::ALL.get(usize::from(code / CODES_OF_CATEGORY))?;
+        let period = match code % CODES_OF_CATEGORY {
+            0 => None,
+            1 => Some(ListingPeriod::Before),
+            _ => Some(ListingPeriod::Since),
+        };
+        Some(Self::Party(category, period))
+    }
+}

@@ -1,0 +1,120 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{evidence::ListingPeriod, taxonomy::Category};
+
+const MIXER: Origin = Origin::Party(Category::Mixer, None);
+const LISTED: Origin = Origin::Party(Category::Sanctions, Some(ListingPeriod::Since));
+
+fn made(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Composition {
+    let mut mixture = Mixture::default();
+    for (origin, amount) in parts {
+        if let Some(origin) = origin {
+            mixture.add_from(*origin, *amount);
+        }
+    }
+    mixture.finish(parts.iter().map(|(_, amount)| u128::from(*amount)).sum(), is_joint)
+}
+
+#[test]
+fn money_is_made_of_what_went_in() {
+    let composition = made(&[(Some(MIXER), 1), (Some(LISTED), 2), (None, 1)], false);
+    assert_eq!(composition.share(MIXER).units(), 1 << 30);
+    assert_eq!(composition.share(LISTED).units(), 1 << 31);
+    assert_eq!(composition.unknown().units(), 1 << 30);
+    assert_eq!(composition.mixed(), CoinShare::NOTHING);
+    assert_eq!(composition.share(LISTED).of(1_000), 500);
+}
+
+#[test]
+fn a_joint_transaction_mixes_all_and_hides_no_origin() {
+    let joint = made(&[(Some(MIXER), 1), (None, 3)], true);
+    assert_eq!((joint.mixed(), joint.share(MIXER).units()), (CoinShare::WHOLE, 1 << 30));
+    let mut after = Mixture::default();
+    after.add_made_of(&joint, 50);
+    let after = after.finish(100, false);
+    assert_eq!(after.mixed().units(), 1 << 31);
+    assert_eq!(after.share(MIXER).units(), 1 << 29);
+}
+
+#[test]
+fn what_is_too_little_is_unknown() {
+    let composition = made(&[(Some(MIXER), 1), (None, (1 << 24) - 1)], false);
+    assert_eq!(composition.share(MIXER), CoinShare::LEAST);
+    let composition = made(&[(Some(MIXER), 1), (None, 1 << 24)], false);
+    assert!(composition.is_unknown());
+}
+
+#[test]
+fn one_chain_of_payments_changes_nothing() {
+    let mut composition = made(&[(Some(MIXER), 1), (Some(LISTED), 6), (None, 23)], false);
+    let first = composition.clone();
+    for paid in 1..2_000_u64 {
+        let mut mixture = Mixture::default();
+        mixture.add_made_of(&composition, paid);
+        composition = mixture.finish(paid.into(), false);
+    }
+    assert_eq!(composition, first);
+}
+
+#[test]
+fn a_sole_origin_takes_few_bytes() {
+    let mut bytes = Vec::new();
+    made(&[(Some(MIXER), 7)], false).put_bytes(&mut bytes);
+    assert_eq!(bytes.len(), 3);
+    bytes.clear();
+    Composition::default().put_bytes(&mut bytes);
+    assert_eq!(bytes, [0]);
+}
+
+fn origins() -> impl Strategy<Value = Origin> {
+    let category = proptest::sample::select(Category::ALL);
+    let period =
+        proptest::option::of(prop_oneof![Just(ListingPeriod::Before), Just(ListingPeriod::Since)]);
+    prop_oneof![9 => (category, period).prop_map(|(it, period)| Origin::Party(it, period)),
+        1 => Just(Origin::Mining)]
+}
+
+fn amounts() -> impl Strategy<Value = Vec<(Option<Origin>, u64)>> {
+    let amount = prop_oneof![0..1_000_u64, 0..=u64::from(u32::MAX), any::<u64>()];
+    proptest::collection::vec((proptest::option::of(origins()), amount), 0..40)
+}
+
+proptest! {
+    #[test]
+    fn shares_are_at_most_the_whole_and_ordered(parts in amounts(), is_joint: bool) {
+        let composition = made(&parts, is_joint);
+        let sum: u64 = composition.origins().map(|(_, share)| share.units()).sum();
+        prop_assert!(sum <= CoinShare::WHOLE.units());
+        prop_assert!(composition.origins().is_sorted_by_key(|(origin, _)| origin));
+        prop_assert!(composition.origins().all(|(_, share)| share >= CoinShare::LEAST));
+    }
+
+    #[test]
+    fn the_order_of_inputs_does_not_matter(parts in amounts()) {
+        let mut turned = parts.clone();
+        turned.reverse();
+        prop_assert_eq!(made(&parts, false), made(&turned, false));
+    }
+
+    #[test]
+    fn more_from_an_origin_is_no_smaller_share(parts in amounts(), origin in origins(), more: u32) {
+        let before = made(&parts, false).share(origin);
+        let after = [&parts[..], &[(Some(origin), more.into())]].concat();
+        prop_assert!(made(&after, false).share(origin) >= before);
+    }
+
+    #[test]
+    fn bytes_are_read_as_they_were_written(parts in amounts(), is_joint: bool, after: [u8; 3]) {
+        let composition = made(&parts, is_joint);
+        let mut bytes = Vec::new();
+        composition.put_bytes(&mut bytes);
+        bytes.extend(after);
+        prop_assert_eq!(Composition::read(&bytes), Some((composition, &after[..])));
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+        let _ = Composition::read(&bytes);
+    }
+}

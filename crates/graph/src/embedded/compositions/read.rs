@@ -1,0 +1,127 @@
+//! Reading compositions.
+
+use assay_engine::{composition::Composition, reading::TransactionNumber};
+use assay_mapped::{ReadTransaction, Table};
+use heed::RoTxn;
+
+use super::{
+    super::error::{damaged, table_error},
+    CompositionState, Tables,
+    page::{self, Entry, TRANSACTIONS},
+};
+use crate::GraphError;
+
+/// The key of the state that answers.
+pub(super) const CURRENT: &[u8] = &[0];
+/// The key of the state that is computed to replace it.
+pub(super) const NEXT: &[u8] = &[1];
+
+/// The compositions of a chain, to be read.
+#[derive(Debug)]
+pub struct Compositions(Tables);
+
+impl Compositions {
+    pub(super) const fn new(tables: Tables) -> Self {
+        Self(tables)
+    }
+
+    /// One state of the compositions; `None` before the first one is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment fails.
+    pub fn reader(&self) -> Result<Option<CompositionReader>, GraphError> {
+        let transaction = self.0.environment.read()?;
+        let state = state(&transaction, self.0.meta, CURRENT)?;
+        Ok(state.map(|state| CompositionReader { page: self.0.page, transaction, state }))
+    }
+}
+
+/// One state of the compositions.
+pub struct CompositionReader {
+    page: Table,
+    transaction: ReadTransaction,
+    state: CompositionState,
+}
+
+impl std::fmt::Debug for CompositionReader {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("CompositionReader")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CompositionReader {
+    /// How far they go.
+    #[must_use]
+    pub const fn state(&self) -> &CompositionState {
+        &self.state
+    }
+
+    /// Bytes of all compositions, those of an earlier revision included where they are still there.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment fails.
+    pub fn bytes(&self) -> Result<u64, GraphError> {
+        let pages =
+            self.page.stat(&self.transaction).map_err(|error| table_error("page", error))?;
+        let count = pages.branch_pages + pages.leaf_pages + pages.overflow_pages;
+        Ok(count as u64 * u64::from(pages.page_size))
+    }
+
+    /// What the money of a transaction is made of; `None` if that is not computed yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment fails or is damaged.
+    pub fn composition(&self, of: TransactionNumber) -> Result<Option<Composition>, GraphError> {
+        if of.0 >= self.state.transactions {
+            return Ok(None);
+        }
+        let stored = |number| stored(&self.transaction, self.page, self.state.half, number);
+        let (composition, _) = resolve(of.0, stored)?;
+        Ok(Some(composition))
+    }
+}
+
+pub(super) fn state(
+    txn: &RoTxn<'_>,
+    meta: Table,
+    key: &[u8],
+) -> Result<Option<CompositionState>, GraphError> {
+    let found = meta.get(txn, key).map_err(|error| table_error("meta", error))?;
+    let read = |bytes| CompositionState::read(bytes).ok_or_else(|| damaged("meta", "its state"));
+    found.map(read).transpose()
+}
+
+/// The composition of a transaction, and the transaction that has it. `entry` finds what stands for a transaction.
+pub(super) fn resolve(
+    transaction: u64,
+    entry: impl Fn(u64) -> Result<Option<Entry>, GraphError>,
+) -> Result<(Composition, u64), GraphError> {
+    let mut of = transaction;
+    // An entry names one that has its own.
+    for _ in 0..2 {
+        match entry(of)? {
+            Some(Entry::Composition(composition)) => return Ok((composition, of)),
+            Some(Entry::SameAs(other)) => of = other,
+            None => break,
+        }
+    }
+    Err(damaged("page", transaction))
+}
+
+/// What stands for a transaction in the table; `None` if it is not there or damaged.
+pub(super) fn stored(
+    txn: &RoTxn<'_>,
+    table: Table,
+    half: u8,
+    transaction: u64,
+) -> Result<Option<Entry>, GraphError> {
+    let found = table.get(txn, &page::key(half, transaction / TRANSACTIONS));
+    let found = found.map_err(|error| table_error("page", error))?;
+    Ok(found.and_then(|bytes| page::read(bytes, transaction)))
+}

@@ -1,0 +1,75 @@
+//! How far compositions go.
+
+use super::super::bytes::Reading;
+
+/// How far the compositions of one revision of the ends go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompositionState {
+    /// The half of the table that has them: 0 or 1.
+    pub(super) half: u8,
+    /// Number of transactions with a composition: the first ones of the chain.
+    pub transactions: u64,
+    /// The ends that they rest on.
+    pub ends: EndsUpTo,
+    /// Number of those transactions whose blocks could not be rolled back any more.
+    pub settled_transactions: u64,
+    /// The ends among the owners of these blocks.
+    pub settled_ends: EndsUpTo,
+    /// Height and hash of the newest block; `None` without blocks.
+    pub newest: Option<(u64, [u8; 32])>,
+}
+
+/// The ends among the first owners of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndsUpTo {
+    /// Number of these owners.
+    pub owners: u64,
+    /// Names the ends, see [`Ends::revision`](super::Ends::revision).
+    pub revision: [u8; 32],
+}
+
+impl CompositionState {
+    /// Nothing yet.
+    pub(super) const fn begin(half: u8, ends: EndsUpTo) -> Self {
+        Self {
+            half,
+            transactions: 0,
+            ends,
+            settled_transactions: 0,
+            settled_ends: ends,
+            newest: None,
+        }
+    }
+
+    pub(super) fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = vec![self.half];
+        for (transactions, ends) in
+            [(self.transactions, self.ends), (self.settled_transactions, self.settled_ends)]
+        {
+            bytes.extend_from_slice(&transactions.to_be_bytes());
+            bytes.extend_from_slice(&ends.owners.to_be_bytes());
+            bytes.extend_from_slice(&ends.revision);
+        }
+        if let Some((height, hash)) = self.newest {
+            bytes.extend_from_slice(&height.to_be_bytes());
+            bytes.extend_from_slice(&hash);
+        }
+        bytes
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut reading = Reading(bytes);
+        let half = reading.byte().filter(|half| *half < 2)?;
+        let mut part = || {
+            let (transactions, owners) = (reading.u64()?, reading.u64()?);
+            Some((transactions, EndsUpTo { owners, revision: reading.array()? }))
+        };
+        let (transactions, ends) = part()?;
+        let (settled_transactions, settled_ends) = part()?;
+        let newest = match reading.0 {
+            [] => None,
+            _ => Some((reading.u64()?, reading.array()?)),
+        };
+        Some(Self { half, transactions, ends, settled_transactions, settled_ends, newest })
+    }
+}

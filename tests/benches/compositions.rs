@@ -1,0 +1,88 @@
+//! What compositions cost: `cargo bench -p assay-tests --bench compositions`. The chains are those of `chain_trace`:
+//! 200,000 transactions by default, as many as `ASSAY_TRANSACTIONS` says, kept in `ASSAY_CACHE`.
+//!
+//! For 10,000, 100 and no labelled services, all compositions of a chain are computed anew. Printed: CPU time and bytes
+//! of a transaction.
+#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+
+use std::{env, path::PathBuf};
+
+use assay_engine::{chain::ChainId, reading::TransactionNumber, taxonomy::Category};
+use assay_graph::{
+    EmbeddedGraphs, GraphStore,
+    compositions::{End, Ends},
+};
+use assay_tests::{
+    big_chain::{Person, Shape, recorded},
+    cpu_time,
+};
+
+const CHAIN: ChainId = ChainId::BTC;
+/// Transactions of a slice.
+const SLICE: u64 = 200_000;
+/// Services that have an address of their own on the chain; more labels are those of wallets.
+const SERVICES: u64 = 64;
+const CATEGORIES: [Category; 5] = [
+    Category::Exchange,
+    Category::Gambling,
+    Category::Mixer,
+    Category::DarknetMarket,
+    Category::Sanctions,
+];
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
+    let transactions: u64 = transactions.unwrap_or(200_000);
+    let temporary = tempfile::tempdir().expect("a folder");
+    let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
+    let folder = folder.join(format!("chain-of-{transactions}-transactions"));
+    let wallets = recorded(Shape::of(transactions), &folder).await;
+    let graphs = EmbeddedGraphs::new(&folder);
+    let graph = graphs.open(CHAIN).expect("a graph").expect("a recorded chain");
+    let snapshot = graph.snapshot().expect("a state");
+    for labels in [10_000, 100, 0] {
+        let ends = ends(&graphs, wallets, labels).await;
+        let writer = graphs.composition_writer(CHAIN).expect("compositions");
+        let (begun, mut computed) = (cpu_time(), 0);
+        loop {
+            let advanced = writer.advance(&snapshot, &ends, SLICE).expect("a slice");
+            computed += advanced.computed;
+            if advanced.is_complete {
+                break;
+            }
+        }
+        let spent = cpu_time().saturating_sub(begun);
+        let reader = graphs.compositions(CHAIN).expect("compositions").expect("compositions");
+        let reader = reader.reader().expect("a state").expect("complete compositions");
+        let known = (0..transactions)
+            .step_by(997)
+            .filter_map(|number| reader.composition(TransactionNumber(number)).expect("one"))
+            .map(|composition| composition.origins().len());
+        let (sampled, origins) = known.fold((0_u32, 0), |(n, sum), each| (n + 1, sum + each));
+        let each = spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(computed).unwrap_or(1));
+        let bytes = reader.bytes().expect("a size");
+        println!(
+            "{} ends, {computed} transactions: {each:.2} us of CPU time and {:.1} bytes each, {:.1} origins",
+            ends.len(),
+            bytes as f64 / computed as f64,
+            f64::from(u32::try_from(origins).unwrap_or(0)) / f64::from(sampled.max(1)),
+        );
+    }
+}
+
+/// So many labelled parties: the services of the chain, and wallets all over it.
+async fn ends(graphs: &EmbeddedGraphs, wallets: u64, labels: u64) -> Ends {
+    let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a recorded chain");
+    let view = graph.view().await.expect("a view").expect("blocks");
+    let of_wallets = labels.saturating_sub(SERVICES);
+    let services = (0..labels.min(SERVICES)).map(Person::Service);
+    let wallets = (0..of_wallets).map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
+    let mut ends = Ends::default();
+    for (person, category) in services.chain(wallets).zip(CATEGORIES.into_iter().cycle()) {
+        if let Some(owner) = view.owner_number(&person.owner()).await.expect("a number") {
+            ends.add(owner, End { category, listed_on: None });
+        }
+    }
+    ends
+}

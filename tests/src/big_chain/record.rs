@@ -1,0 +1,56 @@
+//! Large generated chains as graphs that are kept between runs.
+
+use std::path::Path;
+
+use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
+use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
+use jiff::Timestamp;
+
+use super::{BigChain, Shape};
+use crate::cpu_time;
+
+const TRANSACTIONS_OF_BLOCK: usize = 2_500;
+/// Blocks from which on a graph is written as a whole first, and indexed then.
+const MANY_BLOCKS: u64 = 5_000;
+
+impl Shape {
+    /// The shape of a chain of so many transactions, in blocks of 2,500.
+    #[must_use]
+    pub const fn of(transactions: u64) -> Self {
+        let blocks = transactions / TRANSACTIONS_OF_BLOCK as u64;
+        Self { seed: 9, blocks, transactions: TRANSACTIONS_OF_BLOCK, hub: None }
+    }
+}
+
+/// Records a chain as a graph in `folder`, unless it is there, and returns the number of its wallets.
+///
+/// # Panics
+///
+/// Panics if the graph cannot be written.
+#[expect(clippy::print_stdout, reason = "benchmarks print")]
+pub async fn recorded(shape: Shape, folder: &Path) -> u64 {
+    let known = folder.join("wallets");
+    if let Some(wallets) = std::fs::read_to_string(&known).ok().and_then(|it| it.parse().ok()) {
+        return wallets;
+    }
+    std::fs::create_dir_all(folder).expect("a folder");
+    let graphs = EmbeddedGraphs::new(folder);
+    let backfill = shape.blocks >= MANY_BLOCKS;
+    let options = WriterOptions { start: 0, sample: false, backfill };
+    let mut writer = graphs.writer(ChainId::BTC, options).await.expect("a writer");
+    let mut chain = BigChain::new(shape);
+    let begun = cpu_time();
+    loop {
+        let blocks: Vec<ResolvedBlock> = Iterator::take(&mut chain, 8).collect();
+        if blocks.is_empty() {
+            break;
+        }
+        let from = shape.blocks.saturating_sub(100);
+        writer.append(&blocks, from, Timestamp::UNIX_EPOCH).await.expect("blocks");
+    }
+    writer.build_indexes().await.expect("indexes");
+    let spent = cpu_time().saturating_sub(begun);
+    println!("recorded {} blocks in {:.0} s of CPU time", shape.blocks, spent.as_secs_f64());
+    std::fs::write(known, chain.wallets().to_string()).expect("a note");
+    chain.wallets()
+}

@@ -1,0 +1,291 @@
+//! What the money of each transaction is made of is what an independent calculation says, however it was computed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use assay_engine::{
+    chain::ChainId,
+    composition::{CoinShare, Composition, Origin},
+    evidence::ListingPeriod,
+    reading::TransactionNumber,
+    utxo::{Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, Txid},
+};
+use assay_graph::{
+    EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions,
+    compositions::{CompositionReader, CompositionWriter, End, Ends},
+};
+use assay_tests::{
+    big_chain::Dice,
+    oracle::{Case, one_after_another},
+};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+/// Parties at which traces end, by their scripts.
+type Parties = BTreeMap<ScriptOwner, End>;
+
+/// What may be between a share and the fraction.
+const TOLERANCE: f64 = 1.0 / (1 << 20) as f64;
+/// Payers of fees whom a coinbase names.
+const PAYERS: usize = 100;
+
+fn parties(cases: &[Case]) -> Parties {
+    let attributed = cases.iter().flat_map(|case| &case.attributions);
+    let ends = attributed.filter_map(|(owner, attribution)| {
+        let end = attribution.end.as_ref()?;
+        Some((owner.clone(), End { category: end.category, listed_on: end.listed_on }))
+    });
+    let pools = [Pool::Mweb, Pool::ZcashShielded].map(|pool| {
+        let category = "privacy_protocol".parse().unwrap();
+        (ScriptOwner::Pool(pool), End { category, listed_on: None })
+    });
+    ends.chain(pools).collect()
+}
+
+/// Fractions of a transaction's money by origin, and the fraction that is mixed.
+#[derive(Clone, Debug, Default)]
+struct Fractions {
+    origins: BTreeMap<Origin, f64>,
+    mixed: f64,
+}
+
+impl Fractions {
+    fn add(&mut self, of: &Self, part: f64) {
+        for (origin, fraction) in &of.origins {
+            *self.origins.entry(*origin).or_default() += fraction * part;
+        }
+        self.mixed += of.mixed * part;
+    }
+}
+
+/// The calculation: as the text says it, transaction by transaction.
+fn calculated(blocks: &[ResolvedBlock], parties: &Parties) -> HashMap<Txid, Fractions> {
+    let mut known: HashMap<Txid, Fractions> = HashMap::new();
+    for block in blocks {
+        let day = block.reference.time.to_zoned(TimeZone::UTC).date();
+        let is_coinbase = |it: &&Transaction| it.kind == TransactionKind::Coinbase;
+        for payment in block.transactions.iter().filter(|it| !is_coinbase(it)) {
+            let fractions = of_payment(payment, day, parties, &known);
+            known.insert(payment.txid, fractions);
+        }
+        let mut fees: Vec<(u128, Txid)> = Vec::new();
+        for payment in block.transactions.iter().filter(|it| !is_coinbase(it)) {
+            let fee = payment.input_total().saturating_sub(payment.output_total());
+            fees.push((fee, payment.txid));
+        }
+        fees.retain(|(fee, _)| *fee > 0);
+        fees.sort_by(|(a, _), (b, _)| b.cmp(a));
+        fees.truncate(PAYERS);
+        let paid: u128 = fees.iter().map(|(fee, _)| fee).sum();
+        for coinbase in block.transactions.iter().filter(is_coinbase) {
+            let mined = coinbase.output_total().saturating_sub(paid);
+            let mined = if mined == 0 && paid == 0 { 1 } else { mined };
+            let whole = (mined + paid) as f64;
+            let mut fractions = Fractions::default();
+            if mined > 0 {
+                fractions.origins.insert(Origin::Mining, mined as f64 / whole);
+            }
+            for (fee, payer) in &fees {
+                fractions.add(&known[payer], *fee as f64 / whole);
+            }
+            known.insert(coinbase.txid, fractions);
+        }
+    }
+    known
+}
+
+fn of_payment(
+    payment: &Transaction,
+    day: Date,
+    parties: &Parties,
+    known: &HashMap<Txid, Fractions>,
+) -> Fractions {
+    let whole = payment.input_total() as f64;
+    let mut fractions = Fractions::default();
+    for input in &payment.inputs {
+        let Some(spent) = input.spent.as_ref().filter(|spent| spent.value > 0) else {
+            continue;
+        };
+        let part = spent.value as f64 / whole;
+        if let Some(end) = parties.get(&spent.owner) {
+            let period = end.listed_on.map(|listed| match day < listed {
+                true => ListingPeriod::Before,
+                false => ListingPeriod::Since,
+            });
+            *fractions.origins.entry(Origin::Party(end.category, period)).or_default() += part;
+        } else if let Some(source) = known.get(&input.outpoint.txid) {
+            fractions.add(source, part);
+        }
+    }
+    if matches!(payment.kind, TransactionKind::Coinjoin(_)) {
+        fractions.mixed = 1.0;
+    }
+    fractions
+}
+
+fn units(share: CoinShare) -> f64 {
+    share.units() as f64 / CoinShare::WHOLE.units() as f64
+}
+
+fn same(txid: Txid, found: &Composition, expected: &Fractions) {
+    for (origin, fraction) in &expected.origins {
+        let difference = fraction - units(found.share(*origin));
+        assert!(
+            (-1e-9..TOLERANCE).contains(&difference),
+            "{txid}: {origin:?} is {fraction}, not {:?}",
+            found.share(*origin)
+        );
+    }
+    for (origin, _) in found.origins() {
+        assert!(expected.origins.contains_key(&origin), "{txid}: no {origin:?}");
+    }
+    let difference = expected.mixed - units(found.mixed());
+    assert!((-1e-9..TOLERANCE).contains(&difference), "{txid}: mixed {}", expected.mixed);
+    let sum: u64 = found.origins().map(|(_, share)| share.units()).sum();
+    assert!(sum <= CoinShare::WHOLE.units(), "{txid}");
+}
+
+/// A graph with its compositions.
+struct Computed {
+    graphs: EmbeddedGraphs,
+    chain: ChainId,
+    compositions: CompositionWriter,
+    _directory: tempfile::TempDir,
+}
+
+impl Computed {
+    async fn new(chain: ChainId) -> (Self, Box<dyn GraphWriter>) {
+        let directory = tempfile::tempdir().unwrap();
+        let graphs = EmbeddedGraphs::new(directory.path());
+        let options = WriterOptions { start: 0, sample: false, backfill: false };
+        let writer = graphs.writer(chain, options).await.unwrap();
+        let compositions = graphs.composition_writer(chain).unwrap();
+        (Self { graphs, chain, compositions, _directory: directory }, writer)
+    }
+
+    /// The parties by their numbers in the graph as it is now.
+    async fn ends(&self, parties: &Parties) -> Ends {
+        let graph = self.graphs.graph(self.chain).await.unwrap().unwrap();
+        let view = graph.view().await.unwrap().unwrap();
+        let mut ends = Ends::default();
+        for (owner, end) in parties {
+            if let Some(owner) = view.owner_number(owner).await.unwrap() {
+                ends.add(owner, *end);
+            }
+        }
+        ends
+    }
+
+    /// Computes up to the newest block, in slices of so many transactions.
+    async fn complete(&self, parties: &Parties, slice: u64) -> u64 {
+        let ends = self.ends(parties).await;
+        let graph = self.graphs.open(self.chain).unwrap().unwrap();
+        let snapshot = graph.snapshot().unwrap();
+        let mut computed = 0;
+        loop {
+            let advanced = self.compositions.advance(&snapshot, &ends, slice).unwrap();
+            computed += advanced.computed;
+            if advanced.is_complete {
+                return computed;
+            }
+        }
+    }
+
+    fn reader(&self) -> CompositionReader {
+        self.graphs.compositions(self.chain).unwrap().unwrap().reader().unwrap().unwrap()
+    }
+
+    /// All compositions, as bytes.
+    fn bytes(&self) -> Vec<Vec<u8>> {
+        let reader = self.reader();
+        let all = (0..).map_while(|number| reader.composition(TransactionNumber(number)).unwrap());
+        let bytes = all.map(|composition| {
+            let mut bytes = Vec::new();
+            composition.put_bytes(&mut bytes);
+            bytes
+        });
+        bytes.collect()
+    }
+}
+
+async fn append(writer: &mut dyn GraphWriter, blocks: &[ResolvedBlock], reorganisable_from: u64) {
+    writer.append(blocks, reorganisable_from, Timestamp::UNIX_EPOCH).await.unwrap();
+}
+
+#[tokio::test]
+async fn compositions_are_as_calculated_whatever_the_slices() {
+    let cases: Vec<Case> = (0..2_000).map(Case::generate).collect();
+    let parties = parties(&cases);
+    let (mut transactions, mut joint) = (0, 0);
+    for (chain, blocks) in one_after_another(&cases) {
+        // Given a chain of random histories with listed parties, joint transactions, fees and pools,
+        let (straight, mut writer) = Computed::new(chain).await;
+        append(&mut *writer, &blocks, u64::MAX).await;
+        // when its compositions are computed at once,
+        let computed = straight.complete(&parties, u64::MAX).await;
+        let reader = straight.reader();
+        let expected = calculated(&blocks, &parties);
+        // then each is as calculated,
+        let all = blocks.iter().flat_map(|block| &block.transactions);
+        for (transaction, number) in all.zip(0..) {
+            let found = reader.composition(TransactionNumber(number)).unwrap().unwrap();
+            same(transaction.txid, &found, &expected[&transaction.txid]);
+            joint += u64::from(!found.mixed().is_nothing());
+        }
+        transactions += computed;
+        // and the same is computed block after block.
+        let (followed, mut writer) = Computed::new(chain).await;
+        for blocks in blocks.chunks(97) {
+            let above = blocks.last().unwrap().reference.height.saturating_sub(5);
+            append(&mut *writer, blocks, above).await;
+            let _ = followed.complete(&parties, 13).await;
+        }
+        assert!(followed.bytes() == straight.bytes(), "{chain}");
+    }
+    eprintln!("{transactions} transactions, {joint} with mixed money");
+    assert!(joint > 100);
+}
+
+#[tokio::test]
+async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
+    let cases: Vec<Case> = (0..60).map(Case::generate).collect();
+    let all = parties(&cases);
+    let mut dice = Dice::new(3);
+    for (chain, blocks) in one_after_another(&cases) {
+        let (changed, mut writer) = Computed::new(chain).await;
+        let mut recorded = 0;
+        for round in 0..40 {
+            // Given random parties, some of which lists and labels name,
+            let named: Parties = all
+                .iter()
+                .filter(|_| round % 3 == 0 || dice.below(4) > 0)
+                .map(|(owner, end)| (owner.clone(), *end))
+                .collect();
+            // when blocks are replaced and follow,
+            let from = recorded - usize::try_from(dice.below(6)).unwrap().min(recorded);
+            if from > 0 && from < recorded {
+                writer.roll_back(blocks[from - 1].reference.height).await.unwrap();
+            }
+            let from = if from == 0 { recorded } else { from };
+            let to = (from + 1 + usize::try_from(dice.below(12)).unwrap()).min(blocks.len());
+            if to == from {
+                break;
+            }
+            let above = blocks[to - 1].reference.height.saturating_sub(6);
+            append(&mut *writer, &blocks[from..to], above).await;
+            recorded = to;
+            // and only a part is computed before the next change now and then,
+            if dice.below(3) == 0 {
+                let ends = changed.ends(&named).await;
+                let graph = changed.graphs.open(chain).unwrap().unwrap();
+                let snapshot = graph.snapshot().unwrap();
+                let _ = changed.compositions.advance(&snapshot, &ends, 5).unwrap();
+                continue;
+            }
+            let _ = changed.complete(&named, 17).await;
+            // then everything is as if computed once.
+            let (straight, mut other) = Computed::new(chain).await;
+            append(&mut *other, &blocks[..recorded], u64::MAX).await;
+            let _ = straight.complete(&named, u64::MAX).await;
+            assert!(changed.bytes() == straight.bytes(), "{chain}, round {round}");
+        }
+    }
+}
