@@ -1,4 +1,4 @@
-//! `assay export`: listings, labels, transactions and clusters as CSV or JSON lines.
+//! `assay export`: listings, labels, transactions, clusters and exposures as CSV or JSON lines.
 
 use std::{
     borrow::Cow,
@@ -24,6 +24,7 @@ use serde::Serialize;
 use super::{
     Context, Done, Failure,
     export_clusters::{self, ClustersArgs},
+    export_exposures::{self, ExposuresArgs},
     export_transfers::{self, TransfersArgs},
     rows::csv_failure,
 };
@@ -34,6 +35,7 @@ pub(super) enum ExportCommand {
     Labels(LabelsArgs),
     Transfers(TransfersArgs),
     Clusters(ClustersArgs),
+    Exposures(ExposuresArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -111,6 +113,7 @@ pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Don
         ExportCommand::Labels(args) => labels(args, context).await,
         ExportCommand::Transfers(args) => export_transfers::run(args, context).await,
         ExportCommand::Clusters(args) => export_clusters::run(args, context).await,
+        ExportCommand::Exposures(args) => export_exposures::run(args, context).await,
     }
 }
 

@@ -9,6 +9,7 @@ mod check_transfer;
 mod cluster;
 mod export;
 mod export_clusters;
+mod export_exposures;
 mod export_transfers;
 mod flags;
 mod ingest;

@@ -270,6 +270,11 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
 
     /// Closes all graphs that were opened for reading.
     async fn close(&self);
+
+    /// The graphs in a data directory; `None` if they are elsewhere.
+    fn embedded(&self) -> Option<&EmbeddedGraphs> {
+        None
+    }
 }
 
 /// Options of a writer.

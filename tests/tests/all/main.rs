@@ -26,6 +26,7 @@ mod description;
 mod edge;
 mod egress;
 mod evasion;
+mod exposures;
 mod feeds;
 mod flows;
 mod generated;

@@ -163,4 +163,8 @@ impl GraphStore for EmbeddedGraphs {
     async fn close(&self) {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+
+    fn embedded(&self) -> Option<&EmbeddedGraphs> {
+        Some(self)
+    }
 }

@@ -86,6 +86,11 @@ impl Reader<'_> {
         }
     }
 
+    /// All transactions by which an owner received anything, in the order of the chain.
+    pub(super) fn incoming(&self, owner: u64) -> Result<Vec<OwnTransaction>, GraphError> {
+        self.own_transactions(owner, Side::Outputs, u32::MAX)
+    }
+
     fn own_transactions(
         &self,
         owner: u64,

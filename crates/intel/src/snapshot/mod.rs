@@ -154,6 +154,15 @@ impl IntelSnapshot {
         listed.map(|address| CanonicalAddress::clone(address)).chain(self.labels.labelled(chain))
     }
 
+    /// The owners on a Bitcoin-like chain whom lists and labels name, some of them several times: those of the listed and
+    /// labelled addresses, and those whose key or script controls a listed one. A key whose nested script alone is
+    /// listed is not among them: a hash does not tell what was hashed.
+    pub fn named_owners(&self, chain: ChainId) -> impl Iterator<Item = ScriptOwner> {
+        let attributed = self.attributed(chain);
+        let own = attributed.filter_map(|address| ScriptOwner::from_address(&address));
+        own.chain(self.controlled.keys().flat_map(owners_of))
+    }
+
     /// Listings of an address itself, ended ones included.
     #[must_use]
     pub fn listings_of(&self, address: &CanonicalAddress) -> Vec<Listing> {
@@ -233,6 +242,21 @@ impl IntelSnapshot {
 
     fn listings_at(&self, places: &[usize]) -> Vec<Listing> {
         places.iter().filter_map(|place| self.listings.get(*place)).cloned().collect()
+    }
+}
+
+/// The owners that a key or script is on a Bitcoin-like chain.
+fn owners_of(identity: &KeyIdentity) -> Vec<ScriptOwner> {
+    match identity {
+        KeyIdentity::PublicKeyHash(hash) => {
+            vec![ScriptOwner::KeyHash(*hash), ScriptOwner::Witness(0, hash.to_vec())]
+        }
+        KeyIdentity::ScriptHash(hash) => vec![ScriptOwner::ScriptHash(*hash)],
+        KeyIdentity::LongScriptHash(hash) => vec![ScriptOwner::LongScriptHash(*hash)],
+        KeyIdentity::Witness(version, program) => {
+            vec![ScriptOwner::Witness(*version, program.clone())]
+        }
+        _ => vec![],
     }
 }
 

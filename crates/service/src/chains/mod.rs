@@ -2,6 +2,7 @@
 //!
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
+//! - [`ends()`](ends::ends): the parties at which traces end
 //! - `clusters`, `counterparties`: the addresses that are associated with a subject
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
@@ -15,6 +16,7 @@
 pub mod attributed_owners;
 mod clusters;
 mod counterparties;
+pub mod ends;
 pub mod follower;
 pub mod graph;
 pub mod on_demand;

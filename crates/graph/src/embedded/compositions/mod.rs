@@ -10,9 +10,11 @@
 //! - `page`: compositions of neighbouring transactions
 //! - `advance`: computing them
 //! - `read`: reading them
+//! - `exposures`: what the money is made of that an owner received
 
 mod advance;
 mod ends;
+mod exposures;
 mod page;
 mod read;
 mod state;
@@ -24,6 +26,7 @@ use assay_mapped::{Environment, Format, Table, WriterLock};
 
 pub use advance::Advanced;
 pub use ends::{End, Ends};
+pub use exposures::Exposure;
 pub use read::{CompositionReader, Compositions};
 pub use state::{CompositionState, EndsUpTo};
 

@@ -1,0 +1,212 @@
+//! `assay export exposures`: what the money that each address of a chain received is made of.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use assay_engine::{
+    chain::ChainId,
+    composition::{CoinShare, Origin},
+    evidence::ListingPeriod,
+    reading::OwnerNumber,
+};
+use assay_graph::{Graph, compositions::Exposure};
+use assay_intel::IntelSnapshot;
+use assay_service::chains::ends::ends;
+use clap::Args;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::{
+    Context, Done, Failure,
+    export::{ExportFormat, target},
+    progress::Progress,
+    rows::csv_failure,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay export exposures --blockchain btc --format csv -o exposures.csv
+  assay export exposures --blockchain btc --format jsonl |
+    jq -c 'select(.origin == \"sanctions\" and .share > 0.1)'";
+
+/// Transactions whose compositions are computed at once.
+const SLICE: u64 = 200_000;
+
+/// Export what the money that each address received is made of
+///
+/// One row per address and origin of its money: `blockchain`, `address`, `received` (base units, net of change),
+/// `origin` (a category, `mining` or `unknown`), `listing_period` (`before` or `since` the listing of a listed party),
+/// `share` (of all that the address received), `mixed` (the share that passed a joint transaction). Shares follow from
+/// the whole chain, at any distance, by haircut: all outputs of a transaction are made of the same money. Labels that
+/// single policies hear and private labels do not count.
+///
+/// What transactions are made of is kept beside the graph and computed as far as it is not. Lists or labels that
+/// changed are applied to the whole chain first.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ExposuresArgs {
+    /// Blockchain, such as btc
+    #[arg(long, value_name = "CHAIN")]
+    blockchain: ChainId,
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    format: ExportFormat,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// One origin of an address's money.
+#[derive(Serialize)]
+struct Row<'a> {
+    blockchain: ChainId,
+    address: &'a str,
+    received: String,
+    origin: &'static str,
+    listing_period: Option<&'static str>,
+    share: f64,
+    mixed: f64,
+}
+
+const COLUMNS: [&str; 7] =
+    ["blockchain", "address", "received", "origin", "listing_period", "share", "mixed"];
+
+pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<Done, Failure> {
+    let chain = args.blockchain;
+    let databases = context.open_databases().await?;
+    let graphs = databases.graphs.embedded().ok_or_else(|| {
+        let message = "exposures of a whole chain are computed from the graphs in a data directory, and these are \
+                       in PostgreSQL: ingest the chain without --database-url and --graph-database-url";
+        Failure::Failed(message.to_owned())
+    })?;
+    let graph = graphs.open(chain)?.ok_or_else(|| {
+        Failure::Failed(format!(
+            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
+        ))
+    })?;
+    let intel = IntelSnapshot::load(&*databases.store, None).await?;
+    // The parties are found in the same state or a newer one, and so are complete.
+    let snapshot = graph.snapshot()?;
+    let Some(view) = Arc::clone(&graph).view().await? else {
+        return Err(Failure::Failed(format!("the {chain} chain holds no block yet")));
+    };
+    let today = context.clock.now().to_zoned(TimeZone::UTC).date();
+    let ends = ends(&*view, chain, &intel, today).await?;
+    let transactions = snapshot.transactions()?;
+    let progress = Progress::towards("transactions");
+    let writer = graphs.composition_writer(chain)?;
+    let mut computed = 0;
+    loop {
+        let advanced = writer.advance(&snapshot, &ends, SLICE)?;
+        computed += advanced.computed;
+        progress.reached(computed, transactions);
+        if advanced.is_complete {
+            break;
+        }
+    }
+    progress.finish();
+    drop(writer);
+    let compositions = graphs.compositions(chain)?.map(|found| found.reader()).transpose()?;
+    let compositions = compositions.flatten().ok_or_else(|| {
+        Failure::Failed(format!("the compositions of the {chain} chain were removed meanwhile"))
+    })?;
+    let mut sink = Sink::new(args.format, target(args.output.as_deref())?)?;
+    let (reader, owners) = (snapshot.reader(), snapshot.owners()?);
+    let progress = Progress::towards("addresses");
+    for owner in 0..owners {
+        if let Some(exposure) = compositions.exposure(&reader, OwnerNumber(owner))? {
+            write(chain, &exposure, &mut sink)?;
+        }
+        if owner % 1_000 == 0 {
+            progress.reached(owner, owners);
+        }
+    }
+    progress.finish();
+    sink.finish()?;
+    Ok(Done::Success)
+}
+
+/// Writes the rows of an owner; none of one without an address.
+fn write(chain: ChainId, exposure: &Exposure, sink: &mut Sink) -> Result<(), Failure> {
+    let Some(address) = exposure.owner.address(chain) else { return Ok(()) };
+    let composition = &exposure.composition;
+    let mut row = Row {
+        blockchain: chain,
+        address: address.as_str(),
+        received: exposure.received.to_string(),
+        origin: "unknown",
+        listing_period: None,
+        share: 0.0,
+        mixed: decimal(composition.mixed()),
+    };
+    for (origin, share) in composition.origins() {
+        (row.origin, row.listing_period) = match origin {
+            Origin::Mining => ("mining", None),
+            Origin::Party(category, period) => {
+                let period = period.map(|period| match period {
+                    ListingPeriod::Before => "before",
+                    ListingPeriod::Since => "since",
+                });
+                (category.as_str(), period)
+            }
+        };
+        row.share = decimal(share);
+        sink.row(&row)?;
+    }
+    let unknown = composition.unknown();
+    if !unknown.is_nothing() {
+        (row.origin, row.listing_period, row.share) = ("unknown", None, decimal(unknown));
+        sink.row(&row)?;
+    }
+    Ok(())
+}
+
+/// A share with nine decimals, rounded down.
+fn decimal(share: CoinShare) -> f64 {
+    const BILLION: u128 = 1_000_000_000;
+    let billionths = u32::try_from(share.of(BILLION)).unwrap_or(u32::MAX);
+    f64::from(billionths) / 1e9
+}
+
+/// The output.
+enum Sink {
+    Csv(csv::Writer<Box<dyn Write + Send>>),
+    Lines(Box<dyn Write + Send>),
+}
+
+impl Sink {
+    fn new(
+        format: ExportFormat,
+        target: io::BufWriter<Box<dyn Write + Send>>,
+    ) -> Result<Self, Failure> {
+        let target: Box<dyn Write + Send> = Box::new(target);
+        Ok(match format {
+            ExportFormat::Jsonl => Self::Lines(target),
+            ExportFormat::Csv => {
+                let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(target);
+                csv.write_record(COLUMNS).map_err(csv_failure)?;
+                Self::Csv(csv)
+            }
+        })
+    }
+
+    fn row(&mut self, row: &Row<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Csv(csv) => csv.serialize(row).map_err(csv_failure),
+            Self::Lines(target) => {
+                serde_json::to_writer(&mut *target, row).map_err(io::Error::from)?;
+                Ok(target.write_all(b"\n")?)
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Csv(mut csv) => Ok(csv.flush()?),
+            Self::Lines(mut target) => Ok(target.flush()?),
+        }
+    }
+}

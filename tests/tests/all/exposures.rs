@@ -1,0 +1,75 @@
+//! `assay export exposures` says what the money that each address received is made of.
+
+use std::{fs, path::Path};
+
+use assay_tests::assay;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    chain_tools::{ingested, line, of, printed},
+    clusters::spend,
+};
+
+/// A thief pays a mule, and the mule pays a shop together with a miner's new coins.
+fn chain() -> TempDir {
+    ingested(&[
+        line(0, 1, &json!([]), &[("thief", 10), ("miner", 30)]),
+        line(1, 2, &json!([spend(1, 0)]), &[("mule", 10)]),
+        line(2, 3, &json!([spend(2, 0), spend(1, 1)]), &[("shop", 40)]),
+    ])
+}
+
+fn label(directory: &Path, rows: &[(&str, &str)]) {
+    let rows = rows.iter().map(|(person, category)| {
+        format!("btc,{},{category},Somebody,90,investigation,police\n", of(person))
+    });
+    let header = "blockchain,address,category,entity,confidence,tier,author\n";
+    let text = std::iter::once(header.to_owned()).chain(rows).collect::<String>();
+    fs::write(directory.join("labels.csv"), text).unwrap();
+    let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
+    let _ = assay(directory, import).ok();
+}
+
+/// The rows of a person: origins with shares.
+fn origins(directory: &Path, person: &str) -> Vec<(String, f64)> {
+    let export = ["export", "exposures", "--blockchain", "btc", "--format", "jsonl"];
+    let text = printed(directory, &export);
+    let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let own = rows.filter(|row| row["address"] == json!(of(person)));
+    let origins = own.map(|row| {
+        let origin = row["origin"].as_str().unwrap().to_owned();
+        (origin, row["share"].as_f64().unwrap())
+    });
+    origins.collect()
+}
+
+fn expected(rows: &[(&str, f64)]) -> Vec<(String, f64)> {
+    rows.iter().map(|(origin, share)| ((*origin).to_owned(), *share)).collect()
+}
+
+#[test]
+fn money_is_what_went_in_at_any_distance() {
+    let directory = chain();
+    let directory = directory.path();
+    label(directory, &[("thief", "stolen_funds")]);
+    assert_eq!(origins(directory, "thief"), expected(&[("mining", 1.0)]));
+    assert_eq!(origins(directory, "shop"), expected(&[("stolen_funds", 0.25), ("mining", 0.75)]));
+    assert_eq!(origins(directory, "mule"), expected(&[("stolen_funds", 1.0)]));
+    // A label that comes changes what lies behind it, and one that goes too.
+    label(directory, &[("mule", "scam")]);
+    assert_eq!(origins(directory, "shop"), expected(&[("scam", 0.25), ("mining", 0.75)]));
+    let csv = printed(directory, &["export", "exposures", "--blockchain", "btc"]);
+    let row = format!("btc,{},4000000000,scam,,0.25,0.0", of("shop"));
+    assert!(csv.lines().any(|line| line == row), "{csv}");
+    assert!(csv.starts_with("blockchain,address,received,origin,listing_period,share,mixed\n"));
+}
+
+#[test]
+fn a_chain_without_a_graph_is_refused_with_what_to_do() {
+    let directory = chain();
+    let export = ["export", "exposures", "--blockchain", "ltc"];
+    let refused = assay(directory.path(), export);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("assay ingest chain ltc"), "{}", refused.stderr);
+}
