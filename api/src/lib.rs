@@ -79,13 +79,13 @@ pub struct HttpSettings {
     pub tls: bool,
 }
 
-/// Returns the router of the API for callers.
+/// Returns the router of the API for callers. Readiness is on the admin port only: it says what is degraded,
+/// which is no caller's business.
 pub fn api(app: &Arc<App>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
-        .route(HEALTH, get(routes::health::healthz))
-        .route(READY, get(routes::health::readyz));
-    let mut paths = vec![OPENAPI, HEALTH, READY];
+        .route(HEALTH, get(routes::health::healthz));
+    let mut paths = vec![OPENAPI, HEALTH];
     for operation in operations() {
         for path in operation.paths {
             let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);

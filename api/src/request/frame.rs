@@ -182,6 +182,10 @@ async fn answer(
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {
         let detail = format!("header fields are larger than {MAX_HEADERS_BYTES} bytes together");
         render(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
+    } else if request.headers().get_all(header::HOST).iter().count() > 1 {
+        // A proxy may have decided by one of them (RFC 9112, section 3.2).
+        let detail = "the request has more than one `Host` field: send one";
+        render(&Problem::new(Code::MalformedHttp, detail), &path, id)
     } else if let Some(preflight) = Cors::preflight(origin.as_ref(), &request) {
         preflight
     } else if side == Side::Api

@@ -59,7 +59,7 @@ pub async fn pass(
     let now = service.clock.now();
     let authenticated = stage!("authenticate").in_scope(|| {
         let key = head::presented_key(request.headers())?;
-        service.authenticate(&key, gate.scope, now).map_err(denied)
+        service.authenticate(&key, gate.scope, now).map_err(|reason| denied(reason, gate.scope))
     });
     let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
     let Some(permit) = app.load.acquire(class) else {
@@ -95,7 +95,7 @@ pub async fn pass(
             let detail = exhausted(&names, retry_after);
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
-                .header(header::RETRY_AFTER, &retry_after.to_string());
+                .retry_after(retry_after, assay_system::random_u64());
             app.with_limits(Refusal(problem).into_response(), &statuses)
         }
         Decision::Unavailable { violated, closed, retry_after, statuses } => {
@@ -112,7 +112,7 @@ pub async fn pass(
                 Problem::new(Code::ReducedCapacity, detail)
             };
             let problem =
-                problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
+                problem.violated(names).retry_after(retry_after, assay_system::random_u64());
             app.with_limits(Refusal(problem).into_response(), &statuses)
         }
     }
@@ -138,7 +138,7 @@ fn try_again(seconds: u64) -> String {
 /// Returns the problem of a server whose key data is stale.
 fn key_data_stale() -> Problem {
     let detail = "API keys cannot be verified: the server's key data is stale; try again later";
-    Problem::new(Code::KeyDataStale, detail).header(header::RETRY_AFTER, "5")
+    Problem::new(Code::KeyDataStale, detail).retry_after(5, assay_system::random_u64())
 }
 
 /// Refunds a check's charge unless it was answered, also if the request is canceled.
@@ -163,7 +163,8 @@ impl Drop for ChargeGuard<'_> {
     }
 }
 
-fn denied(denied: Denied) -> Problem {
+/// Returns the problem of a caller who is denied an operation that needs `scope`.
+fn denied(denied: Denied, scope: Scope) -> Problem {
     match denied {
         Denied::InvalidKey => Problem::new(
             Code::InvalidKey,
@@ -177,9 +178,14 @@ fn denied(denied: Denied) -> Problem {
         Denied::NoApiAccess => {
             Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
         }
+        // As RFC 6750, section 3.1 says it.
         Denied::InsufficientScope => Problem::new(
             Code::InsufficientScope,
-            "the API key lacks the scope that this operation requires",
+            format!("the API key lacks the scope `{scope}`, which this operation requires"),
+        )
+        .header(
+            header::WWW_AUTHENTICATE,
+            &format!("Bearer realm=\"assay\", error=\"insufficient_scope\", scope=\"{scope}\""),
         ),
     }
 }
