@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use assay_egress::AllowedNetworks;
 use assay_engine::{chain::ChainId, names::SourceId};
 use assay_intel::{
     formats::{self, Format, IntelKind},
@@ -70,6 +71,9 @@ pub(super) struct SanctionsArgs {
     /// Limit of the time for fetching, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+    /// Private networks from which the file may be fetched, such as 10.0.0.0/8 [default: the setting]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<AllowedNetworks>,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -104,6 +108,9 @@ pub(super) struct LabelsArgs {
     /// Limit of the time for fetching, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+    /// Private networks from which the files may be fetched, such as 10.0.0.0/8 [default: the setting]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<AllowedNetworks>,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -143,6 +150,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let request = ImportRequest {
                 published_on: args.published_on,
                 options,
+                networks: networks(args.source_networks, context),
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
             ingest(&request, args.json, context).await
@@ -152,12 +160,18 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let timeout = Duration::from_secs(args.timeout);
             let request = ImportRequest {
                 blockchain: args.blockchain,
+                networks: networks(args.source_networks, context),
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
             ingest(&request, args.json, context).await
         }
         IngestCommand::Chain(args) => ingest_chain::run(args, context).await,
     }
+}
+
+/// The private networks that are given, else those of the settings.
+fn networks(given: Option<AllowedNetworks>, context: &Context) -> AllowedNetworks {
+    given.unwrap_or_else(|| context.settings.source_networks.clone())
 }
 
 async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Result<Done, Failure> {

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_egress::AllowedNetworks;
 use assay_redis::RedisUrl;
 
 use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
@@ -40,6 +41,7 @@ impl Settings {
             log_format: take.value("log-format", value::log_format),
             listen: take.value("listen", value::socket_address),
             admin_listen: take.value("admin-listen", value::socket_address),
+            listen_backlog: take.value("listen-backlog", value::backlog),
             request_timeout: take.value("request-timeout", value::positive_duration),
             drain_delay: take.value("drain-delay", value::duration),
             shutdown_grace: take.value("shutdown-grace", value::duration),
@@ -47,6 +49,8 @@ impl Settings {
             cache_bytes: take.value("cache-bytes", value::bytes),
             refresh_interval: take.value("refresh-interval", value::positive_duration),
             feeds: take.value("feeds", value::feeds),
+            source_dir: take.value("source-dir", value::optional_path),
+            source_networks: take.value("source-networks", value::networks),
             redis_url: take.value("redis-url", value::redis_url),
             redis_url_file: take.value("redis-url-file", value::optional_path),
             redis_password_file: take.value("redis-password-file", value::optional_path),
@@ -150,6 +154,7 @@ fallback! {
     Feeds => Self::Off,
     Switch => Self::Off,
     Vec<String> => Self::new(),
+    AllowedNetworks => Self::default(),
     Option<String> => None,
     Option<DatabaseUrl> => None,
     Option<PathBuf> => None,

@@ -14,12 +14,18 @@ mod error;
 mod fetch;
 mod files;
 mod limit;
+#[cfg(feature = "fetch")]
+mod location;
 mod spool;
 pub mod text;
 mod unpack;
 
 #[cfg(feature = "fetch")]
-pub use fetch::{Conditions, FetchError, Fetched, fetch};
+pub use {
+    assay_egress::AllowedNetworks,
+    fetch::{Conditions, FetchError, Fetched, fetch},
+    location::redacted,
+};
 pub use {
     digest::DigestReader,
     error::InputError,

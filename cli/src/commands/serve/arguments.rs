@@ -22,6 +22,9 @@ pub(in crate::commands) struct ServeArgs {
     /// Listening address of health checks and metrics [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
+    /// Largest number of connections that wait to be accepted; the system may allow fewer [default: 4096]
+    #[arg(long, value_name = "NUMBER")]
+    listen_backlog: Option<String>,
     /// Largest number of PostgreSQL connections that read chains for checks; five others serve all other
     /// queries [default: 10]
     #[arg(long, value_name = "NUMBER")]
@@ -47,6 +50,12 @@ pub(in crate::commands) struct ServeArgs {
     /// Fetch sources on their schedules and follow chains: on or off [default: on]
     #[arg(long, value_name = "ON|OFF")]
     feeds: Option<String>,
+    /// Folder of the local files that sources may name as their location [default: sources in the data directory]
+    #[arg(long, value_name = "DIR")]
+    source_dir: Option<String>,
+    /// Private networks from which sources may be fetched, such as 10.0.0.0/8 [default: none]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<String>,
     /// Largest age of key data without confirmation; requests are refused beyond it [default: 10m]
     #[arg(long, value_name = "TIME")]
     max_key_data_age: Option<String>,
@@ -102,6 +111,7 @@ impl ServeArgs {
         layers.flag("listen", self.listen.clone());
         layers.flag("database-readers", self.database_readers.clone());
         layers.flag("admin-listen", self.admin_listen.clone());
+        layers.flag("listen-backlog", self.listen_backlog.clone());
         layers.flag("request-timeout", self.request_timeout.clone());
         layers.flag("drain-delay", self.drain_delay.clone());
         layers.flag("shutdown-grace", self.shutdown_grace.clone());
@@ -109,6 +119,8 @@ impl ServeArgs {
         layers.flag("cache-bytes", self.cache_bytes.clone());
         layers.flag("refresh-interval", self.refresh_interval.clone());
         layers.flag("feeds", self.feeds.clone());
+        layers.flag("source-dir", self.source_dir.clone());
+        layers.flag("source-networks", self.source_networks.clone());
         layers.flag("max-key-data-age", self.max_key_data_age.clone());
         layers.flag("max-intel-age", self.max_intel_age.clone());
         layers.flag("max-directory-age", self.max_directory_age.clone());

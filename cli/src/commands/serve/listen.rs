@@ -1,10 +1,10 @@
 //! Listening until a stop signal.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use assay_api::{self, App, ListenerSettings, Timeouts};
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     signal::unix::{SignalKind, signal},
     sync::oneshot,
 };
@@ -80,14 +80,28 @@ pub(super) async fn serve_until_stopped(
     Ok(())
 }
 
+fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A server that is restarted takes the port of its predecessor at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}
+
 /// Completes once the channel has a value.
 async fn over(receiver: oneshot::Receiver<()>) {
     // The sender outlives this future, so that an error cannot happen.
     let _ = receiver.await;
 }
 
-pub(super) async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
+/// Listens on the address of a setting. At most `backlog` connections wait to be accepted: the system drops
+/// further ones, and their callers try again after a second.
+pub(super) fn bind(
+    address: SocketAddr,
+    setting: &str,
+    backlog: u32,
+) -> Result<TcpListener, Failure> {
+    listen(address, backlog).map_err(|error| {
         Failure::Failed(format!(
             "failed to listen on {address}: {error}; choose another with --{setting}"
         ))

@@ -16,6 +16,8 @@ use crate::{
     wire::{LONG, connect, read_until, request2},
 };
 
+/// Time after which a system whose attempt to connect was dropped makes the next one.
+const SYN_RETRY: Duration = Duration::from_millis(900);
 const SCREEN: &str = "/api/v1/screen";
 const ROW: &str = "{\"blockchain\":\"btc\",\"address\":\"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"}\n";
 
@@ -182,9 +184,7 @@ fn under_overload_unauthenticated_callers_are_refused_first_then_bulk_then_singl
         wait_until("a check is under way", || under_way(&server) == count);
     }
     assert_eq!(single().problem(), (503, "overloaded".into()));
-    for path in ["/healthz", "/readyz"] {
-        assert_eq!(caller.send("GET", path, "", []).status, 200, "{path}");
-    }
+    assert_eq!(caller.send("GET", "/healthz", "", []).status, 200);
     let metrics = Caller::new(server.admin, "").send("GET", "/metrics", "", []).text;
     for class in ["unauthenticated", "bulk", "single"] {
         let line = format!("assay_http_requests_shed_total{{class=\"{class}\"}}");
@@ -194,6 +194,30 @@ fn under_overload_unauthenticated_callers_are_refused_first_then_bulk_then_singl
     wait_until("all are answered again", || {
         (stranger().status, lost().status, single().status) == (401, 404, 200)
     });
+}
+
+#[test]
+fn connections_that_come_at_once_wait_for_a_server_that_is_busy() {
+    // Given a server that accepts nothing for a while.
+    let (server, caller) = start(&[]);
+    server.signal("STOP");
+    // When many callers connect at once, then none is late: the system has room for all of them.
+    let waiting: Vec<TcpStream> = (0..1500)
+        .map(|number| {
+            TcpStream::connect_timeout(&server.api, SYN_RETRY)
+                .unwrap_or_else(|error| panic!("connection {number}: {error}"))
+        })
+        .collect();
+    // And the server serves the last of them once it goes on.
+    server.signal("CONT");
+    let mut last = waiting.last().unwrap();
+    last.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    last.set_read_timeout(Some(LONG)).unwrap();
+    last.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    drop(waiting);
+    assert_eq!(caller.post(PATH, BODY, &[]).status, 200);
 }
 
 #[test]
