@@ -29,14 +29,15 @@ use assay_service::Service;
 pub use self::{
     connection::{
         Timeouts,
-        listener::{ListenerSettings, serve},
+        listener::{ListenerSettings, TrustedProxies, serve},
+        table::ConnectionBounds,
         tls::{Tls, TlsError, TlsFiles},
     },
     metrics::{Dependency, LimiterOutcome, Metrics},
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
         cors::Cors,
-        load::{Class, Load},
+        load::{Class, Holder, Load, Shed},
     },
 };
 use self::{

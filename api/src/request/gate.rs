@@ -21,11 +21,11 @@ use tracing::Instrument as _;
 
 use super::{
     legacy_headers,
-    load::{Class, overloaded},
+    load::{Class, Holder, Shed, refused},
     problem::Refusal,
     streamed::hold_until_end,
 };
-use crate::{App, LimiterOutcome};
+use crate::{App, LimiterOutcome, connection::table::ConnectionMark};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -61,14 +61,22 @@ pub async fn pass(
         let key = head::presented_key(request.headers())?;
         service.authenticate(&key, gate.scope, now).map_err(|reason| denied(reason, gate.scope))
     });
-    let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
-    let Some(permit) = app.load.acquire(class) else {
-        app.metrics.shed(class);
-        return Refusal(overloaded()).into_response();
-    };
     let caller = match authenticated {
         Ok(caller) => caller,
-        Err(problem) => return Refusal(problem).into_response(),
+        Err(problem) => {
+            let permit = app.load.acquire_unauthenticated();
+            let problem = permit
+                .map_or_else(|| shed(&app, Class::Unauthenticated, Shed::Server), |_| problem);
+            return Refusal(problem).into_response();
+        }
+    };
+    if let Some(connection) = request.extensions().get::<ConnectionMark>() {
+        connection.show_key();
+    }
+    let holder = Holder::of(&caller.tenant.name, &caller.tenant.plan);
+    let permit = match app.load.acquire(&holder, gate.class()) {
+        Ok(permit) => permit,
+        Err(reason) => return Refusal(shed(&app, gate.class(), reason)).into_response(),
     };
     service.key_use.note(&caller.key, now);
 
@@ -116,6 +124,12 @@ pub async fn pass(
             app.with_limits(Refusal(problem).into_response(), &statuses)
         }
     }
+}
+
+/// Counts a request that gets no place, and returns its problem.
+fn shed(app: &App, class: Class, reason: Shed) -> Problem {
+    app.metrics.shed(class);
+    refused(reason)
 }
 
 /// Says that limits are exceeded, and when to try again.

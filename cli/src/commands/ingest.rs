@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use assay_egress::AllowedNetworks;
+use assay_egress::Networks;
 use assay_engine::{chain::ChainId, names::SourceId};
 use assay_intel::{
     formats::{self, Format, IntelKind},
@@ -73,7 +73,7 @@ pub(super) struct SanctionsArgs {
     timeout: u64,
     /// Private networks from which the file may be fetched, such as 10.0.0.0/8 [default: the setting]
     #[arg(long, value_name = "NETWORKS")]
-    source_networks: Option<AllowedNetworks>,
+    source_networks: Option<Networks>,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -110,7 +110,7 @@ pub(super) struct LabelsArgs {
     timeout: u64,
     /// Private networks from which the files may be fetched, such as 10.0.0.0/8 [default: the setting]
     #[arg(long, value_name = "NETWORKS")]
-    source_networks: Option<AllowedNetworks>,
+    source_networks: Option<Networks>,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -170,7 +170,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
 }
 
 /// The private networks that are given, else those of the settings.
-fn networks(given: Option<AllowedNetworks>, context: &Context) -> AllowedNetworks {
+fn networks(given: Option<Networks>, context: &Context) -> Networks {
     given.unwrap_or_else(|| context.settings.source_networks.clone())
 }
 

@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 41] = [
+pub const DEFINITIONS: [Definition; 44] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -86,7 +86,27 @@ pub const DEFINITIONS: [Definition; 41] = [
         "30s",
         "time for in-flight requests to finish after the stop signal",
     ),
-    definition("max-connections", "4096", "largest number of concurrent connections"),
+    definition(
+        "max-connections",
+        "4096",
+        "largest number of concurrent connections; for a further one, the oldest of those that never showed a \
+         valid key is closed",
+    ),
+    definition(
+        "max-connections-per-peer",
+        "1024",
+        "largest number of connections of one address that never showed a valid key",
+    ),
+    definition(
+        "trusted-proxies",
+        "",
+        "networks of proxies, separated by commas, such as 10.0.0.0/8; their connections are those of many callers",
+    ),
+    definition(
+        "proxy-protocol",
+        "off",
+        "connections of trusted proxies begin with a PROXY header (version 1 or 2), which names the caller: on or off",
+    ),
     definition("cache-bytes", "64MiB", "size of the response cache"),
     definition("refresh-interval", "250ms", "interval between checks for changed data"),
     definition("feeds", "on", "fetch sources on their schedules and follow chains: on or off"),

@@ -21,7 +21,7 @@ use std::{
 };
 
 use assay_database::postgres::DatabaseAddress;
-use assay_egress::AllowedNetworks;
+use assay_egress::Networks;
 use assay_redis::{RedisSettings, RedisUrl};
 use assay_telemetry::LogFormat;
 
@@ -68,6 +68,12 @@ pub struct Settings {
     pub shutdown_grace: Duration,
     /// Largest number of concurrent connections.
     pub max_connections: usize,
+    /// Largest number of connections of one address that never showed a valid key.
+    pub max_connections_per_peer: usize,
+    /// Networks of proxies in front of the server.
+    pub trusted_proxies: Networks,
+    /// PROXY headers of trusted proxies.
+    pub proxy_protocol: Switch,
     /// Size of the response cache in bytes.
     pub cache_bytes: u64,
     /// Interval between checks for changed data.
@@ -77,7 +83,7 @@ pub struct Settings {
     /// Folder of local files that sources may name; by default in the data directory.
     pub source_dir: Option<PathBuf>,
     /// Private networks from which sources may be fetched.
-    pub source_networks: AllowedNetworks,
+    pub source_networks: Networks,
     /// Redis that servers share.
     pub redis_url: Option<RedisUrl>,
     /// File with that URL.

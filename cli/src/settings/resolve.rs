@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_egress::AllowedNetworks;
+use assay_egress::Networks;
 use assay_redis::RedisUrl;
 
 use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
@@ -46,6 +46,9 @@ impl Settings {
             drain_delay: take.value("drain-delay", value::duration),
             shutdown_grace: take.value("shutdown-grace", value::duration),
             max_connections: take.value("max-connections", value::many),
+            max_connections_per_peer: take.value("max-connections-per-peer", value::many),
+            trusted_proxies: take.value("trusted-proxies", value::networks),
+            proxy_protocol: take.value("proxy-protocol", value::switch),
             cache_bytes: take.value("cache-bytes", value::bytes),
             refresh_interval: take.value("refresh-interval", value::positive_duration),
             feeds: take.value("feeds", value::feeds),
@@ -86,6 +89,9 @@ fn contradictions(settings: &Settings, layers: &Layers) -> Vec<SettingProblem> {
         if is_set(given) && !is_set(missing) {
             report(given, format!("needs --{missing} too"));
         }
+    }
+    if settings.proxy_protocol == Switch::On && !is_set("trusted-proxies") {
+        report("proxy-protocol", "needs --trusted-proxies too".into());
     }
     if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
         report("admin-listen", "is the address of the API: choose another port".into());
@@ -154,7 +160,7 @@ fallback! {
     Feeds => Self::Off,
     Switch => Self::Off,
     Vec<String> => Self::new(),
-    AllowedNetworks => Self::default(),
+    Networks => Self::default(),
     Option<String> => None,
     Option<DatabaseUrl> => None,
     Option<PathBuf> => None,

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use assay_egress::{AllowedNetworks, InvalidNetwork};
+use assay_egress::{InvalidNetwork, Networks};
 use assay_redis::{RedisUrl, RedisUrlError};
 use tracing_subscriber::EnvFilter;
 
@@ -127,7 +127,7 @@ pub(super) fn many(text: &str) -> Result<usize, String> {
     }
 }
 
-pub(super) fn networks(text: &str) -> Result<AllowedNetworks, String> {
+pub(super) fn networks(text: &str) -> Result<Networks, String> {
     text.parse().map_err(|error: InvalidNetwork| error.to_string())
 }
 

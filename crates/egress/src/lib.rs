@@ -4,7 +4,7 @@
 //! The environment decides, as for other programs: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
 //! `NO_PROXY` in either letter case, and `SSL_CERT_FILE` for a CA bundle in PEM that replaces the
 //! system roots. A proxy is used by `CONNECT` for every URL scheme; loopback addresses are never
-//! reached through it. [`AllowedNetworks`] bounds the addresses that a location of a list may lead to.
+//! reached through it. [`Networks`] bounds the addresses that a location of a list may lead to.
 
 mod networks;
 mod trace_parent;
@@ -24,7 +24,7 @@ use ureq::{
     typestate::AgentScope,
 };
 
-pub use networks::{AllowedNetworks, InvalidNetwork};
+pub use networks::{InvalidNetwork, Networks};
 pub use trace_parent::TraceParent;
 
 /// Environment variable with the path of the CA bundle.

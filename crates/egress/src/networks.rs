@@ -9,9 +9,9 @@ use std::{
     str::FromStr,
 };
 
-/// Private networks that may be reached, besides all public addresses. Empty by default.
+/// Networks in CIDR notation. Of private ones, those that may be reached besides all public addresses. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowedNetworks(Vec<Network>);
+pub struct Networks(Vec<Network>);
 
 /// A network in CIDR notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +25,23 @@ struct Network {
 #[error("`{0}` is no network: write it as 10.0.0.0/8 or fd00::/8")]
 pub struct InvalidNetwork(String);
 
-impl AllowedNetworks {
+impl Networks {
+    /// True if an address is in one of the networks.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(address))
+    }
+
     /// True if requests may reach an address.
     #[must_use]
     pub fn permit(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        !is_private(address) || self.0.iter().any(|network| network.contains(address))
+        !is_private(address) || self.contains(address)
     }
 }
 
-impl FromStr for AllowedNetworks {
+impl FromStr for Networks {
     type Err = InvalidNetwork;
 
     /// Reads networks that are separated by commas; an empty text is none.
@@ -44,7 +51,7 @@ impl FromStr for AllowedNetworks {
     }
 }
 
-impl fmt::Display for AllowedNetworks {
+impl fmt::Display for Networks {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, Network { address, prefix }) in self.0.iter().enumerate() {
             let separator = if index == 0 { "" } else { "," };
@@ -129,7 +136,7 @@ mod tests {
     use super::*;
 
     fn permits(allowed: &str, address: &str) -> bool {
-        let allowed: AllowedNetworks = allowed.parse().unwrap();
+        let allowed: Networks = allowed.parse().unwrap();
         allowed.permit(address.parse().unwrap())
     }
 
@@ -189,13 +196,13 @@ mod tests {
     #[test]
     fn a_text_that_is_no_network_is_refused_with_the_right_form() {
         for wrong in ["10.0.0.0", "10.0.0.0/33", "x/8", "fd00::/129", "10.0.0.0/-1"] {
-            let error = wrong.parse::<AllowedNetworks>().unwrap_err().to_string();
+            let error = wrong.parse::<Networks>().unwrap_err().to_string();
             assert_eq!(
                 error,
                 format!("`{wrong}` is no network: write it as 10.0.0.0/8 or fd00::/8")
             );
         }
-        let written: AllowedNetworks = "10.0.0.0/8,fd00::/8".parse().unwrap();
+        let written: Networks = "10.0.0.0/8,fd00::/8".parse().unwrap();
         assert_eq!(written.to_string(), "10.0.0.0/8,fd00::/8");
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_egress::{AllowedNetworks, EgressSettings, TraceParent};
+use assay_egress::{EgressSettings, Networks, TraceParent};
 use ureq::{
     Agent,
     config::Config,
@@ -101,7 +101,7 @@ pub fn fetch(
     known: &Conditions,
     limits: InputLimits,
     timeout: Duration,
-    networks: &AllowedNetworks,
+    networks: &Networks,
 ) -> Result<Fetched, FetchError> {
     let mut location =
         Location::parse(url).ok_or_else(|| FetchError::Scheme(Location::redacted(url)))?;
@@ -131,7 +131,7 @@ fn request(
     location: &Location,
     known: &Conditions,
     timeout: Duration,
-    networks: &AllowedNetworks,
+    networks: &Networks,
 ) -> Result<Response<ureq::Body>, FetchError> {
     let url = location.as_str();
     let egress = EgressSettings::from_environment();
@@ -149,7 +149,9 @@ fn request(
         .middleware(TraceParent)
         .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
         .build();
-    let resolver = GuardedResolver { networks: networks.clone(), ..GuardedResolver::default() };
+    // The name of a proxy is resolved by the same resolver; its operator chose it.
+    let networks = (!egress.is_proxied(url)).then(|| networks.clone());
+    let resolver = GuardedResolver { networks, ..GuardedResolver::default() };
     let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
     let mut request = agent.get(url);
     if let Some(etag) = &known.etag {
@@ -196,7 +198,8 @@ impl Location {
 #[derive(Debug, Default)]
 struct GuardedResolver {
     resolver: DefaultResolver,
-    networks: AllowedNetworks,
+    /// Private networks that may be reached; `None`: all addresses may.
+    networks: Option<Networks>,
 }
 
 /// The error of a name that resolves to an address that may not be reached.
@@ -212,7 +215,10 @@ impl Resolver for GuardedResolver {
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.resolver.resolve(uri, config, timeout)?;
-        match found.iter().map(|found| found.ip()).find(|address| !self.networks.permit(*address)) {
+        let is_refused = |address: &IpAddr| {
+            self.networks.as_ref().is_some_and(|networks| !networks.permit(*address))
+        };
+        match found.iter().map(|found| found.ip()).find(is_refused) {
             Some(address) => {
                 let error = io::Error::new(io::ErrorKind::PermissionDenied, Private(address));
                 Err(ureq::Error::Io(error))

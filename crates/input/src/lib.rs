@@ -22,7 +22,7 @@ mod unpack;
 
 #[cfg(feature = "fetch")]
 pub use {
-    assay_egress::AllowedNetworks,
+    assay_egress::Networks,
     fetch::{Conditions, FetchError, Fetched, fetch},
     location::redacted,
 };

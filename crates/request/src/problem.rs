@@ -79,6 +79,7 @@ codes! {
     UnsupportedTransfer "unsupported_transfer" UNPROCESSABLE_ENTITY No "The transfer cannot be assessed.";
     QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is exceeded.";
     ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Rate limiting is degraded and the fallback allowance is used up.";
+    TooManyInFlight "too_many_in_flight" TOO_MANY_REQUESTS Later "Too many requests of the tenant are in flight.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
     KeyDataStale "key_data_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";

@@ -44,10 +44,7 @@ fn two_servers_on_one_database_show_the_same() {
     assert_eq!(assay(here.path(), import).ok().json()["outcome"], "imported");
     assert_eq!(assay(here.path(), import).ok().json()["outcome"], "unchanged");
     for caller in &callers {
-        let took = wait_until("the list shows", || {
-            caller.check("btc", LISTED).json()["verdict"] == "block"
-        });
-        assert!(took.as_secs() < 2, "{took:?}");
+        wait_until("the list shows", || caller.check("btc", LISTED).json()["verdict"] == "block");
     }
     let answer = callers[0].check("btc", LISTED);
     let digests: Vec<_> = callers

@@ -38,9 +38,19 @@ pub(in crate::commands) struct ServeArgs {
     /// Time for in-flight requests to finish after the stop signal [default: 30s]
     #[arg(long, value_name = "TIME")]
     shutdown_grace: Option<String>,
-    /// Largest number of concurrent connections [default: 4096]
+    /// Largest number of concurrent connections; for a further one, the oldest of those that never showed a valid
+    /// key is closed [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     max_connections: Option<String>,
+    /// Largest number of connections of one address that never showed a valid key [default: 1024]
+    #[arg(long, value_name = "NUMBER")]
+    max_connections_per_peer: Option<String>,
+    /// Networks of proxies, whose connections are those of many callers, such as 10.0.0.0/8 [default: none]
+    #[arg(long, value_name = "NETWORKS")]
+    trusted_proxies: Option<String>,
+    /// Connections of trusted proxies begin with a PROXY header (version 1 or 2): on or off [default: off]
+    #[arg(long, value_name = "ON|OFF", num_args = 0..=1, default_missing_value = "on")]
+    proxy_protocol: Option<String>,
     /// Size of the response cache [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     cache_bytes: Option<String>,
@@ -116,6 +126,9 @@ impl ServeArgs {
         layers.flag("drain-delay", self.drain_delay.clone());
         layers.flag("shutdown-grace", self.shutdown_grace.clone());
         layers.flag("max-connections", self.max_connections.clone());
+        layers.flag("max-connections-per-peer", self.max_connections_per_peer.clone());
+        layers.flag("trusted-proxies", self.trusted_proxies.clone());
+        layers.flag("proxy-protocol", self.proxy_protocol.clone());
         layers.flag("cache-bytes", self.cache_bytes.clone());
         layers.flag("refresh-interval", self.refresh_interval.clone());
         layers.flag("feeds", self.feeds.clone());

@@ -2,7 +2,7 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use assay_api::{self, App, ListenerSettings, Timeouts};
+use assay_api::{self, App, ConnectionBounds, ListenerSettings, Timeouts, TrustedProxies};
 use tokio::{
     net::{TcpListener, TcpSocket},
     signal::unix::{SignalKind, signal},
@@ -10,7 +10,10 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::{commands::Failure, settings::Settings};
+use crate::{
+    commands::Failure,
+    settings::{Settings, Switch},
+};
 
 const ADMIN_CONNECTIONS: usize = 64;
 const ADMIN_GRACE: Duration = Duration::from_secs(1);
@@ -37,14 +40,22 @@ pub(super) async fn serve_until_stopped(
     let (stop_admin, admin_stopped) = oneshot::channel();
     let timeouts = Timeouts { head: settings.header_timeout, stall: settings.stall_timeout };
     let api_settings = ListenerSettings {
-        connections: settings.max_connections,
+        connections: ConnectionBounds {
+            all: settings.max_connections,
+            per_peer: settings.max_connections_per_peer,
+        },
+        proxies: TrustedProxies {
+            networks: settings.trusted_proxies.clone(),
+            send_header: settings.proxy_protocol == Switch::On,
+        },
         timeouts,
         tls,
         drain_delay: settings.drain_delay,
         grace: settings.shutdown_grace,
     };
     let admin_settings = ListenerSettings {
-        connections: ADMIN_CONNECTIONS,
+        connections: ConnectionBounds { all: ADMIN_CONNECTIONS, per_peer: ADMIN_CONNECTIONS },
+        proxies: TrustedProxies::default(),
         timeouts,
         tls: None,
         drain_delay: Duration::ZERO,

@@ -11,7 +11,7 @@ mod read;
 use std::time::Duration;
 
 use assay_engine::{chain::ChainId, names::SourceId};
-use assay_input::{AllowedNetworks, redacted};
+use assay_input::{Networks, redacted};
 use assay_store::{IntelStore, intel::FetchConditions};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub struct ImportRequest {
     /// Limit of the time for fetching.
     pub timeout: Duration,
     /// Private networks from which it may be fetched.
-    pub networks: AllowedNetworks,
+    pub networks: Networks,
 }
 
 impl ImportRequest {
@@ -58,7 +58,7 @@ impl ImportRequest {
         timeout: Duration,
     ) -> Self {
         let (published_on, blockchain, options) = (None, None, ImportOptions::default());
-        let networks = AllowedNetworks::default();
+        let networks = Networks::default();
         Self { location, format, source, published_on, blockchain, options, timeout, networks }
     }
 

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use assay_egress::AllowedNetworks;
+use assay_egress::Networks;
 use assay_intel::{
     formats,
     import::{ImportError, ImportOutcome, ImportRequest, import},
@@ -30,7 +30,7 @@ pub struct SourceAccess {
     /// Folder of the local files that a manifest may name.
     pub folder: PathBuf,
     /// Private networks that a URL may lead to.
-    pub networks: AllowedNetworks,
+    pub networks: Networks,
 }
 
 /// Failure to fetch a source.
@@ -186,7 +186,7 @@ mod tests {
             std::fs::write(root.path().join(file), "x").unwrap();
         }
         std::os::unix::fs::symlink("../secret", folder.join("link")).unwrap();
-        let access = SourceAccess { folder: folder.clone(), networks: AllowedNetworks::default() };
+        let access = SourceAccess { folder: folder.clone(), networks: Networks::default() };
         let inside = folder.join("a.csv").display().to_string();
         let locate = |location: &str| access.locate(location).ok();
         let canonical =
