@@ -2,8 +2,9 @@
 //! its redirects may not lead to.
 
 use std::{
-    io,
+    fs, io,
     net::IpAddr,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -22,6 +23,49 @@ use super::{InputLimits, SpoolError, Spooled, location::Location};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
+
+/// How URLs are fetched: the private networks that they may lead to, and credentials for their server.
+#[derive(Clone, Debug, Default)]
+pub struct UrlAccess {
+    /// Private networks that a URL may lead to, besides all public addresses.
+    pub networks: Networks,
+    /// File that holds `user:password` or a token, read for every request.
+    pub credentials: Option<PathBuf>,
+}
+
+impl UrlAccess {
+    /// Returns the value of `Authorization`, if there are credentials.
+    fn authorization(&self) -> Result<Option<String>, FetchError> {
+        let Some(path) = &self.credentials else { return Ok(None) };
+        let failed = |source| FetchError::Credentials { path: path.clone(), source };
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = text.trim();
+        if text.is_empty() || text.contains(char::is_control) {
+            let error = "it holds no line with `user:password` or a token";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, error)));
+        }
+        Ok(Some(match text.contains(':') {
+            true => format!("Basic {}", base64(text.as_bytes())),
+            false => format!("Bearer {text}"),
+        }))
+    }
+}
+
+/// Returns bytes in Base64 (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = (0..3).fold(0_usize, |bits, index| {
+            bits << 8 | chunk.get(index).map_or(0, |byte| usize::from(*byte))
+        });
+        for index in 0..4 {
+            let digit = DIGITS.get(bits >> (18 - 6 * index) & 63).copied().unwrap_or(b'=');
+            text.push(if index <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
 
 /// Validators of the last response, for a conditional request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +91,15 @@ pub enum FetchError {
     /// Not a URL that can be fetched.
     #[error("`{0}` is not an http or https URL")]
     Scheme(String),
+    /// The file with the credentials cannot be used.
+    #[error("failed to read the credentials in {}: {source}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
     /// The server could not be reached or did not answer in time.
     #[error("failed to fetch {url}: {source}")]
     Transport {
@@ -90,7 +143,7 @@ pub enum FetchError {
 }
 
 /// Gets `url` unless it did not change since `known`. Redirects are followed, from https to https only; each server
-/// must have a public address or be in one of `networks`, by the address that its name resolves to.
+/// must have a public address or be in one of the allowed networks, by the address that its name resolves to.
 ///
 /// # Errors
 ///
@@ -101,14 +154,15 @@ pub fn fetch(
     known: &Conditions,
     limits: InputLimits,
     timeout: Duration,
-    networks: &Networks,
+    access: &UrlAccess,
 ) -> Result<Fetched, FetchError> {
     let mut location =
         Location::parse(url).ok_or_else(|| FetchError::Scheme(Location::redacted(url)))?;
+    let mut authorization = access.authorization()?;
     let deadline = Instant::now() + timeout;
     for _ in 0..=MOST_REDIRECTS {
         let left = deadline.saturating_duration_since(Instant::now());
-        let response = request(&location, known, left, networks)?;
+        let response = request(&location, known, left, &access.networks, authorization.as_deref())?;
         let status = response.status();
         let url = || location.shown();
         match status {
@@ -118,7 +172,14 @@ pub fn fetch(
                 let body = response.into_body().into_reader();
                 return Ok(Fetched::New(Spooled::from_reader(body, &url(), limits)?, conditions));
             }
-            _ if status.is_redirection() => location = location.redirected(&response)?,
+            _ if status.is_redirection() => {
+                let target = location.redirected(&response)?;
+                if !target.is_same_origin(&location) {
+                    // Credentials are for the server that they were given for.
+                    authorization = None;
+                }
+                location = target;
+            }
             _ => return Err(FetchError::Status { url: url(), status }),
         }
     }
@@ -132,6 +193,7 @@ fn request(
     known: &Conditions,
     timeout: Duration,
     networks: &Networks,
+    authorization: Option<&str>,
 ) -> Result<Response<ureq::Body>, FetchError> {
     let url = location.as_str();
     let egress = EgressSettings::from_environment();
@@ -159,6 +221,9 @@ fn request(
     }
     if let Some(last_modified) = &known.last_modified {
         request = request.header(header::IF_MODIFIED_SINCE, last_modified);
+    }
+    if let Some(authorization) = authorization {
+        request = request.header(header::AUTHORIZATION, authorization);
     }
     request.call().map_err(|source| failed(location, source))
 }
@@ -234,4 +299,37 @@ fn conditions<B>(response: &Response<B>) -> Conditions {
         value.to_str().ok().map(str::to_owned)
     };
     Conditions { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn authorization(content: &str) -> Result<Option<String>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        let credentials = Some(file.path().to_owned());
+        let access = UrlAccess { credentials, ..UrlAccess::default() };
+        access.authorization().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn credentials_are_a_password_or_a_token() {
+        let said = |content| authorization(content).unwrap().unwrap();
+        assert_eq!(said("Aladdin:open sesame\n"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(said(" token \n"), "Bearer token");
+        for wrong in ["", " \n", "one\ntwo"] {
+            assert!(authorization(wrong).unwrap_err().contains("`user:password` or a token"));
+        }
+        assert_eq!(UrlAccess::default().authorization().unwrap(), None);
+    }
+
+    #[test]
+    fn bytes_are_written_in_base64() {
+        for (bytes, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
 }

@@ -20,16 +20,15 @@ mod spool;
 pub mod text;
 mod unpack;
 
-#[cfg(feature = "fetch")]
-pub use {
-    assay_egress::Networks,
-    fetch::{Conditions, FetchError, Fetched, fetch},
-    location::redacted,
-};
 pub use {
     digest::DigestReader,
     error::InputError,
     files::{FileDigest, FileSelection, Files},
     limit::InputLimits,
     spool::{SpoolError, Spooled},
+};
+#[cfg(feature = "fetch")]
+pub use {
+    fetch::{Conditions, FetchError, Fetched, UrlAccess, fetch},
+    location::redacted,
 };

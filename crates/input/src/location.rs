@@ -30,6 +30,16 @@ impl Location {
         self.uri.scheme_str() == Some("https")
     }
 
+    /// True if both are of one server: scheme, host and port are equal.
+    pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
+        let origin = |location: &Self| {
+            let default = if location.is_https() { 443 } else { 80 };
+            let host = location.uri.host().map(str::to_ascii_lowercase);
+            (location.is_https(), host, location.uri.port_u16().unwrap_or(default))
+        };
+        origin(self) == origin(other)
+    }
+
     /// Returns the address, if the host is one and no name.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let host = self.uri.host()?;
@@ -115,6 +125,17 @@ mod tests {
         }
         for wrong in ["ftp://other.example/", "file:///etc/passwd", "http://", "https:///x"] {
             assert_eq!(from.join(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let location = |url| Location::parse(url).unwrap();
+        let here = location("https://lists.example/a");
+        assert!(here.is_same_origin(&location("https://LISTS.example:443/b?c")));
+        for other in ["http://lists.example/a", "https://lists.example:8443/", "https://a.example/"]
+        {
+            assert!(!here.is_same_origin(&location(other)), "{other}");
         }
     }
 

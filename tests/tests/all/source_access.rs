@@ -6,7 +6,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     net::SocketAddr,
     path::Path,
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
 use assay_tests::{Authority, Finished, Listener, Server};
@@ -113,6 +113,39 @@ fn secrets_in_a_location_appear_in_no_message_and_no_database() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(4).any(|window| window == b"hush"), "in the data directory");
     }
+}
+
+#[test]
+fn credentials_in_a_file_are_sent_to_the_server_of_the_location_only() {
+    // Given two servers that note the credentials of a request; one redirects to the other.
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noting = |answer: String| {
+        let seen = Arc::clone(&seen);
+        Listener::start(move |mut stream| {
+            let lines = BufReader::new(stream).lines().map_while(Result::ok);
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            let field = head.iter().find(|line| line.to_lowercase().starts_with("authorization"));
+            seen.lock().unwrap().push(field.cloned());
+            stream.write_all(answer.as_bytes())?;
+            Ok(false)
+        })
+    };
+    let length = SMALL.len();
+    let list = noting(format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{SMALL}"));
+    let target = format!("http://{}/sdn.xml", list.address());
+    let redirect =
+        noting(format!("HTTP/1.1 307 x\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n"));
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("token"), "hush\n").unwrap();
+    let url = format!("http://{}/list", redirect.address());
+    let arguments =
+        ["ingest", "sanctions", &url, "--format", "ofac-advanced", "--credentials-file", "token"];
+    // When the list is fetched, then the other server gets none.
+    let _ = assay(directory.path(), &arguments, &HERE).ok();
+    let seen = seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert!(seen[0].as_deref().is_some_and(|field| field.ends_with(": Bearer hush")), "{seen:?}");
+    assert_eq!(seen[1], None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod read;
 use std::time::Duration;
 
 use assay_engine::{chain::ChainId, names::SourceId};
-use assay_input::{Networks, redacted};
+use assay_input::{UrlAccess, redacted};
 use assay_store::{IntelStore, intel::FetchConditions};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -44,8 +44,8 @@ pub struct ImportRequest {
     pub options: ImportOptions,
     /// Limit of the time for fetching.
     pub timeout: Duration,
-    /// Private networks from which it may be fetched.
-    pub networks: Networks,
+    /// Networks and credentials for fetching it.
+    pub access: UrlAccess,
 }
 
 impl ImportRequest {
@@ -58,8 +58,8 @@ impl ImportRequest {
         timeout: Duration,
     ) -> Self {
         let (published_on, blockchain, options) = (None, None, ImportOptions::default());
-        let networks = Networks::default();
-        Self { location, format, source, published_on, blockchain, options, timeout, networks }
+        let access = UrlAccess::default();
+        Self { location, format, source, published_on, blockchain, options, timeout, access }
     }
 
     /// Refuses options that the format does not take and that would have no effect.

@@ -77,7 +77,7 @@ pub(super) fn read(
     let (limits, selection) = (InputLimits::default(), request.format.files);
     let (files, fetched) = if request.is_url() {
         let known = Conditions { etag: known.etag, last_modified: known.last_modified };
-        match fetch(&request.location, &known, limits, request.timeout, &request.networks)? {
+        match fetch(&request.location, &known, limits, request.timeout, &request.access)? {
             Fetched::NotModified => return Ok(None),
             Fetched::New(spooled, Conditions { etag, last_modified }) => {
                 let files = Files::spooled(name_of(&request.location), spooled, selection, limits);

@@ -160,7 +160,11 @@ async fn import_feed(
     let format = formats::by_id(spec.format.as_str()).map_err(ImportError::from)?;
     let location = access.locate(&spec.location)?;
     let mut request = ImportRequest::new(location, format, source, FETCH_TIME);
-    request.networks = access.networks.clone();
+    request.access.networks = access.networks.clone();
+    if let Some(file) = &spec.credentials_file {
+        let path = access.locate(&file.display().to_string())?;
+        request.access.credentials = Some(path.into());
+    }
     request.options.accept_digest.clone_from(&spec.accept_digest);
     let outcome = import(&*service.databases.store, &request, now, || {}).await?;
     let is_imported = matches!(outcome, ImportOutcome::Imported(_));
