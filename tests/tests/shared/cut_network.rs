@@ -5,7 +5,6 @@ use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
     thread,
-    time::Duration,
 };
 
 use assay_tests::{
