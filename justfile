@@ -32,6 +32,11 @@ generate:
 schemathesis *cases:
     cargo build && ./tests/schemathesis.sh {{ cases }}
 
+# overload, kills and a restart of Redis for ten minutes, or as many seconds as given
+soak seconds="600":
+    cargo build --bins --package assay-cli
+    ASSAY_SOAK_SECONDS={{ seconds }} cargo test -p assay-tests --test shared -- --include-ignored --nocapture soak::
+
 # fuzzing: 8 seconds a target, or as told (--seconds N, --runs N, names of targets)
 fuzz *arguments:
     ./tests/fuzz.sh {{ arguments }}

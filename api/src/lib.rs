@@ -29,14 +29,15 @@ use assay_service::Service;
 pub use self::{
     connection::{
         Timeouts,
-        listener::{ListenerSettings, serve},
+        listener::{ListenerSettings, TrustedProxies, serve},
+        table::ConnectionBounds,
         tls::{Tls, TlsError, TlsFiles},
     },
     metrics::{Dependency, LimiterOutcome, Metrics},
     request::{
         address_hash::{AddressHashKeyError, AddressHasher},
         cors::Cors,
-        load::{Class, Load},
+        load::{Class, Holder, Load, Shed},
     },
 };
 use self::{
@@ -79,13 +80,13 @@ pub struct HttpSettings {
     pub tls: bool,
 }
 
-/// Returns the router of the API for callers.
+/// Returns the router of the API for callers. Readiness is on the admin port only: it says what is degraded,
+/// which is no caller's business.
 pub fn api(app: &Arc<App>) -> Router {
     let mut router = Router::new()
         .route(OPENAPI, get(openapi::serve))
-        .route(HEALTH, get(routes::health::healthz))
-        .route(READY, get(routes::health::readyz));
-    let mut paths = vec![OPENAPI, HEALTH, READY];
+        .route(HEALTH, get(routes::health::healthz));
+    let mut paths = vec![OPENAPI, HEALTH];
     for operation in operations() {
         for path in operation.paths {
             let guard = from_fn_with_state((Arc::clone(app), operation.gate), gate::pass);

@@ -50,6 +50,7 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::InsufficientScope,
     Code::QuotaExceeded,
     Code::ReducedCapacity,
+    Code::TooManyInFlight,
     Code::HeadersTooLarge,
     Code::InternalError,
     Code::Unavailable,

@@ -21,7 +21,8 @@ pub use assay_tenancy::manifest::SecretKey;
 pub use egress::{CaBundle, EgressSpec};
 pub use kinds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
 pub use risk_service::{
-    ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec, ScalingSpec,
+    ConnectionsSpec, ExposureSpec, HttpRouteSpec, IngressSpec, RiskService, RiskServiceSpec,
+    ScalingSpec,
 };
 pub use telemetry::TelemetrySpec;
 

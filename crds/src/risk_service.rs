@@ -46,12 +46,49 @@ pub struct RiskServiceSpec {
     /// Access to the API from outside the cluster. Unset: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<ExposureSpec>,
+    /// Connections of callers: bounds, and proxies in front of the pods.
+    #[serde(default)]
+    pub connections: ConnectionsSpec,
     /// Outgoing connections: proxies and trusted certificates.
     #[serde(default)]
     pub egress: EgressSpec,
     /// Export of traces and metrics.
     #[serde(default)]
     pub telemetry: TelemetrySpec,
+}
+
+/// Connections of callers to one replica.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[schemars(extend("x-kubernetes-validations" = [field_rule(
+    ".proxyProtocol",
+    "!self.proxyProtocol || (has(self.trustedProxies) && size(self.trustedProxies) > 0)",
+    "needs trustedProxies",
+)]))]
+pub struct ConnectionsSpec {
+    /// Most connections that wait to be accepted: 1 to 65535. The node may allow fewer (`net.core.somaxconn`). Unset:
+    /// 4096.
+    #[schemars(range(min = 1, max = 65_535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backlog: Option<i32>,
+    /// Most concurrent connections: 1 to 1000000. For a further one, the oldest of those that never showed a valid key
+    /// is closed. Unset: 4096.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<i32>,
+    /// Most connections of one address that never showed a valid key: 1 to 1000000. Unset: 1024.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_per_peer: Option<i32>,
+    /// Networks (CIDR) of proxies in front of the pods, such as those of an ingress controller. Their connections are
+    /// those of many callers, and `maxPerPeer` does not apply to them. Default: none.
+    #[schemars(length(max = 64), inner(length(min = 1, max = 64)))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trusted_proxies: Vec<String>,
+    /// Connections of trusted proxies begin with a PROXY header (version 1 or 2), which names the caller. Default
+    /// `false`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub proxy_protocol: bool,
 }
 
 /// The number of replicas. Tenants' limits set a minimum: the highest limit, or the sum of all limits

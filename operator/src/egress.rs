@@ -26,6 +26,7 @@ pub(crate) struct Egress {
     http_proxy: Option<String>,
     no_proxy: Vec<String>,
     ca_bundle: Option<CaBundleSource>,
+    source_networks: Vec<String>,
 }
 
 /// The object with the CA bundle, and the key in it.
@@ -47,17 +48,25 @@ impl Egress {
                 _ => return None,
             }),
         };
-        Some(Self { https_proxy, http_proxy, no_proxy, ca_bundle })
+        let source_networks = Vec::new();
+        Some(Self { https_proxy, http_proxy, no_proxy, ca_bundle, source_networks })
+    }
+
+    /// The same, with private networks from which lists and labels may be fetched.
+    #[must_use]
+    pub(crate) fn with_source_networks(self, source_networks: Vec<String>) -> Self {
+        Self { source_networks, ..self }
     }
 
     /// The environment variables that describe it.
     pub(crate) fn environment(&self) -> Vec<EnvVar> {
-        let no_proxy = (!self.no_proxy.is_empty()).then(|| self.no_proxy.join(","));
+        let list = |entries: &[String]| (!entries.is_empty()).then(|| entries.join(","));
         let variables = [
             ("HTTPS_PROXY", self.https_proxy.clone()),
             ("HTTP_PROXY", self.http_proxy.clone()),
-            ("NO_PROXY", no_proxy),
+            ("NO_PROXY", list(&self.no_proxy)),
             ("SSL_CERT_FILE", self.ca_file()),
+            ("ASSAY_SOURCE_NETWORKS", list(&self.source_networks)),
         ];
         variables
             .into_iter()

@@ -57,6 +57,9 @@ pub struct Settings {
     /// CA bundle (PEM) that the workloads use instead of the system roots
     #[arg(long, requires = "image", value_parser = ca_bundle, value_name = "configmap|secret/NAME/KEY")]
     pub ca_bundle: Option<CaBundle>,
+    /// Private networks from which the workloads may fetch lists and labels, such as 10.0.0.0/8
+    #[arg(long, requires = "image", value_delimiter = ',', value_name = "LIST")]
+    pub source_networks: Vec<String>,
     /// Namespace of the operator: that of its Lease and of its workloads
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
@@ -86,7 +89,7 @@ impl Settings {
         let pods = PodDefaults {
             image: self.image.clone()?,
             pull_secrets: self.image_pull_secret.clone(),
-            egress: Egress::parse(&egress)?,
+            egress: Egress::parse(&egress)?.with_source_networks(self.source_networks.clone()),
             telemetry: TelemetrySpec { otlp_endpoint: self.otlp_endpoint.clone() },
         };
         let source = self.database_secret.clone()?;
@@ -183,6 +186,12 @@ mod tests {
             ..EgressSpec::default()
         };
         assert_eq!(Some(pods.egress), Egress::parse(&spec));
+
+        let networks = ["--source-networks", "10.0.0.0/8,fd00::/8"];
+        let pods = parse(&[&image[..], &networks].concat()).unwrap().workloads().unwrap().pods;
+        let variables = pods.egress.environment();
+        assert_eq!(variables[0].name, "ASSAY_SOURCE_NETWORKS");
+        assert_eq!(variables[0].value.as_deref(), Some("10.0.0.0/8,fd00::/8"));
         assert!(parse(&[&image[..], &["--ca-bundle", "authorities/ca.pem"]].concat()).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! A caller of the API.
 
-use std::{collections::BTreeMap, net::SocketAddr, thread, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use serde_json::{Value, json};
 use ureq::{Agent, http::Request};
@@ -54,15 +54,6 @@ impl Answer {
         let code = body.get("code").and_then(Value::as_str);
         (self.status, code.expect("a code").to_owned())
     }
-
-    /// True if nothing but the limit of requests a second refused the request.
-    fn is_refused_for_a_second(&self) -> bool {
-        if self.status != 429 || self.header("retry-after") != "1" {
-            return false;
-        }
-        let problem = self.json();
-        problem["code"] == "quota_exceeded" && problem["violated-policies"] == json!(["burst"])
-    }
 }
 
 impl Caller {
@@ -112,13 +103,11 @@ impl Caller {
         self.send("GET", path, "", [("x-api-key", self.key.as_str())])
     }
 
-    /// Sends any request, again after a second where the plan's limit of requests a second refused it: how
-    /// many requests a test sends in a second depends on the machine. Fields with an empty value are left
-    /// out.
+    /// Sends any request. Fields with an empty value are left out.
     ///
     /// # Panics
     ///
-    /// Panics if the server does not answer, or if the limit refuses thirty times.
+    /// Panics if the server does not answer.
     #[must_use]
     pub fn send<'a>(
         &self,
@@ -127,16 +116,7 @@ impl Caller {
         body: &str,
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Answer {
-        let headers: Vec<_> = headers.into_iter().collect();
-        for _ in 0..30 {
-            let sent = self.try_send(method, path, body, headers.iter().copied());
-            let answer = sent.expect("an answer");
-            if !answer.is_refused_for_a_second() {
-                return answer;
-            }
-            thread::sleep(Duration::from_secs(1));
-        }
-        panic!("{method} {path} was refused thirty times for requests within a second");
+        self.try_send(method, path, body, headers).expect("an answer")
     }
 
     /// Sends any request; returns an error if there is no answer.

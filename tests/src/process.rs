@@ -130,6 +130,8 @@ pub(crate) fn command<A: AsRef<OsStr>>(
     command
         .env_clear()
         .env("ASSAY_DATA_DIR", directory)
+        // Servers of lists in tests are on this machine.
+        .env("ASSAY_SOURCE_NETWORKS", "127.0.0.0/8")
         .current_dir(directory)
         .args(arguments)
         .stdin(Stdio::null());

@@ -4,17 +4,22 @@
 //! next request elsewhere; then new connections are ignored, queued ones are accepted, and requests in
 //! flight are finished.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
+use assay_egress::Networks;
 use axum::Router;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    sync::watch,
     time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{Timeouts, builder, run, syn_filter::ignore_new_connections};
+use super::{
+    Timeouts, builder, proxy_header, run,
+    syn_filter::ignore_new_connections,
+    table::{ConnectionBounds, ConnectionMark, ConnectionTable, OpenConnection},
+};
 
 /// Delay after a failed accept, for example without free file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -25,7 +30,9 @@ const HANDSHAKE_DELAY: Duration = Duration::from_millis(50);
 #[derive(Clone)]
 pub struct ListenerSettings {
     /// Most concurrent connections.
-    pub connections: usize,
+    pub connections: ConnectionBounds,
+    /// Proxies whose connections are those of many callers.
+    pub proxies: TrustedProxies,
     /// Timeouts of a connection.
     pub timeouts: Timeouts,
     /// TLS acceptor; `None` for plain text.
@@ -34,6 +41,15 @@ pub struct ListenerSettings {
     pub drain_delay: Duration,
     /// Longest time for requests in flight to finish.
     pub grace: Duration,
+}
+
+/// Proxies in front of a listener. Their callers share the proxy's address, and are not bounded by it.
+#[derive(Clone, Debug, Default)]
+pub struct TrustedProxies {
+    /// Networks of the proxies.
+    pub networks: Networks,
+    /// True if their connections begin with a PROXY header, which names the caller.
+    pub send_header: bool,
 }
 
 /// Phase of a listener.
@@ -55,7 +71,7 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     draining: impl FnOnce(),
 ) {
-    let connections = Arc::new(Semaphore::new(settings.connections));
+    let table = ConnectionTable::new(settings.connections);
     let (stopping, stopped) = watch::channel(false);
     let mut draining = Some(draining);
     let mut phase = Phase::Serving;
@@ -68,9 +84,8 @@ pub async fn serve(
             }
         };
         let accepted = async {
-            // The semaphore is never closed.
-            let permit = Arc::clone(&connections).acquire_owned().await.ok();
-            (permit, listener.accept().await)
+            table.room().await;
+            listener.accept().await
         };
         tokio::select! {
             biased;
@@ -89,15 +104,16 @@ pub async fn serve(
                 }
                 Phase::Closing(_) => break,
             },
-            (permit, accepted) = accepted => match accepted {
-                Ok((stream, _)) => {
+            accepted = accepted => match accepted {
+                Ok((stream, address)) => {
+                    let is_proxy = settings.proxies.networks.contains(address.ip());
+                    let peer = (!is_proxy).then(|| address.ip().to_canonical());
+                    // There is room: only this loop admits connections.
+                    let Some(open) = table.admit(peer) else { continue };
                     let _ = stream.set_nodelay(true);
                     let (router, settings) = (router.clone(), settings.clone());
                     let stopped = stopped.clone();
-                    tokio::spawn(async move {
-                        handshake_and_serve(stream, router, settings, stopped).await;
-                        drop(permit);
-                    });
+                    tokio::spawn(serve_until_evicted(stream, open, is_proxy, router, settings, stopped));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
@@ -114,19 +130,47 @@ pub async fn serve(
     }
 }
 
+/// Reads the header of a proxy, if there is one, and serves the connection until it ends or makes room for another one.
+async fn serve_until_evicted(
+    mut stream: TcpStream,
+    mut open: OpenConnection,
+    is_proxy: bool,
+    router: Router,
+    settings: ListenerSettings,
+    stopped: watch::Receiver<bool>,
+) {
+    if is_proxy && settings.proxies.send_header {
+        match timeout(settings.timeouts.head, proxy_header::read(&mut stream)).await {
+            Ok(Ok(Some(peer))) => open.set_peer(peer),
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "closed a connection of a proxy");
+                return;
+            }
+            Err(_) => return,
+        }
+    }
+    let mark = open.mark();
+    tokio::select! {
+        () = handshake_and_serve(stream, router, settings, mark, stopped) => {}
+        () = open.evicted() => tracing::debug!("closed a connection without a key for a new one"),
+    }
+}
+
 /// Performs the TLS handshake, if any, and serves the connection.
 async fn handshake_and_serve(
     stream: TcpStream,
     router: Router,
     settings: ListenerSettings,
+    mark: ConnectionMark,
     stopped: watch::Receiver<bool>,
 ) {
     let timeouts = settings.timeouts;
     let builder = builder(timeouts);
     match settings.tls {
-        None => run(stream, router, &builder, timeouts, stopped).await,
+        None => run(stream, router, &builder, timeouts, mark, stopped).await,
         Some(tls) => match timeout(timeouts.head, tls.accept(stream)).await {
-            Ok(Ok(stream)) => run(stream, router, &builder, timeouts, stopped).await,
+            Ok(Ok(stream)) => run(stream, router, &builder, timeouts, mark, stopped).await,
             Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
             Err(_) => tracing::debug!("TLS handshake timed out"),
         },

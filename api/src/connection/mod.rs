@@ -6,7 +6,9 @@
 //! gracefully (other requests on it are finished) and closed.
 
 pub(crate) mod listener;
+mod proxy_header;
 mod syn_filter;
+pub(crate) mod table;
 mod timeout_stream;
 pub(crate) mod tls;
 
@@ -40,7 +42,7 @@ use tokio::{
 };
 use tower_service::Service;
 
-use self::timeout_stream::TimeoutStream;
+use self::{table::ConnectionMark, timeout_stream::TimeoutStream};
 use crate::request::streamed::is_streamed;
 
 /// Largest head of a request in bytes; the HTTP library refuses larger ones.
@@ -94,12 +96,13 @@ pub(crate) fn builder(timeouts: Timeouts) -> Builder<TokioExecutor> {
     builder
 }
 
-/// Serves a connection to its end. `stop` becomes true when the program stops.
+/// Serves a connection to its end. Its requests carry `mark`; `stop` becomes true when the program stops.
 pub(crate) async fn run<S>(
     stream: S,
     router: Router,
     builder: &Builder<TokioExecutor>,
     timeouts: Timeouts,
+    mark: ConnectionMark,
     mut stop: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -108,10 +111,12 @@ pub(crate) async fn run<S>(
     let service_activity = Arc::clone(&activity);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (mut router, activity) = (router.clone(), Arc::clone(&service_activity));
+        let mark = mark.clone();
         async move {
             let guard = RequestGuard::begin(&activity);
-            let response: Result<Response, Infallible> =
-                router.call(Request::from(request.map(Body::new))).await;
+            let mut request = Request::from(request.map(Body::new));
+            request.extensions_mut().insert(mark);
+            let response: Result<Response, Infallible> = router.call(request).await;
             response.map(|response| with_progress(response, guard))
         }
     });

@@ -283,6 +283,8 @@ pub(crate) fn account_response() -> Value {
             name: "business".into(),
             display_name: "Business".into(),
             max_screen_rows: 100_000,
+            max_in_flight: None,
+            max_streams: Some(8),
             cache_seconds: 300,
             checks_kept_seconds: 30 * 86_400,
             usage_kept_seconds: 400 * 86_400,

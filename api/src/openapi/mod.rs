@@ -2,10 +2,10 @@
 
 pub(super) mod examples;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use assay_request::problem::{Code, ProblemDetails};
-use axum::{Json, response::IntoResponse};
+use axum::{body::Bytes, http::header, response::IntoResponse};
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
@@ -13,12 +13,19 @@ use crate::{
     contract::{Content, Contract, Parameters},
     operations::{COMMON_PROBLEMS, Operation, operations},
     request::problem::PROBLEM_JSON,
+    response::JSON,
     routes::health::Health,
 };
 
 /// `GET /openapi.json`.
 pub(super) async fn serve() -> impl IntoResponse {
-    Json(document())
+    ([(header::CONTENT_TYPE, JSON)], printed())
+}
+
+/// Returns the document as text. It is made once: anyone may ask for it, without a key.
+fn printed() -> Bytes {
+    static PRINTED: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+    PRINTED.clone()
 }
 
 /// Returns the whole document.
@@ -35,11 +42,7 @@ pub fn document() -> Value {
             paths.insert(path.into(), json!({ method: described }));
         }
     }
-    for (path, id, summary) in
-        [("/healthz", "healthz", "Liveness probe"), ("/readyz", "readyz", "Readiness probe")]
-    {
-        paths.insert(path.into(), json!({ "get": health(id, summary, &mut generator) }));
-    }
+    paths.insert("/healthz".into(), json!({ "get": health(&mut generator) }));
     // Responses refer to it; this adds it to the schemas.
     generator.subschema_for::<ProblemDetails>();
     json!({
@@ -158,16 +161,16 @@ fn problem_responses<'a>(codes: impl IntoIterator<Item = &'a Code>) -> BTreeMap<
         .collect()
 }
 
-fn health(id: &str, summary: &str, generator: &mut SchemaGenerator) -> Value {
-    let schema = generator.subschema_for::<Health>();
-    let mut responses = json!({ "200": {
-        "description": "The probe succeeds.",
-        "content": { "application/json": { "schema": schema } },
-    } });
-    if let (true, Some(responses)) = (id == "readyz", responses.as_object_mut()) {
-        responses.extend(problem_responses(&[Code::Unavailable]));
-    }
-    json!({ "operationId": id, "summary": summary, "security": [], "responses": responses })
+fn health(generator: &mut SchemaGenerator) -> Value {
+    json!({
+        "operationId": "healthz",
+        "summary": "Liveness probe",
+        "security": [],
+        "responses": { "200": {
+            "description": "The probe succeeds.",
+            "content": { JSON: { "schema": generator.subschema_for::<Health>() } },
+        } },
+    })
 }
 
 fn headers() -> Value {
@@ -186,4 +189,16 @@ fn headers() -> Value {
             "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b",
         ),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_is_made_once() {
+        let (one, other) = (printed(), printed());
+        assert_eq!(one.as_ptr(), other.as_ptr());
+        assert_eq!(serde_json::from_slice::<Value>(&one).unwrap(), document());
+    }
 }

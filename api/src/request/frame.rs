@@ -23,7 +23,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 use super::{
     cors::Cors,
     drain_body::drain_on_drop,
-    load::{Class, overloaded},
+    load::{Class, Shed, refused},
     problem::{Refusal, render},
     streamed::hold_until_end,
 };
@@ -33,8 +33,6 @@ use crate::{App, OPENAPI, Side};
 const MAX_HEADERS_BYTES: usize = 16 * 1024;
 /// Route label of requests that match no route.
 const UNMATCHED: &str = "unmatched";
-/// Priority class of paths that need no key.
-const UNAUTHENTICATED: Class = Class::Unauthenticated;
 const KNOWN_METHODS: [Method; 9] = [
     Method::GET,
     Method::HEAD,
@@ -182,14 +180,18 @@ async fn answer(
     let response = if headers_length(request.headers()) > MAX_HEADERS_BYTES {
         let detail = format!("header fields are larger than {MAX_HEADERS_BYTES} bytes together");
         render(&Problem::new(Code::HeadersTooLarge, detail), &path, id)
+    } else if request.headers().get_all(header::HOST).iter().count() > 1 {
+        // A proxy may have decided by one of them (RFC 9112, section 3.2).
+        let detail = "the request has more than one `Host` field: send one";
+        render(&Problem::new(Code::MalformedHttp, detail), &path, id)
     } else if let Some(preflight) = Cors::preflight(origin.as_ref(), &request) {
         preflight
     } else if side == Side::Api
         && is_unauthenticated(route)
-        && app.load.acquire(UNAUTHENTICATED).is_none()
+        && app.load.acquire_unauthenticated().is_none()
     {
-        app.metrics.shed(UNAUTHENTICATED);
-        render(&overloaded(), &path, id)
+        app.metrics.shed(Class::Unauthenticated);
+        render(&refused(Shed::Server), &path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {

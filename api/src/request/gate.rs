@@ -21,11 +21,11 @@ use tracing::Instrument as _;
 
 use super::{
     legacy_headers,
-    load::{Class, overloaded},
+    load::{Class, Holder, Shed, refused},
     problem::Refusal,
     streamed::hold_until_end,
 };
-use crate::{App, LimiterOutcome};
+use crate::{App, LimiterOutcome, connection::table::ConnectionMark};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -59,16 +59,24 @@ pub async fn pass(
     let now = service.clock.now();
     let authenticated = stage!("authenticate").in_scope(|| {
         let key = head::presented_key(request.headers())?;
-        service.authenticate(&key, gate.scope, now).map_err(denied)
+        service.authenticate(&key, gate.scope, now).map_err(|reason| denied(reason, gate.scope))
     });
-    let class = authenticated.as_ref().map_or(Class::Unauthenticated, |_| gate.class());
-    let Some(permit) = app.load.acquire(class) else {
-        app.metrics.shed(class);
-        return Refusal(overloaded()).into_response();
-    };
     let caller = match authenticated {
         Ok(caller) => caller,
-        Err(problem) => return Refusal(problem).into_response(),
+        Err(problem) => {
+            let permit = app.load.acquire_unauthenticated();
+            let problem = permit
+                .map_or_else(|| shed(&app, Class::Unauthenticated, Shed::Server), |_| problem);
+            return Refusal(problem).into_response();
+        }
+    };
+    if let Some(connection) = request.extensions().get::<ConnectionMark>() {
+        connection.show_key();
+    }
+    let holder = Holder::of(&caller.tenant.name, &caller.tenant.plan);
+    let permit = match app.load.acquire(&holder, gate.class()) {
+        Ok(permit) => permit,
+        Err(reason) => return Refusal(shed(&app, gate.class(), reason)).into_response(),
     };
     service.key_use.note(&caller.key, now);
 
@@ -95,7 +103,7 @@ pub async fn pass(
             let detail = exhausted(&names, retry_after);
             let problem = Problem::new(Code::QuotaExceeded, detail)
                 .violated(names)
-                .header(header::RETRY_AFTER, &retry_after.to_string());
+                .retry_after(retry_after, assay_system::random_u64());
             app.with_limits(Refusal(problem).into_response(), &statuses)
         }
         Decision::Unavailable { violated, closed, retry_after, statuses } => {
@@ -112,10 +120,16 @@ pub async fn pass(
                 Problem::new(Code::ReducedCapacity, detail)
             };
             let problem =
-                problem.violated(names).header(header::RETRY_AFTER, &retry_after.to_string());
+                problem.violated(names).retry_after(retry_after, assay_system::random_u64());
             app.with_limits(Refusal(problem).into_response(), &statuses)
         }
     }
+}
+
+/// Counts a request that gets no place, and returns its problem.
+fn shed(app: &App, class: Class, reason: Shed) -> Problem {
+    app.metrics.shed(class);
+    refused(reason)
 }
 
 /// Says that limits are exceeded, and when to try again.
@@ -138,7 +152,7 @@ fn try_again(seconds: u64) -> String {
 /// Returns the problem of a server whose key data is stale.
 fn key_data_stale() -> Problem {
     let detail = "API keys cannot be verified: the server's key data is stale; try again later";
-    Problem::new(Code::KeyDataStale, detail).header(header::RETRY_AFTER, "5")
+    Problem::new(Code::KeyDataStale, detail).retry_after(5, assay_system::random_u64())
 }
 
 /// Refunds a check's charge unless it was answered, also if the request is canceled.
@@ -163,7 +177,8 @@ impl Drop for ChargeGuard<'_> {
     }
 }
 
-fn denied(denied: Denied) -> Problem {
+/// Returns the problem of a caller who is denied an operation that needs `scope`.
+fn denied(denied: Denied, scope: Scope) -> Problem {
     match denied {
         Denied::InvalidKey => Problem::new(
             Code::InvalidKey,
@@ -177,9 +192,14 @@ fn denied(denied: Denied) -> Problem {
         Denied::NoApiAccess => {
             Problem::new(Code::NoApiAccess, "the tenant's plan has no access to the API")
         }
+        // As RFC 6750, section 3.1 says it.
         Denied::InsufficientScope => Problem::new(
             Code::InsufficientScope,
-            "the API key lacks the scope that this operation requires",
+            format!("the API key lacks the scope `{scope}`, which this operation requires"),
+        )
+        .header(
+            header::WWW_AUTHENTICATE,
+            &format!("Bearer realm=\"assay\", error=\"insufficient_scope\", scope=\"{scope}\""),
         ),
     }
 }

@@ -1,14 +1,21 @@
-//! Load shedding: when too many requests are in flight, refuses requests without a valid key first,
-//! then bulk requests, then single checks. No queue builds up, and valid single checks are answered
-//! longest.
+//! Load shedding: when too many requests are in flight, refuses requests without a valid key first, then bulk
+//! requests, then single checks. No queue builds up, and valid single checks are answered longest.
+//!
+//! A tenant shares the places with the others: it may hold at most [`SHARE`] times as many as are free. So one tenant
+//! alone has three quarters of them, many have about equal parts, and there is always room for one that comes new,
+//! however many places the others try to take. A plan may set lower bounds.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use assay_request::problem::{Code, Problem};
+use assay_tenancy::{Name, directory::Plan};
 use axum::http::header;
+
+/// Places that a tenant may hold for each one that is free.
+const SHARE: usize = 3;
 
 /// Priority class of a request, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,88 +38,255 @@ impl Class {
             Self::Single => "single",
         }
     }
+}
 
-    /// Returns the share of the capacity open to this class, in quarters.
-    const fn quarters(self) -> usize {
-        match self {
-            Self::Unauthenticated => 2,
-            Self::Bulk => 3,
-            Self::Single => 4,
+/// A tenant, and the bounds of its plan.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// The tenant.
+    pub tenant: Name,
+    /// Largest number of its requests in flight on one server; `None`: its share.
+    pub max_in_flight: Option<usize>,
+    /// Largest number of its bulk requests in flight on one server; `None`: its share.
+    pub max_streams: Option<usize>,
+}
+
+impl Holder {
+    /// Returns a tenant on a plan.
+    #[must_use]
+    pub fn of(tenant: &Name, plan: &Plan) -> Self {
+        let bound = |bound: Option<u32>| bound.and_then(|bound| usize::try_from(bound).ok());
+        Self {
+            tenant: tenant.clone(),
+            max_in_flight: bound(plan.max_in_flight),
+            max_streams: bound(plan.max_streams),
         }
     }
 }
 
+/// Reason for which a request gets no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shed {
+    /// All places of the class are taken.
+    Server,
+    /// The tenant holds as many as it may.
+    Tenant,
+}
+
 /// Number and capacity of requests in flight.
 #[derive(Debug)]
-pub struct Load {
+pub struct Load(Arc<Places>);
+
+#[derive(Debug)]
+struct Places {
     capacity: usize,
-    in_flight: Arc<AtomicUsize>,
+    taken: Mutex<Taken>,
+}
+
+/// Places that are taken.
+#[derive(Debug, Default)]
+struct Taken {
+    all: Counts,
+    tenants: HashMap<Name, Counts>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    in_flight: usize,
+    /// Bulk requests among them.
+    streams: usize,
+}
+
+impl Counts {
+    const fn add(&mut self, class: Class) {
+        self.in_flight += 1;
+        if matches!(class, Class::Bulk) {
+            self.streams += 1;
+        }
+    }
+
+    const fn remove(&mut self, class: Class) {
+        self.in_flight -= 1;
+        if matches!(class, Class::Bulk) {
+            self.streams -= 1;
+        }
+    }
 }
 
 impl Load {
-    /// Allows at most `capacity` requests in flight.
+    /// Allows at most `capacity` requests in flight: half of them without a valid key, three quarters of them bulk
+    /// requests.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self { capacity, in_flight: Arc::default() }
+        Self(Arc::new(Places { capacity, taken: Mutex::default() }))
     }
 
-    /// Returns a permit for a request; `None` if the capacity of its class is used up.
+    /// Returns a permit for a request without a valid key; `None` if half of all places are taken.
     #[must_use]
-    pub fn acquire(&self, class: Class) -> Option<Permit> {
-        let before = self.in_flight.fetch_add(1, Ordering::Relaxed);
-        // Dropped, and thereby given back, if there is no capacity.
-        let permit = Permit(Arc::clone(&self.in_flight));
-        (before < self.capacity_of(class)).then_some(permit)
+    pub fn acquire_unauthenticated(&self) -> Option<Permit> {
+        let mut taken = self.0.lock();
+        if taken.all.in_flight >= self.0.capacity.div_ceil(2) {
+            return None;
+        }
+        taken.all.add(Class::Unauthenticated);
+        Some(Permit { places: Arc::clone(&self.0), tenant: None, class: Class::Unauthenticated })
     }
 
-    fn capacity_of(&self, class: Class) -> usize {
-        (self.capacity * class.quarters()).div_ceil(4)
+    /// Returns a permit for a request of a tenant.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no place for it.
+    pub fn acquire(&self, holder: &Holder, class: Class) -> Result<Permit, Shed> {
+        let mut taken = self.0.lock();
+        let (all, own) =
+            (taken.all, taken.tenants.get(&holder.tenant).copied().unwrap_or_default());
+        let free = self.0.capacity.saturating_sub(all.in_flight);
+        if free == 0 {
+            return Err(Shed::Server);
+        }
+        if own.in_flight >= (SHARE * free).min(holder.max_in_flight.unwrap_or(usize::MAX)) {
+            return Err(Shed::Tenant);
+        }
+        if class == Class::Bulk {
+            let free = (self.0.capacity * 3).div_ceil(4).saturating_sub(all.streams);
+            if free == 0 {
+                return Err(Shed::Server);
+            }
+            if own.streams >= (SHARE * free).min(holder.max_streams.unwrap_or(usize::MAX)) {
+                return Err(Shed::Tenant);
+            }
+        }
+        taken.all.add(class);
+        taken.tenants.entry(holder.tenant.clone()).or_default().add(class);
+        let tenant = Some(holder.tenant.clone());
+        Ok(Permit { places: Arc::clone(&self.0), tenant, class })
+    }
+}
+
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        // Every change is a single step, so that the state after a panic is consistent.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Permit of one request in flight, released on drop.
 #[derive(Debug)]
-pub struct Permit(Arc<AtomicUsize>);
+pub struct Permit {
+    places: Arc<Places>,
+    tenant: Option<Name>,
+    class: Class,
+}
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut taken = self.places.lock();
+        taken.all.remove(self.class);
+        let Some(tenant) = &self.tenant else { return };
+        if let Some(own) = taken.tenants.get_mut(tenant) {
+            own.remove(self.class);
+            if own.in_flight == 0 {
+                taken.tenants.remove(tenant);
+            }
+        }
     }
 }
 
 /// Returns the problem of a request without a permit.
-pub fn overloaded() -> Problem {
-    let detail = "too many requests are in flight on this server; try again in one second";
-    Problem::new(Code::Overloaded, detail).header(header::RETRY_AFTER, "1")
+pub fn refused(shed: Shed) -> Problem {
+    let problem = match shed {
+        Shed::Server => Problem::new(
+            Code::Overloaded,
+            "too many requests are in flight on this server; try again in one second",
+        ),
+        Shed::Tenant => Problem::new(
+            Code::TooManyInFlight,
+            "too many requests of the tenant are in flight on this server; wait for the responses to some of \
+             them, or try again in one second",
+        ),
+    };
+    problem.header(header::RETRY_AFTER, "1")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn unauthenticated_requests_are_shed_first_then_bulk_then_single_checks() {
-        let load = Load::new(8);
-        let mut permits = Vec::new();
-        let mut fill = |class: Class| {
-            let before = permits.len();
-            while let Some(permit) = load.acquire(class) {
-                permits.push(permit);
+    fn holder(tenant: &str) -> Holder {
+        Holder { tenant: tenant.parse().unwrap(), max_in_flight: None, max_streams: None }
+    }
+
+    /// Takes places until there are no more; returns their number, and the reason for the end.
+    fn fill(load: &Load, holder: &Holder, class: Class, held: &mut Vec<Permit>) -> (usize, Shed) {
+        let before = held.len();
+        loop {
+            match load.acquire(holder, class) {
+                Ok(permit) => held.push(permit),
+                Err(shed) => return (held.len() - before, shed),
             }
-            permits.len() - before
-        };
-        assert_eq!(fill(Class::Unauthenticated), 4);
-        assert_eq!(fill(Class::Bulk), 2);
-        assert_eq!(fill(Class::Single), 2);
-        assert_eq!(fill(Class::Unauthenticated) + fill(Class::Bulk), 0);
-        permits.truncate(3);
-        assert!(load.acquire(Class::Unauthenticated).is_some(), "permits are released");
+        }
     }
 
     #[test]
-    fn a_capacity_of_one_is_open_to_every_class() {
+    fn one_tenant_alone_has_three_quarters_and_leaves_room_for_others() {
+        let (load, mut held) = (Load::new(1024), Vec::new());
+        let mut take = |tenant: &str| fill(&load, &holder(tenant), Class::Single, &mut held);
+        assert_eq!(take("a"), (768, Shed::Tenant));
+        assert_eq!(take("b"), (192, Shed::Tenant));
+        assert_eq!(take("c"), (48, Shed::Tenant));
+        assert_eq!(take("a"), (0, Shed::Tenant));
+    }
+
+    #[test]
+    fn streams_of_one_tenant_leave_room_for_streams_of_others() {
+        let (load, mut held) = (Load::new(1024), Vec::new());
+        let mut take = |tenant: &str, class| fill(&load, &holder(tenant), class, &mut held).0;
+        assert_eq!(take("a", Class::Bulk), 576);
+        assert_eq!(take("b", Class::Bulk), 144);
+        assert!(take("b", Class::Single) > 100, "checks have places of their own");
+    }
+
+    #[test]
+    fn a_plan_bounds_the_requests_and_the_streams_of_each_of_its_tenants() {
+        let (load, mut held) = (Load::new(64), Vec::new());
+        let bounded = |tenant: &str| Holder {
+            max_in_flight: Some(5),
+            max_streams: Some(2),
+            ..holder(tenant)
+        };
+        for tenant in ["a", "b"] {
+            let holder = bounded(tenant);
+            assert_eq!(fill(&load, &holder, Class::Bulk, &mut held), (2, Shed::Tenant));
+            assert_eq!(fill(&load, &holder, Class::Single, &mut held), (3, Shed::Tenant));
+        }
+        held.truncate(4);
+        assert!(load.acquire(&bounded("a"), Class::Single).is_ok(), "permits are released");
+    }
+
+    #[test]
+    fn unauthenticated_requests_are_shed_first_then_those_of_tenants() {
+        let (load, mut held) = (Load::new(8), Vec::new());
+        while let Some(permit) = load.acquire_unauthenticated() {
+            held.push(permit);
+        }
+        assert_eq!(held.len(), 4);
+        for tenant in ["a", "b", "c", "d"] {
+            fill(&load, &holder(tenant), Class::Single, &mut held);
+        }
+        assert_eq!(held.len(), 8);
+        assert_eq!(load.acquire(&holder("e"), Class::Single).unwrap_err(), Shed::Server);
+        held.truncate(3);
+        assert!(load.acquire_unauthenticated().is_some(), "permits are released");
+    }
+
+    #[test]
+    fn a_capacity_of_one_is_open_to_everybody() {
         let load = Load::new(1);
-        let permit = load.acquire(Class::Unauthenticated);
-        assert!(permit.is_some() && load.acquire(Class::Single).is_none());
+        let permit = load.acquire_unauthenticated();
+        assert!(permit.is_some());
+        assert_eq!(load.acquire(&holder("a"), Class::Single).unwrap_err(), Shed::Server);
+        drop(permit);
+        assert!(load.acquire(&holder("a"), Class::Bulk).is_ok());
     }
 }

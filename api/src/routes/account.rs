@@ -55,6 +55,10 @@ pub struct AccountPlan {
     pub display_name: String,
     /// Largest number of rows in one bulk request.
     pub max_screen_rows: u64,
+    /// Largest number of your requests in flight on one server; null: a fair share of its places.
+    pub max_in_flight: Option<u32>,
+    /// Largest number of your bulk requests in flight on one server; null: a fair share of its places.
+    pub max_streams: Option<u32>,
     /// Seconds for which an answer may be repeated from the cache.
     pub cache_seconds: u64,
     /// Seconds for which an answer can be retrieved again.
@@ -174,6 +178,8 @@ impl AccountResponse {
                 name: plan.name.to_string(),
                 display_name: plan.display_name.clone(),
                 max_screen_rows: plan.max_screen_rows,
+                max_in_flight: plan.max_in_flight,
+                max_streams: plan.max_streams,
                 cache_seconds: plan.cache_lifetime.seconds(),
                 checks_kept_seconds: plan.retention.checks.seconds(),
                 usage_kept_seconds: plan.retention.usage.seconds(),

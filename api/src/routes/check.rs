@@ -193,7 +193,8 @@ impl Asked {
         let text =
             print(&before, &assessed.text, &after).map_err(|error| unserializable(&error))?;
         let recorder = &app.service.recorder;
-        recorder.charge(caller, Operation::Check, assessed.verdict, now);
+        let charged_at = app.service.store_clock.now(now);
+        recorder.charge(caller, Operation::Check, assessed.verdict, charged_at);
         if caller.tenant.plan.retention.checks.seconds() > 0 {
             let tenant = caller.tenant.name.clone();
             recorder.keep(KeptCheck {

@@ -171,7 +171,8 @@ impl ScreenStream {
                         let found =
                             screen(&intel, &self.caller.tenant.policy, &subject, now, stale);
                         let recorder = &service.recorder;
-                        recorder.charge(&self.caller, Operation::Screen, found.verdict, now);
+                        let charged_at = service.store_clock.now(now);
+                        recorder.charge(&self.caller, Operation::Screen, found.verdict, charged_at);
                         ScreenResponse::answered(self.row, request.reference, &subject, found)
                     }
                 },

@@ -80,7 +80,8 @@ pub async fn show_usage(
         let message = format!("{}; days are written as 2026-01-31", error.body_text());
         Problem::new(Code::InvalidRequest, &message).field("from, to", message)
     })?;
-    let today = app.service.clock.now().to_zoned(TimeZone::UTC).date();
+    let now = app.service.store_clock.now(app.service.clock.now());
+    let today = now.to_zoned(TimeZone::UTC).date();
     let to = query.to.unwrap_or(today);
     let from = query.from.unwrap_or_else(|| to.saturating_sub(DEFAULT_DAYS.days()));
     if from > to || to.saturating_sub(MAX_DAYS.days()) > from {

@@ -2,11 +2,14 @@
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
+use assay_egress::Networks;
 use assay_engine::{chain::ChainId, names::SourceId};
+use assay_input::UrlAccess;
 use assay_intel::{
     formats::{self, Format, IntelKind},
     import::{ImportRequest, import},
@@ -70,6 +73,12 @@ pub(super) struct SanctionsArgs {
     /// Limit of the time for fetching, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+    /// Private networks from which the file may be fetched, such as 10.0.0.0/8 [default: the setting]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<Networks>,
+    /// File that holds `user:password` or a token for the server
+    #[arg(long, value_name = "FILE")]
+    credentials_file: Option<PathBuf>,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -104,6 +113,12 @@ pub(super) struct LabelsArgs {
     /// Limit of the time for fetching, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
+    /// Private networks from which the files may be fetched, such as 10.0.0.0/8 [default: the setting]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<Networks>,
+    /// File that holds `user:password` or a token for the server
+    #[arg(long, value_name = "FILE")]
+    credentials_file: Option<PathBuf>,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -143,6 +158,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let request = ImportRequest {
                 published_on: args.published_on,
                 options,
+                access: access(args.source_networks, args.credentials_file, context),
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
             ingest(&request, args.json, context).await
@@ -152,12 +168,23 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let timeout = Duration::from_secs(args.timeout);
             let request = ImportRequest {
                 blockchain: args.blockchain,
+                access: access(args.source_networks, args.credentials_file, context),
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
             ingest(&request, args.json, context).await
         }
         IngestCommand::Chain(args) => ingest_chain::run(args, context).await,
     }
+}
+
+/// Access by what is given, else by the settings.
+fn access(
+    networks: Option<Networks>,
+    credentials: Option<PathBuf>,
+    context: &Context,
+) -> UrlAccess {
+    let networks = networks.unwrap_or_else(|| context.settings.source_networks.clone());
+    UrlAccess { networks, credentials }
 }
 
 async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Result<Done, Failure> {

@@ -11,7 +11,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 const EXAMPLES: &str = "\
 Examples:
-  assay probe http://127.0.0.1:8080/readyz";
+  assay probe http://127.0.0.1:9090/readyz";
 
 /// Send a GET request and exit with 0 if the response is a success
 #[derive(Debug, Args)]

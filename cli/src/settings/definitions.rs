@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 38] = [
+pub const DEFINITIONS: [Definition; 44] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -69,6 +69,12 @@ pub const DEFINITIONS: [Definition; 38] = [
     definition("log-format", "text", "format of log lines: text or json"),
     definition("listen", "127.0.0.1:8080", "listening address of the API"),
     definition("admin-listen", "127.0.0.1:9090", "listening address of health checks and metrics"),
+    definition(
+        "listen-backlog",
+        "4096",
+        "largest number of connections that wait to be accepted; the system may allow fewer \
+         (net.core.somaxconn)",
+    ),
     definition("request-timeout", "10s", "timeout of a request"),
     definition(
         "drain-delay",
@@ -80,10 +86,40 @@ pub const DEFINITIONS: [Definition; 38] = [
         "30s",
         "time for in-flight requests to finish after the stop signal",
     ),
-    definition("max-connections", "4096", "largest number of concurrent connections"),
+    definition(
+        "max-connections",
+        "4096",
+        "largest number of concurrent connections; for a further one, the oldest of those that never showed a \
+         valid key is closed",
+    ),
+    definition(
+        "max-connections-per-peer",
+        "1024",
+        "largest number of connections of one address that never showed a valid key",
+    ),
+    definition(
+        "trusted-proxies",
+        "",
+        "networks of proxies, separated by commas, such as 10.0.0.0/8; their connections are those of many callers",
+    ),
+    definition(
+        "proxy-protocol",
+        "off",
+        "connections of trusted proxies begin with a PROXY header (version 1 or 2), which names the caller: on or off",
+    ),
     definition("cache-bytes", "64MiB", "size of the response cache"),
     definition("refresh-interval", "250ms", "interval between checks for changed data"),
     definition("feeds", "on", "fetch sources on their schedules and follow chains: on or off"),
+    definition(
+        "source-dir",
+        "",
+        "folder of the local files that sources may name as their location; sources in data-dir by default",
+    ),
+    definition(
+        "source-networks",
+        "",
+        "private networks from which sources may be fetched, separated by commas, such as 10.0.0.0/8",
+    ),
     definition(
         "redis-url",
         "",

@@ -21,6 +21,7 @@ use std::{
 };
 
 use assay_database::postgres::DatabaseAddress;
+use assay_egress::Networks;
 use assay_redis::{RedisSettings, RedisUrl};
 use assay_telemetry::LogFormat;
 
@@ -57,6 +58,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Listening address of health checks and metrics.
     pub admin_listen: SocketAddr,
+    /// Largest number of connections that wait to be accepted.
+    pub listen_backlog: u32,
     /// Timeout of a request.
     pub request_timeout: Duration,
     /// Time to keep accepting connections after the stop signal.
@@ -65,12 +68,22 @@ pub struct Settings {
     pub shutdown_grace: Duration,
     /// Largest number of concurrent connections.
     pub max_connections: usize,
+    /// Largest number of connections of one address that never showed a valid key.
+    pub max_connections_per_peer: usize,
+    /// Networks of proxies in front of the server.
+    pub trusted_proxies: Networks,
+    /// PROXY headers of trusted proxies.
+    pub proxy_protocol: Switch,
     /// Size of the response cache in bytes.
     pub cache_bytes: u64,
     /// Interval between checks for changed data.
     pub refresh_interval: Duration,
     /// Fetching of sources on their schedules and following of chains.
     pub feeds: Feeds,
+    /// Folder of local files that sources may name; by default in the data directory.
+    pub source_dir: Option<PathBuf>,
+    /// Private networks from which sources may be fetched.
+    pub source_networks: Networks,
     /// Redis that servers share.
     pub redis_url: Option<RedisUrl>,
     /// File with that URL.

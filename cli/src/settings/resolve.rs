@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_egress::Networks;
 use assay_redis::RedisUrl;
 
 use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
@@ -40,13 +41,19 @@ impl Settings {
             log_format: take.value("log-format", value::log_format),
             listen: take.value("listen", value::socket_address),
             admin_listen: take.value("admin-listen", value::socket_address),
+            listen_backlog: take.value("listen-backlog", value::backlog),
             request_timeout: take.value("request-timeout", value::positive_duration),
             drain_delay: take.value("drain-delay", value::duration),
             shutdown_grace: take.value("shutdown-grace", value::duration),
             max_connections: take.value("max-connections", value::many),
+            max_connections_per_peer: take.value("max-connections-per-peer", value::many),
+            trusted_proxies: take.value("trusted-proxies", value::networks),
+            proxy_protocol: take.value("proxy-protocol", value::switch),
             cache_bytes: take.value("cache-bytes", value::bytes),
             refresh_interval: take.value("refresh-interval", value::positive_duration),
             feeds: take.value("feeds", value::feeds),
+            source_dir: take.value("source-dir", value::optional_path),
+            source_networks: take.value("source-networks", value::networks),
             redis_url: take.value("redis-url", value::redis_url),
             redis_url_file: take.value("redis-url-file", value::optional_path),
             redis_password_file: take.value("redis-password-file", value::optional_path),
@@ -82,6 +89,9 @@ fn contradictions(settings: &Settings, layers: &Layers) -> Vec<SettingProblem> {
         if is_set(given) && !is_set(missing) {
             report(given, format!("needs --{missing} too"));
         }
+    }
+    if settings.proxy_protocol == Switch::On && !is_set("trusted-proxies") {
+        report("proxy-protocol", "needs --trusted-proxies too".into());
     }
     if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
         report("admin-listen", "is the address of the API: choose another port".into());
@@ -150,6 +160,7 @@ fallback! {
     Feeds => Self::Off,
     Switch => Self::Off,
     Vec<String> => Self::new(),
+    Networks => Self::default(),
     Option<String> => None,
     Option<DatabaseUrl> => None,
     Option<PathBuf> => None,

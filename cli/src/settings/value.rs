@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_egress::{InvalidNetwork, Networks};
 use assay_redis::{RedisUrl, RedisUrlError};
 use tracing_subscriber::EnvFilter;
 
@@ -123,6 +124,17 @@ pub(super) fn many(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number @ 1..=1_000_000) => Ok(number),
         _ => Err(format!("`{text}` is not a number from 1 to 1000000")),
+    }
+}
+
+pub(super) fn networks(text: &str) -> Result<Networks, String> {
+    text.parse().map_err(|error: InvalidNetwork| error.to_string())
+}
+
+pub(super) fn backlog(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(number @ 1..=65_535) => Ok(number),
+        _ => Err(format!("`{text}` is not a number from 1 to 65535")),
     }
 }
 

@@ -4,8 +4,9 @@
 //! The environment decides, as for other programs: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
 //! `NO_PROXY` in either letter case, and `SSL_CERT_FILE` for a CA bundle in PEM that replaces the
 //! system roots. A proxy is used by `CONNECT` for every URL scheme; loopback addresses are never
-//! reached through it.
+//! reached through it. [`Networks`] bounds the addresses that a location of a list may lead to.
 
+mod networks;
 mod trace_parent;
 
 use std::{
@@ -23,6 +24,7 @@ use ureq::{
     typestate::AgentScope,
 };
 
+pub use networks::{InvalidNetwork, Networks};
 pub use trace_parent::TraceParent;
 
 /// Environment variable with the path of the CA bundle.
@@ -115,6 +117,12 @@ impl EgressSettings {
         // A bundle that has disappeared since `check` leaves no root: every server is refused.
         let roots: RootCerts = read(path).unwrap_or_default().into();
         agent.tls_config(TlsConfig::builder().root_certs(roots).build())
+    }
+
+    /// True if the server of a URL is reached through a proxy.
+    #[must_use]
+    pub fn is_proxied(&self, url: &str) -> bool {
+        self.proxy(url).is_some()
     }
 
     /// The proxy for a URL.

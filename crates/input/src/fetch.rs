@@ -1,17 +1,71 @@
-//! Getting a list over HTTP: only if it changed, within a time and a size.
+//! Getting a list over HTTP: only if it changed, within a time and a size, and from no server that the location and
+//! its redirects may not lead to.
 
-use std::time::Duration;
-
-use assay_egress::{EgressSettings, TraceParent};
-use ureq::{
-    Agent,
-    http::{Response, StatusCode, header},
+use std::{
+    fs, io,
+    net::IpAddr,
+    path::PathBuf,
+    time::{Duration, Instant},
 };
 
-use super::{InputLimits, SpoolError, Spooled};
+use assay_egress::{EgressSettings, Networks, TraceParent};
+use ureq::{
+    Agent,
+    config::Config,
+    http::{Response, StatusCode, Uri, header},
+    unversioned::{
+        resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver},
+        transport::{DefaultConnector, NextTimeout},
+    },
+};
+
+use super::{InputLimits, SpoolError, Spooled, location::Location};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
+
+/// How URLs are fetched: the private networks that they may lead to, and credentials for their server.
+#[derive(Clone, Debug, Default)]
+pub struct UrlAccess {
+    /// Private networks that a URL may lead to, besides all public addresses.
+    pub networks: Networks,
+    /// File that holds `user:password` or a token, read for every request.
+    pub credentials: Option<PathBuf>,
+}
+
+impl UrlAccess {
+    /// Returns the value of `Authorization`, if there are credentials.
+    fn authorization(&self) -> Result<Option<String>, FetchError> {
+        let Some(path) = &self.credentials else { return Ok(None) };
+        let failed = |source| FetchError::Credentials { path: path.clone(), source };
+        let text = fs::read_to_string(path).map_err(failed)?;
+        let text = text.trim();
+        if text.is_empty() || text.contains(char::is_control) {
+            let error = "it holds no line with `user:password` or a token";
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, error)));
+        }
+        Ok(Some(match text.contains(':') {
+            true => format!("Basic {}", base64(text.as_bytes())),
+            false => format!("Bearer {text}"),
+        }))
+    }
+}
+
+/// Returns bytes in Base64 (RFC 4648, section 4).
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = (0..3).fold(0_usize, |bits, index| {
+            bits << 8 | chunk.get(index).map_or(0, |byte| usize::from(*byte))
+        });
+        for index in 0..4 {
+            let digit = DIGITS.get(bits >> (18 - 6 * index) & 63).copied().unwrap_or(b'=');
+            text.push(if index <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
 
 /// Validators of the last response, for a conditional request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,12 +85,21 @@ pub enum Fetched {
     New(Spooled, Conditions),
 }
 
-/// Why a list could not be got.
+/// Why a list could not be got. Messages name a URL without its user name, password and query, which may be secret.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// Not a URL that can be fetched.
     #[error("`{0}` is not an http or https URL")]
     Scheme(String),
+    /// The file with the credentials cannot be used.
+    #[error("failed to read the credentials in {}: {source}", path.display())]
+    Credentials {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
     /// The server could not be reached or did not answer in time.
     #[error("failed to fetch {url}: {source}")]
     Transport {
@@ -46,6 +109,16 @@ pub enum FetchError {
         #[source]
         source: Box<ureq::Error>,
     },
+    /// The server is in a network that may not be reached.
+    #[error(
+        "failed to fetch {url}: {address} is not a public address; allow its network with --source-networks"
+    )]
+    Private {
+        /// The URL, which may be that of a redirect.
+        url: String,
+        /// The address.
+        address: IpAddr,
+    },
     /// The server refused.
     #[error("failed to fetch {url}: the server answered {status}")]
     Status {
@@ -54,12 +127,23 @@ pub enum FetchError {
         /// The status.
         status: StatusCode,
     },
+    /// The server redirects to a place that is not followed.
+    #[error("failed to fetch {url}: the server redirects to {target}, {reason}")]
+    Redirect {
+        /// The URL.
+        url: String,
+        /// The target.
+        target: String,
+        /// The reason.
+        reason: &'static str,
+    },
     /// The answer could not be read to its end.
     #[error(transparent)]
     Body(#[from] SpoolError),
 }
 
-/// Gets `url` unless it did not change since `known`.
+/// Gets `url` unless it did not change since `known`. Redirects are followed, from https to https only; each server
+/// must have a public address or be in one of the allowed networks, by the address that its name resolves to.
 ///
 /// # Errors
 ///
@@ -70,20 +154,67 @@ pub fn fetch(
     known: &Conditions,
     limits: InputLimits,
     timeout: Duration,
+    access: &UrlAccess,
 ) -> Result<Fetched, FetchError> {
-    if !(url.starts_with("https://") || url.starts_with("http://")) {
-        return Err(FetchError::Scheme(url.to_owned()));
+    let mut location =
+        Location::parse(url).ok_or_else(|| FetchError::Scheme(Location::redacted(url)))?;
+    let mut authorization = access.authorization()?;
+    let deadline = Instant::now() + timeout;
+    for _ in 0..=MOST_REDIRECTS {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let response = request(&location, known, left, &access.networks, authorization.as_deref())?;
+        let status = response.status();
+        let url = || location.shown();
+        match status {
+            StatusCode::NOT_MODIFIED => return Ok(Fetched::NotModified),
+            _ if status.is_success() => {
+                let conditions = conditions(&response);
+                let body = response.into_body().into_reader();
+                return Ok(Fetched::New(Spooled::from_reader(body, &url(), limits)?, conditions));
+            }
+            _ if status.is_redirection() => {
+                let target = location.redirected(&response)?;
+                if !target.is_same_origin(&location) {
+                    // Credentials are for the server that they were given for.
+                    authorization = None;
+                }
+                location = target;
+            }
+            _ => return Err(FetchError::Status { url: url(), status }),
+        }
     }
-    let agent: Agent = EgressSettings::from_environment()
+    let (url, target) = (Location::redacted(url), location.shown());
+    Err(FetchError::Redirect { url, target, reason: "after too many other redirects" })
+}
+
+/// Sends one request, and follows no redirect.
+fn request(
+    location: &Location,
+    known: &Conditions,
+    timeout: Duration,
+    networks: &Networks,
+    authorization: Option<&str>,
+) -> Result<Response<ureq::Body>, FetchError> {
+    let url = location.as_str();
+    let egress = EgressSettings::from_environment();
+    // A proxy resolves names itself, and decides by its own rules; an address is known here too.
+    let literal = location.address().filter(|address| !networks.permit(*address));
+    if let Some(address) = literal {
+        return Err(FetchError::Private { url: location.shown(), address });
+    }
+    let config = egress
         .configure(Agent::config_builder(), url)
         .timeout_global(Some(timeout))
         .timeout_connect(Some(CONNECT_TIMEOUT))
-        .max_redirects(MOST_REDIRECTS)
+        .max_redirects(0)
         .http_status_as_error(false)
         .middleware(TraceParent)
         .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .into();
+        .build();
+    // The name of a proxy is resolved by the same resolver; its operator chose it.
+    let networks = (!egress.is_proxied(url)).then(|| networks.clone());
+    let resolver = GuardedResolver { networks, ..GuardedResolver::default() };
+    let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
     let mut request = agent.get(url);
     if let Some(etag) = &known.etag {
         request = request.header(header::IF_NONE_MATCH, etag);
@@ -91,18 +222,74 @@ pub fn fetch(
     if let Some(last_modified) = &known.last_modified {
         request = request.header(header::IF_MODIFIED_SINCE, last_modified);
     }
-    let response = request.call().map_err(|source| FetchError::Transport {
-        url: url.to_owned(),
-        source: Box::new(source),
-    })?;
-    match response.status() {
-        StatusCode::NOT_MODIFIED => Ok(Fetched::NotModified),
-        status if status.is_success() => {
-            let conditions = conditions(&response);
-            let body = response.into_body().into_reader();
-            Ok(Fetched::New(Spooled::from_reader(body, url, limits)?, conditions))
+    if let Some(authorization) = authorization {
+        request = request.header(header::AUTHORIZATION, authorization);
+    }
+    request.call().map_err(|source| failed(location, source))
+}
+
+fn failed(location: &Location, source: ureq::Error) -> FetchError {
+    let url = location.shown();
+    let private = match &source {
+        ureq::Error::Io(error) => error.get_ref().and_then(|error| error.downcast_ref::<Private>()),
+        _ => None,
+    };
+    match private {
+        Some(Private(address)) => FetchError::Private { url, address: *address },
+        None => FetchError::Transport { url, source: Box::new(source) },
+    }
+}
+
+impl Location {
+    /// Returns the place that a response redirects to.
+    fn redirected(&self, response: &Response<ureq::Body>) -> Result<Self, FetchError> {
+        let target = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let refused = |target: &str, reason| FetchError::Redirect {
+            url: self.shown(),
+            target: Self::redacted(target),
+            reason,
+        };
+        let text = target.ok_or_else(|| refused("nowhere", "which is no location"))?;
+        let target =
+            self.join(text).ok_or_else(|| refused(text, "which is no http or https URL"))?;
+        if self.is_https() && !target.is_https() {
+            return Err(refused(target.as_str(), "which is not encrypted"));
         }
-        status => Err(FetchError::Status { url: url.to_owned(), status }),
+        Ok(target)
+    }
+}
+
+/// Resolves names to addresses that may be reached; the connection is made to the very addresses that were checked.
+#[derive(Debug, Default)]
+struct GuardedResolver {
+    resolver: DefaultResolver,
+    /// Private networks that may be reached; `None`: all addresses may.
+    networks: Option<Networks>,
+}
+
+/// The error of a name that resolves to an address that may not be reached.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is not a public address")]
+struct Private(IpAddr);
+
+impl Resolver for GuardedResolver {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.resolver.resolve(uri, config, timeout)?;
+        let is_refused = |address: &IpAddr| {
+            self.networks.as_ref().is_some_and(|networks| !networks.permit(*address))
+        };
+        match found.iter().map(|found| found.ip()).find(is_refused) {
+            Some(address) => {
+                let error = io::Error::new(io::ErrorKind::PermissionDenied, Private(address));
+                Err(ureq::Error::Io(error))
+            }
+            None => Ok(found),
+        }
     }
 }
 
@@ -112,4 +299,37 @@ fn conditions<B>(response: &Response<B>) -> Conditions {
         value.to_str().ok().map(str::to_owned)
     };
     Conditions { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn authorization(content: &str) -> Result<Option<String>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        let credentials = Some(file.path().to_owned());
+        let access = UrlAccess { credentials, ..UrlAccess::default() };
+        access.authorization().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn credentials_are_a_password_or_a_token() {
+        let said = |content| authorization(content).unwrap().unwrap();
+        assert_eq!(said("Aladdin:open sesame\n"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(said(" token \n"), "Bearer token");
+        for wrong in ["", " \n", "one\ntwo"] {
+            assert!(authorization(wrong).unwrap_err().contains("`user:password` or a token"));
+        }
+        assert_eq!(UrlAccess::default().authorization().unwrap(), None);
+    }
+
+    #[test]
+    fn bytes_are_written_in_base64() {
+        for (bytes, text) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(bytes.as_bytes()), text);
+        }
+    }
 }

@@ -14,16 +14,21 @@ mod error;
 mod fetch;
 mod files;
 mod limit;
+#[cfg(feature = "fetch")]
+mod location;
 mod spool;
 pub mod text;
 mod unpack;
 
-#[cfg(feature = "fetch")]
-pub use fetch::{Conditions, FetchError, Fetched, fetch};
 pub use {
     digest::DigestReader,
     error::InputError,
     files::{FileDigest, FileSelection, Files},
     limit::InputLimits,
     spool::{SpoolError, Spooled},
+};
+#[cfg(feature = "fetch")]
+pub use {
+    fetch::{Conditions, FetchError, Fetched, UrlAccess, fetch},
+    location::redacted,
 };

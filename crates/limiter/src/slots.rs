@@ -48,7 +48,15 @@ pub struct ReplicaSlot {
     pub until: u64,
 }
 
+/// Number of replicas to reckon with while nothing is known of the slots.
+const UNKNOWN_REPLICAS: u64 = 16;
+
 impl SlotView {
+    /// Returns the number of replicas, as far as known; at least 1.
+    pub(crate) fn replicas(&self) -> u64 {
+        if self.total == 0 { UNKNOWN_REPLICAS } else { u64::from(self.held).max(1) }
+    }
+
     /// Returns the allowance of one slot in a window.
     pub(crate) fn slot_allowance(&self, requests: u64, policy: StoreLossPolicy) -> u64 {
         if self.total == 0 {

@@ -175,6 +175,7 @@ impl WindowCounter {
         let target = self.target(context);
         // A low lease is filled by a whole target, so that requests are half as frequent.
         let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
+        let more = more.min(self.most_held(context).saturating_sub(held));
         let requested = match (early, lost) {
             (true, _) => 0,
             // Tokens granted by an unreachable store are lost: one token shows whether it responds
@@ -336,7 +337,17 @@ impl WindowCounter {
         if context.now.saturating_sub(self.asked_at) >= self.timings(context.settings).idle {
             return 0;
         }
-        self.demand.within(self.horizon(context.settings), context.now)
+        self.demand.within(self.horizon(context.settings), context.now).min(self.most_held(context))
+    }
+
+    /// Returns the most tokens to hold unspent: tokens of a replica that is killed are lost for the window, which is
+    /// long for the store of long windows. All replicas together hold a hundredth of the limit, and each one at least
+    /// one token.
+    fn most_held(&self, context: &DecisionContext<'_>) -> u64 {
+        if self.store == TokenStoreKind::Short {
+            return u64::MAX;
+        }
+        (self.requests / 100 / context.slots.replicas()).max(1)
     }
 
     /// Returns the most tokens to take at once near exhaustion, as far as known: other replicas need

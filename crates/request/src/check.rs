@@ -1,15 +1,13 @@
 //! Body of a check.
 
-use assay_engine::{
-    address::CanonicalAddress,
-    chain::{ChainId, UnsupportedChain},
-};
+use assay_engine::{address::CanonicalAddress, chain::ChainId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use assay_engine::transfer::TransferDirection;
 
 use crate::{
+    chain::parse_chain,
     json,
     problem::{Code, Problem},
 };
@@ -63,14 +61,6 @@ pub(crate) fn require_reference(reference: Option<&str>) -> Result<(), Problem> 
     check_reference(reference).map_err(|message| {
         Problem::new(Code::InvalidRequest, format!("reference: {message}"))
             .field("reference", message)
-    })
-}
-
-/// Parses the field `blockchain`.
-pub(crate) fn parse_chain(blockchain: &str) -> Result<ChainId, Problem> {
-    blockchain.parse().map_err(|error: UnsupportedChain| {
-        let message = error.to_string();
-        Problem::new(Code::UnsupportedChain, &message).field("blockchain", message)
     })
 }
 

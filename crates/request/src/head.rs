@@ -11,7 +11,8 @@ pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest request id that a caller may send.
 const MAX_REQUEST_ID_LENGTH: usize = 128;
 
-/// Returns the key that the request presents, by `X-API-Key` or as a Bearer token.
+/// Returns the key that the request presents, by `X-API-Key` or as a Bearer token. Beside `X-API-Key`, an
+/// `Authorization` of another scheme is not ours: a proxy in front may have its own.
 ///
 /// # Errors
 ///
@@ -28,10 +29,11 @@ pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     for value in headers.get_all(header::AUTHORIZATION) {
         let text = value.to_str().map_err(|_| invalid("Authorization is not plain text"))?;
         let (scheme, token) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
-        if !scheme.eq_ignore_ascii_case("bearer") {
+        if scheme.eq_ignore_ascii_case("bearer") {
+            keys.push(token.trim());
+        } else if !headers.contains_key(X_API_KEY) {
             return Err(invalid("Authorization must be `Bearer <API key>`"));
         }
-        keys.push(token.trim());
     }
     match keys.split_first() {
         None => Err(Problem::new(

@@ -6,11 +6,13 @@
 //! - [`problem`]: one closed table of codes, and problem details (RFC 9457)
 //! - [`json`]: a JSON body, strict about every field
 //! - [`check`]: the body of a check
+//! - `chain`: the field `blockchain`, and what may be meant by an unknown one
 //! - [`row`]: a row of a bulk request
 //! - [`head`]: API key, request id and cache directives in header fields
 //! - [`trace`]: the trace context of a request
 //! - [`transfer`]: the body of a check of one transfer
 
+mod chain;
 pub mod check;
 pub mod head;
 pub mod json;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -72,13 +72,14 @@ codes! {
     MethodNotAllowed "method_not_allowed" METHOD_NOT_ALLOWED No "This method is not allowed here.";
     RequestTimeout "request_timeout" REQUEST_TIMEOUT Later "The request did not arrive in time.";
     BodyTooLarge "body_too_large" PAYLOAD_TOO_LARGE No "The body is too large.";
-    UnsupportedMediaType "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE No "The body must be `application/json`.";
+    UnsupportedMediaType "unsupported_media_type" UNSUPPORTED_MEDIA_TYPE No "The media type of the body is not supported.";
     UnsupportedChain "unsupported_chain" UNPROCESSABLE_ENTITY No "The blockchain is not supported.";
     InvalidAddress "invalid_address" UNPROCESSABLE_ENTITY No "The address is not valid on this blockchain.";
     ChainNotFollowed "chain_not_followed" UNPROCESSABLE_ENTITY No "No node or indexer is configured for this blockchain.";
     UnsupportedTransfer "unsupported_transfer" UNPROCESSABLE_ENTITY No "The transfer cannot be assessed.";
     QuotaExceeded "quota_exceeded" TOO_MANY_REQUESTS Later "A rate limit or quota is exceeded.";
     ReducedCapacity "reduced_capacity" TOO_MANY_REQUESTS Later "Rate limiting is degraded and the fallback allowance is used up.";
+    TooManyInFlight "too_many_in_flight" TOO_MANY_REQUESTS Later "Too many requests of the tenant are in flight.";
     HeadersTooLarge "headers_too_large" REQUEST_HEADER_FIELDS_TOO_LARGE No "The request's header fields are too large.";
     InternalError "internal_error" INTERNAL_SERVER_ERROR Later "Something went wrong here; it was logged.";
     KeyDataStale "key_data_stale" SERVICE_UNAVAILABLE Later "Keys could not be confirmed for too long.";
@@ -163,6 +164,13 @@ pub struct ProblemDetails {
     pub violated_policies: Vec<String>,
 }
 
+/// Returns a time in seconds that is up to a fifth longer than `seconds`, by a random number. Never shorter: a
+/// caller who comes back earlier is refused again.
+#[must_use]
+pub const fn spread(seconds: u64, random: u64) -> u64 {
+    seconds.saturating_add(random % (seconds / 5).saturating_add(1))
+}
+
 impl Problem {
     /// Creates a problem; `detail` says what went wrong in this request and what would be right.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
@@ -196,6 +204,13 @@ impl Problem {
         self
     }
 
+    /// Adds `Retry-After`, spread by [`spread`] with a random number, so that callers who were refused at once
+    /// do not come back at once.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64, random: u64) -> Self {
+        self.header(header::RETRY_AFTER, &spread(seconds, random).to_string())
+    }
+
     /// Returns the code.
     #[must_use]
     pub const fn code(&self) -> Code {
@@ -222,5 +237,20 @@ impl Problem {
     #[must_use]
     pub fn headers(&self) -> &[(HeaderName, HeaderValue)] {
         &self.headers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_who_are_refused_at_once_come_back_over_a_fifth_of_the_time() {
+        for (seconds, latest) in [(0, 0), (1, 1), (4, 4), (5, 6), (60, 72), (86_400, 103_680)] {
+            let spread: Vec<u64> = (0..100_000).map(|random| spread(seconds, random)).collect();
+            let ends = (spread.iter().min().copied(), spread.iter().max().copied());
+            assert_eq!(ends, (Some(seconds), Some(latest)));
+        }
+        assert_eq!(spread(u64::MAX, u64::MAX), u64::MAX);
     }
 }

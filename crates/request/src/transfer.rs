@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    check::{parse_address, parse_chain, require_reference},
+    chain::parse_chain,
+    check::{parse_address, require_reference},
     json,
     problem::{Code, Problem},
 };

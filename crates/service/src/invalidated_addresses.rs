@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashSet, VecDeque},
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+    sync::Arc,
 };
 
 use assay_engine::{address::CanonicalAddress, chain::ChainId};
@@ -11,14 +12,14 @@ use assay_engine::{address::CanonicalAddress, chain::ChainId};
 /// answer.
 const MAX_STEPS: usize = 256;
 
-/// Addresses of the blocks of each chain since the program started.
+/// Addresses of the blocks of each chain since the program started. A copy shares the steps with its original.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InvalidatedAddresses {
-    chains: BTreeMap<ChainId, VecDeque<Step>>,
+    chains: BTreeMap<ChainId, VecDeque<Arc<Step>>>,
 }
 
 /// Blocks of a chain between two reads of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Step {
     /// Hash of the latest block at the end of the step. Answers name the latest block that they rest on; if
     /// that block ends no step, blocks may have been added or rolled back since.
@@ -37,7 +38,7 @@ impl InvalidatedAddresses {
         addresses: impl Iterator<Item = &'a CanonicalAddress>,
     ) {
         let steps = self.chains.entry(chain).or_default();
-        steps.push_back(Step { tip, addresses: addresses.map(hash).collect() });
+        steps.push_back(Arc::new(Step { tip, addresses: addresses.map(hash).collect() }));
         if steps.len() > MAX_STEPS {
             steps.pop_front();
         }
@@ -45,7 +46,8 @@ impl InvalidatedAddresses {
 
     /// Invalidates every address of a chain: blocks were rolled back, or there are too many new ones.
     pub(super) fn add_everything(&mut self, chain: ChainId, tip: String) {
-        self.chains.insert(chain, VecDeque::from([Step { tip, addresses: HashSet::new() }]));
+        let step = Arc::new(Step { tip, addresses: HashSet::new() });
+        self.chains.insert(chain, VecDeque::from([step]));
     }
 
     /// Invalidates every address of a chain until it can be read again.
@@ -80,8 +82,9 @@ impl InvalidatedAddresses {
         };
         let root = cluster.and_then(|root| CanonicalAddress::parse(address.chain(), root).ok());
         let wanted = [Some(address), root.as_ref()].map(|address| address.map(hash));
-        let contains =
-            |step: &Step| wanted.iter().flatten().any(|wanted| step.addresses.contains(wanted));
+        let contains = |step: &Arc<Step>| {
+            wanted.iter().flatten().any(|wanted| step.addresses.contains(wanted))
+        };
         !steps.iter().skip(made_at + 1).any(contains)
     }
 }
@@ -179,6 +182,18 @@ mod tests {
             invalidated.is_valid(&one, None, Some("11"))
                 && !invalidated.is_valid(&one, None, Some("10"))
         );
+    }
+
+    #[test]
+    fn a_copy_shares_the_addresses_of_earlier_blocks() {
+        let (one, _) = addresses();
+        let mut invalidated = InvalidatedAddresses::default();
+        invalidated.add(ChainId::BTC, "10".into(), [&one].into_iter());
+        let mut copy = invalidated.clone();
+        copy.add(ChainId::BTC, "11".into(), std::iter::empty());
+        let first =
+            |invalidated: &InvalidatedAddresses| Arc::clone(&invalidated.chains[&ChainId::BTC][0]);
+        assert!(Arc::ptr_eq(&first(&invalidated), &first(&copy)));
     }
 
     #[test]

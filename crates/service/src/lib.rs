@@ -23,6 +23,7 @@ mod refresh;
 pub mod revocations;
 pub mod revoked_keys;
 mod screen;
+mod store_clock;
 mod write;
 
 use std::{
@@ -53,6 +54,7 @@ pub use limits::SharedLimits;
 pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
 pub use screen::{Screened, screen, subject as screen_subject};
+pub use store_clock::StoreClock;
 pub use write::write_regularly;
 
 use assay_system::Clock;
@@ -64,6 +66,8 @@ use crate::chains::registry::Chains;
 pub struct Service {
     /// Clock.
     pub clock: Clock,
+    /// Clock of the store, by whose days charges are booked.
+    pub store_clock: StoreClock,
     /// Rate limiter.
     pub limiter: Limiter,
     /// Times of the last use of keys, written every 30 s.
@@ -119,12 +123,16 @@ impl Service {
         redis: Option<(RedisClient, String)>,
         limiter: Limiter,
     ) -> Result<Arc<Self>, LoadError> {
-        let freshness = Freshness::at(Instant::now());
+        let asked = Instant::now();
+        let freshness = Freshness::at(asked);
+        let store_clock = StoreClock::default();
+        store_clock.set(databases.store.time().await?, asked);
         let access = refresh::load_access(&*databases.store).await?;
         let intel = IntelSnapshot::load(&*databases.store, None).await?;
         let chains = Chains::of(&databases, &access.directory).await?;
         Ok(Arc::new(Self {
             clock,
+            store_clock,
             freshness,
             limiter,
             key_use: KeyUse::default(),

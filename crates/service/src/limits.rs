@@ -52,6 +52,7 @@ impl SharedLimits {
         if let Err(error) = short.open(&StoreEpochs(Arc::clone(&coordination))).await {
             tracing::warn!(%error, "limits start without Redis; leases come from it as soon as it answers");
         }
+        let (watched, epochs) = (short.clone(), StoreEpochs(Arc::clone(&coordination)));
         let long = DatabaseTokenStore(Arc::clone(&coordination));
         let shared =
             SharedLimiter::new(Arc::new(short), Arc::new(long), LimiterSettings::default());
@@ -66,6 +67,7 @@ impl SharedLimits {
         let tasks = vec![
             tokio::spawn(heartbeat.run()),
             tokio::spawn(async move { kept.run_maintenance().await }),
+            tokio::spawn(async move { watched.watch(&epochs).await }),
         ];
         Some(Self { shared, coordination, holder, tasks })
     }

@@ -1,4 +1,5 @@
-//! Charges and kept answers: recorded in memory, written twice a second, off the path of a check.
+//! Charges and kept answers: recorded in memory, written twice a second, off the path of a check. Charges wait for
+//! no answer.
 //!
 //! A killed program loses at most the records since the last write; a program that is stopped writes all.
 
@@ -66,7 +67,7 @@ impl Recorder {
         Self { writer, waiting: Mutex::default(), writing: RwLock::default() }
     }
 
-    /// Records the charge of one answer, by its verdict.
+    /// Records the charge of one answer, by its verdict, on the day of `now` by the store's clock.
     pub fn charge(&self, caller: &Caller, operation: Operation, verdict: Verdict, now: Timestamp) {
         let charged = Charged {
             tenant: caller.tenant.name.clone(),
@@ -76,6 +77,11 @@ impl Recorder {
             operation,
             verdict: verdict.as_str().to_owned(),
         };
+        self.count(charged);
+    }
+
+    /// Adds one charge of a kind.
+    pub(crate) fn count(&self, charged: Charged) {
         *self.lock().usage.entry(charged).or_default() += 1;
     }
 
@@ -119,33 +125,46 @@ impl Recorder {
         Backlog { usage, answers, lost: waiting.lost }
     }
 
-    /// Writes pending records and returns the number of answers dropped since the last success. Records that
-    /// cannot be written stay pending.
+    /// Writes pending charges. Those that cannot be written stay pending.
     ///
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    pub async fn write(&self, store: &dyn UsageStore, now: Timestamp) -> Result<u64, StoreError> {
-        let unsettled = self.writing.write().await;
+    pub async fn write_charges(
+        &self,
+        store: &dyn UsageStore,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let _unsettled = self.writing.write().await;
         // The batch that was sent before, if any, and the records since.
         for _ in 0..2 {
             let Some(batch) = self.next_batch(now) else { break };
             store.add_usage(&batch).await?;
             self.lock().sent = None;
         }
-        drop(unsettled);
-        loop {
-            let batch: Vec<KeptCheck> = self.lock().checks.iter().take(BATCH).cloned().collect();
-            if batch.is_empty() {
-                let mut waiting = self.lock();
-                let lost = waiting.lost - waiting.lost_told;
-                waiting.lost_told = waiting.lost;
-                return Ok(lost);
-            }
+        Ok(())
+    }
+
+    /// Writes the answers that are pending now, and returns the number of answers dropped since the last success.
+    /// Those that cannot be written stay pending.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn write_answers(&self, store: &dyn UsageStore) -> Result<u64, StoreError> {
+        let mut left = self.lock().checks.len();
+        while left > 0 {
+            let most = BATCH.min(left);
+            let batch: Vec<KeptCheck> = self.lock().checks.iter().take(most).cloned().collect();
             store.keep_checks(&batch).await?;
             // They are removed only now, so that they can be looked up all the time.
             self.lock().checks.drain(..batch.len());
+            left -= most;
         }
+        let mut waiting = self.lock();
+        let lost = waiting.lost - waiting.lost_told;
+        waiting.lost_told = waiting.lost;
+        Ok(lost)
     }
 
     /// Returns the batch to send.

@@ -143,6 +143,10 @@ impl Refresher {
     async fn refresh_store(&self) -> Result<(), LoadError> {
         let asked = Instant::now();
         let revisions = self.store().revisions().await?;
+        let asked_for_time = Instant::now();
+        if self.service.store_clock.is_due(asked_for_time) {
+            self.service.store_clock.set(self.store().time().await?, asked_for_time);
+        }
         let intel = self.refresh_intel(revisions.intel).await;
         if intel.is_ok() {
             self.service.freshness.intel(asked);

@@ -2,8 +2,9 @@
 //! A message can only revoke; a server that misses it reads the same from the database a moment later.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, VecDeque},
     sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
 };
 
 use assay_redis::{Event, RedisClient, Subscription};
@@ -12,27 +13,39 @@ use redis::cmd;
 
 use super::Service;
 
-/// Largest number of keys in memory. Beyond it all are dropped: the directory has them by then.
-const MAX_KEYS: usize = 100_000;
-
-/// Keys whose revocation was published.
+/// Keys whose revocation was published. Each is held until key data in memory has it, or is too old to be used.
 #[derive(Debug, Default)]
-pub struct RevokedKeys(RwLock<HashSet<KeyId>>);
+pub struct RevokedKeys(RwLock<Published>);
+
+#[derive(Debug, Default)]
+struct Published {
+    /// Time at which each key's revocation arrived last.
+    keys: HashMap<KeyId, Instant>,
+    /// Arrivals, oldest first.
+    arrivals: VecDeque<(Instant, KeyId)>,
+}
 
 impl RevokedKeys {
     /// Says whether the revocation of a key was published.
     #[must_use]
     pub fn contains(&self, key: &KeyId) -> bool {
-        let keys = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        !keys.is_empty() && keys.contains(key)
+        let published = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        !published.keys.is_empty() && published.keys.contains_key(key)
     }
 
-    fn add(&self, key: KeyId) {
-        let mut keys = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if keys.len() >= MAX_KEYS {
-            keys.clear();
+    /// Adds a key, and forgets those that arrived longer than `age` ago. `age` is the largest age of usable key
+    /// data: by then the data has the revocation, or every request is refused.
+    fn add(&self, key: KeyId, now: Instant, age: Duration) {
+        let mut published = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let Published { keys, arrivals } = &mut *published;
+        while let Some((arrived, old)) = arrivals.pop_front_if(|(arrived, _)| now - *arrived > age)
+        {
+            if keys.get(&old) == Some(&arrived) {
+                keys.remove(&old);
+            }
         }
-        keys.insert(key);
+        keys.insert(key.clone(), now);
+        arrivals.push_back((now, key));
     }
 }
 
@@ -62,9 +75,39 @@ pub async fn subscribe(service: Arc<Service>, client: RedisClient, prefix: Strin
                     tracing::warn!("ignored a revocation without a key identifier");
                     continue;
                 };
-                service.revoked_keys.add(key);
+                service.revoked_keys.add(key, Instant::now(), service.bounds.key_data_age);
                 service.refresh_requested.notify_one();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_tenancy::key::{ApiKey, KeyEnvironment};
+
+    use super::*;
+
+    const AGE: Duration = Duration::from_secs(600);
+
+    fn key(number: u64) -> KeyId {
+        ApiKey::generate(KeyEnvironment::Live, number, [1, 2]).id().clone()
+    }
+
+    #[test]
+    fn a_revoked_key_is_forgotten_by_age_and_not_by_number() {
+        // Given more revocations at once than once were held.
+        let (revoked, now) = (RevokedKeys::default(), Instant::now());
+        for number in 0..100_002 {
+            revoked.add(key(number), now, AGE);
+        }
+        assert!((0..100_002).all(|number| revoked.contains(&key(number))));
+        // When one of them is published again, and their time is over.
+        revoked.add(key(0), now + AGE, AGE);
+        assert!(revoked.contains(&key(1)), "until then");
+        revoked.add(key(200_000), now + AGE + Duration::from_millis(1), AGE);
+        // Then the others are forgotten.
+        let held = |number| revoked.contains(&key(number));
+        assert_eq!((held(0), held(1), held(100_001), held(200_000)), (true, false, false, true));
     }
 }

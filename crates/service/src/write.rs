@@ -1,16 +1,24 @@
 //! Writing of records that requests left in memory: charges, kept answers, and uses of keys.
 //!
-//! It is a task of its own, so that a slow refresh does not delay charges. It is stopped by a signal and never
-//! aborted: counts on their way to the database are no longer in memory.
+//! Each kind is written by itself, so that neither a slow refresh nor a backlog of answers delays charges. Writing
+//! is stopped by a signal and never aborted: counts on their way to the database are no longer in memory.
 
-use std::{sync::Arc, time::Duration};
-
-use tokio::{
-    sync::oneshot,
-    time::{Instant, MissedTickBehavior, interval},
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
-use super::Service;
+use assay_store::{StoreError, UsageStore};
+use tokio::{
+    sync::{oneshot, watch},
+    time::{MissedTickBehavior, interval},
+};
+
+use super::{Recorder, Service};
 
 /// Interval of writing charges and answers: a killed program loses less than a second of them.
 const RECORD_INTERVAL: Duration = Duration::from_millis(500);
@@ -18,44 +26,90 @@ const RECORD_INTERVAL: Duration = Duration::from_millis(500);
 const KEY_USE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Writes regularly until it is stopped, and then the rest.
-pub async fn write_regularly(service: Arc<Service>, mut stop: oneshot::Receiver<()>) {
-    let mut ticks = interval(RECORD_INTERVAL);
+pub async fn write_regularly(service: Arc<Service>, stop: oneshot::Receiver<()>) {
+    let (stopping, stopped) = watch::channel(false);
+    let store = &*service.databases.store;
+    let made_at = || service.store_clock.now(service.clock.now());
+    let stop = async {
+        // An error means that nobody is left to stop it.
+        let _ = stop.await;
+        stopping.send_replace(true);
+    };
+    tokio::join!(
+        stop,
+        write_charges(&service.recorder, store, made_at, stopped.clone()),
+        write_answers(&service.recorder, store, stopped.clone()),
+        repeatedly(KEY_USE_INTERVAL, stopped.clone(), || write_key_use(&service)),
+    );
+}
+
+/// Writes charges twice a second until it is stopped, and then the rest.
+async fn write_charges(
+    recorder: &Recorder,
+    store: &dyn UsageStore,
+    now: impl Fn() -> jiff::Timestamp,
+    stopped: watch::Receiver<bool>,
+) {
+    let failing = Failing::of("charges");
+    let write = || async { failing.report(&recorder.write_charges(store, now()).await) };
+    repeatedly(RECORD_INTERVAL, stopped, write).await;
+}
+
+/// Writes answers twice a second until it is stopped, and then the rest.
+async fn write_answers(
+    recorder: &Recorder,
+    store: &dyn UsageStore,
+    stopped: watch::Receiver<bool>,
+) {
+    let failing = Failing::of("answers");
+    let write = || async {
+        let written = recorder.write_answers(store).await;
+        failing.report(&written);
+        if let Ok(lost @ 1..) = written {
+            tracing::warn!(lost, "answers were dropped: too many were pending");
+        }
+    };
+    repeatedly(RECORD_INTERVAL, stopped, write).await;
+}
+
+/// Calls `write` at every interval until it is stopped, and once more after that.
+async fn repeatedly<F: Future<Output = ()>>(
+    every: Duration,
+    mut stopped: watch::Receiver<bool>,
+    write: impl Fn() -> F,
+) {
+    let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut key_use_written = Instant::now();
-    let mut failing = false;
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            _ = &mut stop => break,
+            _ = stopped.wait_for(|stopped| *stopped) => break,
         }
-        write_records(&service, &mut failing).await;
-        if key_use_written.elapsed() >= KEY_USE_INTERVAL {
-            key_use_written = Instant::now();
-            write_key_use(&service).await;
-        }
+        write().await;
     }
-    write_records(&service, &mut failing).await;
-    write_key_use(&service).await;
+    write().await;
 }
 
-/// Writes pending charges and answers. Logs the first failure and the recovery, not every failure.
-async fn write_records(service: &Service, failing: &mut bool) {
-    let before = *failing;
-    match service.recorder.write(&*service.databases.store, service.clock.now()).await {
-        Err(error) => {
-            *failing = true;
-            if !before {
-                tracing::warn!(%error, "failed to write charges and answers; they stay in memory");
+/// Logs the first failure to write one kind of records, and the recovery, not every failure.
+struct Failing {
+    records: &'static str,
+    is_failing: AtomicBool,
+}
+
+impl Failing {
+    const fn of(records: &'static str) -> Self {
+        Self { records, is_failing: AtomicBool::new(false) }
+    }
+
+    fn report<T>(&self, outcome: &Result<T, StoreError>) {
+        let records = self.records;
+        let before = self.is_failing.swap(outcome.is_err(), Ordering::Relaxed);
+        match outcome {
+            Err(error) if !before => {
+                tracing::warn!(%error, "failed to write {records}; they stay in memory");
             }
-        }
-        Ok(lost) => {
-            *failing = false;
-            if before {
-                tracing::info!("charges and answers are written again");
-            }
-            if lost > 0 {
-                tracing::warn!(lost, "answers were dropped: too many were pending");
-            }
+            Ok(_) if before => tracing::info!("{records} are written again"),
+            _ => {}
         }
     }
 }
@@ -71,5 +125,113 @@ async fn write_key_use(service: &Service) {
             service.key_use.note(key, *at);
         }
         tracing::warn!(%error, "failed to write uses of keys; they stay in memory");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, atomic::AtomicUsize};
+
+    use assay_store::usage::{
+        Charged, KeptCheck, Operation, Purge, Purged, UsageBatch, UsageCount,
+    };
+    use assay_tenancy::{
+        Name,
+        key::{ApiKey, KeyEnvironment, KeyId},
+    };
+    use async_trait::async_trait;
+    use jiff::{Timestamp, civil::Date, civil::date};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// A store that never ends writing answers, as under a load that it can just not keep up with.
+    #[derive(Debug, Default)]
+    struct BusyStore {
+        charged: Mutex<u64>,
+        writes_of_answers: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl UsageStore for BusyStore {
+        async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
+            let count: u64 = batch.counts.iter().map(|count| count.count).sum();
+            *self.charged.lock().unwrap() += count;
+            Ok(())
+        }
+
+        async fn keep_checks(&self, _: &[KeptCheck]) -> Result<(), StoreError> {
+            self.writes_of_answers.fetch_add(1, Ordering::Relaxed);
+            std::future::pending().await
+        }
+
+        async fn usage(
+            &self,
+            _: Option<&Name>,
+            _: Date,
+            _: Date,
+        ) -> Result<Vec<UsageCount>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn kept_check(&self, _: &Name, _: &str) -> Result<Option<KeptCheck>, StoreError> {
+            Ok(None)
+        }
+
+        async fn purge_tenant(&self, _: &Purge) -> Result<Purged, StoreError> {
+            Ok(Purged::default())
+        }
+
+        async fn purge_usage_writers(&self, _: Timestamp) -> Result<u64, StoreError> {
+            Ok(0)
+        }
+    }
+
+    fn tenant() -> Name {
+        "acme".parse().unwrap()
+    }
+
+    fn charged() -> Charged {
+        let key: KeyId = ApiKey::generate(KeyEnvironment::Live, 1, [1, 2]).id().clone();
+        Charged {
+            tenant: tenant(),
+            day: date(2026, 11, 25),
+            key,
+            plan: "business".parse().unwrap(),
+            operation: Operation::Check,
+            verdict: "allow".into(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn charges_do_not_wait_for_answers() {
+        // Given a store whose writing of answers never ends.
+        let (store, recorder) = (BusyStore::default(), Recorder::new(1));
+        let (stopping, stopped) = watch::channel(false);
+        let writing = async {
+            let now = || Timestamp::UNIX_EPOCH;
+            tokio::select! {
+                () = write_answers(&recorder, &store, stopped.clone()) => {}
+                () = write_charges(&recorder, &store, now, stopped.clone()) => {}
+            }
+        };
+        let requests = async {
+            for round in 1..=20 {
+                // When requests leave charges and answers all the time.
+                recorder.count(charged());
+                recorder.keep(KeptCheck {
+                    id: round.to_string(),
+                    tenant: tenant(),
+                    made_at: Timestamp::UNIX_EPOCH,
+                    answer: "{}".into(),
+                });
+                sleep(RECORD_INTERVAL * 2).await;
+                // Then each charge is written within a second.
+                assert_eq!(*store.charged.lock().unwrap(), round);
+                assert_eq!(store.writes_of_answers.load(Ordering::Relaxed), 1);
+            }
+            stopping.send_replace(true);
+        };
+        tokio::join!(writing, requests);
     }
 }

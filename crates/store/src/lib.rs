@@ -30,6 +30,7 @@ use std::sync::Arc;
 use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 pub use control::ControlStore;
 pub use coordination::{Coordination, QuotaStore, SlotStore};
@@ -65,6 +66,9 @@ pub trait Store:
 
     /// The change counters.
     async fn revisions(&self) -> Result<Revisions, StoreError>;
+
+    /// The time by the database's clock. `None` for the embedded backend, which has the clock of its only server.
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Subscribes to changes. `None` if the backend cannot notify: then only [`Store::revisions`] tells.
     fn subscribe(&self) -> Option<ChangeSubscription>;

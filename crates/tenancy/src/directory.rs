@@ -88,6 +88,10 @@ pub struct Plan {
     pub retention: RetentionSpec,
     /// The largest number of rows of one bulk request.
     pub max_screen_rows: u64,
+    /// The largest number of a tenant's requests in flight on one server.
+    pub max_in_flight: Option<u32>,
+    /// The largest number of a tenant's bulk requests in flight on one server.
+    pub max_streams: Option<u32>,
     /// Upper bounds for traces.
     pub trace: TraceCeiling,
     /// Behavior while the token store cannot be reached.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_crds::{ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey};
+use assay_crds::{
+    ConnectionsSpec, ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey,
+};
 use kube::ResourceExt;
 
 use super::{
@@ -38,6 +40,8 @@ pub(super) struct ValidatedService {
     pub(super) egress_ports: BTreeSet<u16>,
     /// Its exposure outside the cluster. `None`: it is not exposed.
     pub(super) exposure: Option<Exposure>,
+    /// The settings of callers' connections.
+    pub(super) connections: ConnectionsSpec,
     /// The settings of the autoscaler.
     pub(super) scaling: ScalingSpec,
     /// The smallest number of replicas.
@@ -132,6 +136,7 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         migration: names::migration(&name, spec, database_uid),
         egress_ports,
         exposure,
+        connections: spec.connections.clone(),
         scaling: spec.scaling.clone(),
         min_replicas: minimum.max(spec.scaling.min_replicas).min(spec.scaling.max_replicas),
         required_replicas,

@@ -65,6 +65,10 @@ impl Source for IntelSource {
             format: spec.format,
             accept_digest: spec.accept_digest.clone().filter(|_| !spec.format.is_labels()),
             location: spec.location.clone(),
+            credentials: spec
+                .credentials_secret
+                .clone()
+                .map(|source| SecretFile { name: "credentials", source }),
             schedule: spec.schedule.clone(),
             is_suspended: spec.suspended,
             has_first_job: is_new == Some(true) && !spec.suspended,

@@ -26,6 +26,8 @@ pub(super) struct Import {
     pub(super) accept_digest: Option<String>,
     /// The URL.
     pub(super) location: String,
+    /// The file with credentials for its server.
+    pub(super) credentials: Option<SecretFile>,
     /// A cron expression, in UTC.
     pub(super) schedule: String,
     /// True if imports are suspended.

@@ -26,10 +26,13 @@ fn a_request_needs_exactly_one_valid_key() {
     assert_eq!(different.problem(), (401, "invalid_key".into()));
     assert!(different.json()["detail"].as_str().unwrap().contains("different"));
 
+    let basic = "Basic dXNlcjpwYXNz";
+    let proxied = [("authorization", basic)];
+    assert_eq!(code(&business, &proxied).0, 200, "a proxy's own credentials beside the key");
+
     let mut mistyped = business.key.clone();
     let last = mistyped.pop().unwrap();
     mistyped.push(if last == 'a' { 'b' } else { 'a' });
-    let basic = "Basic dXNlcjpwYXNz";
     for headers in [
         [("x-api-key", mistyped.as_str()), ("authorization", "")],
         [("x-api-key", "junk"), ("authorization", "")],
@@ -118,7 +121,11 @@ fn scope_plan_and_suspension_each_have_their_own_answer() {
     let narrow = keys(&server, &["create", "--tenant", "acme", "--scopes", "usage"]);
     let narrow = server.caller(&narrow);
     wait_until("the key is known", || code(&narrow, &[]).0 == 403);
-    assert_eq!(code(&narrow, &[]), (403, "insufficient_scope".into()));
+    let refused = narrow.post(PATH, BODY, &[]);
+    assert_eq!(refused.problem(), (403, "insufficient_scope".into()));
+    let challenge = "Bearer realm=\"assay\", error=\"insufficient_scope\", scope=\"check\"";
+    assert_eq!(refused.header("www-authenticate"), challenge);
+    assert!(refused.json()["detail"].as_str().unwrap().contains("the scope `check`"));
 
     let directory = server.directory();
     let apply = |spec: &str| {

@@ -191,8 +191,9 @@ fn health_and_metrics_have_their_own_port() {
     let admin = assay_tests::Caller::new(server.admin, "");
     for caller in [&business, &admin] {
         assert_eq!(caller.send("GET", "/healthz", "", []).json()["status"], "ok");
-        assert_eq!(caller.send("GET", "/readyz", "", []).json()["status"], "ok");
     }
+    assert_eq!(admin.send("GET", "/readyz", "", []).json()["status"], "ok");
+    assert_eq!(business.get("/readyz").problem(), (404, "not_found".into()));
     assert_eq!(business.get("/metrics").problem(), (404, "not_found".into()));
     let _ = business.check("btc", "bc1qvazt7n0vgxag90qknvxeevn7aaqfawjxqv9svn");
     let metrics = admin.send("GET", "/metrics", "", []);

@@ -1,5 +1,7 @@
 //! The edge: TLS, HTTP/2, callers that are slow or too many, pages in browsers.
 
+mod crowd;
+mod fair;
 mod slow;
 mod tls;
 
@@ -18,10 +20,15 @@ const BODY: &str = r#"{"blockchain":"btc","address":"1A1zP1eP5QGefi2DMPTfTL5SLmv
 fn start_in(directory: Arc<TempDir>, arguments: &[&str]) -> (Server, Caller) {
     let all: Vec<&str> = ["--sample"].iter().chain(arguments).copied().collect();
     let server = Server::start(directory, &all);
-    let line = server.greeting().lines().find(|line| line.trim().starts_with("sample-enterprise"));
-    let key = line.unwrap().split_whitespace().nth(1).unwrap().to_owned();
-    let caller = server.caller(&key);
+    let caller = caller_of(&server, "sample-enterprise");
     (server, caller)
+}
+
+/// A caller of a tenant of the demo data set.
+fn caller_of(server: &Server, tenant: &str) -> Caller {
+    let line = server.greeting().lines().find(|line| line.trim().starts_with(tenant));
+    let key = line.unwrap().split_whitespace().nth(1).unwrap().to_owned();
+    server.caller(&key)
 }
 
 fn start(arguments: &[&str]) -> (Server, Caller) {

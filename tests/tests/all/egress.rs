@@ -71,6 +71,13 @@ fn pass(caller: TcpStream, server: SocketAddr, noted: &Mutex<Vec<String>>) {
 
 /// A server that answers every request over TLS with the same text.
 fn tls_server(certified: &Certified, text: &'static str) -> SocketAddr {
+    let length = text.len();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    tls_answers(certified, head + text)
+}
+
+/// A server that answers every request over TLS with the same bytes.
+pub(crate) fn tls_answers(certified: &Certified, answer: String) -> SocketAddr {
     let chain = CertificateDer::from_pem_slice(certified.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(certified.key.as_bytes()).unwrap();
     let ring = Arc::new(rustls::crypto::ring::default_provider());
@@ -86,11 +93,7 @@ fn tls_server(certified: &Certified, text: &'static str) -> SocketAddr {
             let mut request = [0; 4096];
             // A client that does not trust the certificate disconnects.
             if stream.read(&mut request).is_ok() {
-                let head = format!(
-                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                    text.len()
-                );
-                let _ = stream.write_all(&[head.as_bytes(), text.as_bytes()].concat());
+                let _ = stream.write_all(answer.as_bytes());
                 stream.conn.send_close_notify();
                 let _ = stream.flush();
             }
@@ -99,7 +102,11 @@ fn tls_server(certified: &Certified, text: &'static str) -> SocketAddr {
     address
 }
 
-fn assay(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Finished {
+pub(crate) fn assay(
+    directory: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> Finished {
     let mut command = Command::new(binary());
     command.env_clear().envs(environment.iter().copied()).current_dir(directory);
     command.env("ASSAY_DATA_DIR", directory).args(arguments).output().unwrap().into()

@@ -89,6 +89,21 @@ fn hostile_json_is_refused_by_name() {
 }
 
 #[test]
+fn an_unknown_blockchain_is_answered_with_what_may_be_meant() {
+    let (_server, caller, _) = sample();
+    let detail = |blockchain: &str| {
+        let answer = caller.check(blockchain, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa");
+        assert_eq!(answer.problem(), (422, "unsupported_chain".into()));
+        let body = answer.json();
+        assert_eq!(body["errors"][0]["field"], "blockchain");
+        body["detail"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(detail("bitcon"), "unsupported blockchain `bitcon`: did you mean `btc`?");
+    assert!(detail("usdt").contains("is a token, not a blockchain"));
+    assert!(detail("nothing-like-it").len() < 120, "no list of all");
+}
+
+#[test]
 fn hostile_http_is_refused() {
     let (server, caller, _) = sample();
     let chunk = format!("{:x}\r\n{}\r\n", 16_000, " ".repeat(16_000));
@@ -110,6 +125,15 @@ fn hostile_http_is_refused() {
         let line = raw(&server, &bytes);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
         assert!(line.starts_with(&format!("HTTP/1.1 {status}")), "{shown}: {line}");
+    }
+    // A proxy may have decided by one of two hosts.
+    for more in ["Host: x\r\n", "host: another\r\n"] {
+        let get = format!(
+            "GET /api/v1/sources HTTP/1.1\r\nHost: x\r\nX-API-Key: {}\r\n{more}\r\n",
+            caller.key
+        );
+        let line = raw(&server, get.as_bytes());
+        assert!(line.starts_with("HTTP/1.1 400"), "{more}: {line}");
     }
     let large = [("x-api-key", caller.key.as_str()), ("x-large", &"x".repeat(20_000))];
     assert_eq!(

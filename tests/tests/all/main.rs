@@ -41,6 +41,7 @@ mod postgres;
 mod replay;
 mod sample_chain;
 mod shutdown;
+mod source_access;
 mod support;
 mod telemetry;
 mod transfers;

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use assay_tests::{Server, sample};
+use assay_tests::{Caller, Server, sample};
 
 use crate::support::wait_until;
 
@@ -61,10 +61,11 @@ fn while_stopping_the_server_is_not_ready() {
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let mut server = Server::start(directory, &["--sample", "--drain-delay", "2s"]);
     let caller = server.caller("");
-    assert_eq!(caller.send("GET", "/readyz", "", []).status, 200);
+    let admin = Caller::new(server.admin, "");
+    assert_eq!(admin.send("GET", "/readyz", "", []).status, 200);
     server.signal("TERM");
     wait_until("it is not ready", || {
-        let ready = caller.try_send("GET", "/readyz", "", []);
+        let ready = admin.try_send("GET", "/readyz", "", []);
         ready.is_ok_and(|answer| answer.status == 503 && answer.problem().1 == "unavailable")
     });
     let answer = caller.send("GET", "/healthz", "", []);

@@ -41,6 +41,23 @@ pub(crate) fn read_until(stream: &mut TcpStream, mark: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// Reads until the other side closes, which it must do by itself.
+pub(crate) fn read_to_close(stream: &mut TcpStream) -> String {
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => text.extend_from_slice(&buffer[..count]),
+            Err(error) => {
+                let waits = [std::io::ErrorKind::WouldBlock, std::io::ErrorKind::TimedOut];
+                assert!(!waits.contains(&error.kind()), "it is not closed");
+                break;
+            }
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// Sends bytes and reads the head of the response.
 pub(crate) fn ask(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = connect(address);

@@ -7,7 +7,7 @@ fn a_probe_exits_0_if_the_server_is_ready_and_names_the_cause_otherwise() {
     let (server, _, _) = sample();
     let directory = tempfile::tempdir().unwrap();
     let probe =
-        |path: &str| assay(directory.path(), ["probe", &format!("http://{}{path}", server.api)]);
+        |path: &str| assay(directory.path(), ["probe", &format!("http://{}{path}", server.admin)]);
     assert!(probe("/readyz").ok().stdout.contains("responds 200"));
     let refused = probe("/nothing");
     assert_eq!(refused.code, 1);

@@ -303,6 +303,20 @@ fn source_rules() -> Vec<Rule> {
         ),
         rule(
             "IntelSource",
+            intel_with(json!({"location": "https://example.org/list?mail=a@b"})),
+            intel_with(json!({"location": "https://user:hush@example.org/list"})),
+            "must not hold a password",
+        ),
+        rule(
+            "IntelSource",
+            intel_with(json!({"credentialsSecret": {"name": "list", "key": "token"}})),
+            intel_with(json!({
+                "credentialsSecret": {"name": "list", "key": "token"}, "credentialsFile": "token",
+            })),
+            "the credentials are in credentialsFile already",
+        ),
+        rule(
+            "IntelSource",
             intel_with(json!({"schedule": " 0 4 * * MON "})),
             intel_with(json!({"schedule": "hourly"})),
             "write the five fields of a crontab line, such as 17 */6 * * *",
@@ -382,6 +396,14 @@ fn service_rules() -> Vec<Rule> {
             service_with(json!({"scaling": {"minReplicas": 3, "maxReplicas": 3}})),
             service_with(json!({"scaling": {"minReplicas": 4, "maxReplicas": 3}})),
             "must not exceed maxReplicas",
+        ),
+        rule(
+            "RiskService",
+            service_with(json!({"connections": {
+                "proxyProtocol": true, "trustedProxies": ["10.0.0.0/8"],
+            }})),
+            service_with(json!({"connections": {"proxyProtocol": true}})),
+            "needs trustedProxies",
         ),
         rule(
             "RiskService",

@@ -96,6 +96,28 @@ fn a_key_expires_by_the_clock_of_the_server_that_is_asked() {
 
 #[test]
 #[ignore = "needs faketime"]
+fn usage_is_booked_on_the_day_of_the_database() {
+    // Given a server that is two days ahead.
+    let clock = WallClock::new();
+    let platform = Platform::start();
+    platform.apply(&roomy());
+    let key = platform.key();
+    clock.set_ahead(48 * HOUR);
+    let (mut server, caller) = jumping_server(&platform, &clock, &key);
+    let _ = check(&caller);
+    // Then it shows the charge for today, and writes it so.
+    let today = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD')";
+    let usage = caller.get("/api/v1/usage").json();
+    assert_eq!(usage["usage"][0]["day"], platform.postgres.query(&format!("SELECT {today}")));
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let booked = format!("SELECT count(*) FROM usage WHERE day = {today}");
+    let elsewhere = format!("SELECT count(*) FROM usage WHERE day <> {today}");
+    assert_eq!([booked, elsewhere].map(|query| platform.postgres.query(&query)), ["1", "0"]);
+}
+
+#[test]
+#[ignore = "needs faketime"]
 fn an_answer_is_not_repeated_longer_because_a_clock_was_set_back() {
     let clock = WallClock::new();
     let platform = Platform::start();

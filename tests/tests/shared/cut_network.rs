@@ -5,7 +5,6 @@ use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, Command, Stdio},
     thread,
-    time::{Duration, Instant},
 };
 
 use assay_tests::{
@@ -17,9 +16,6 @@ use assay_tests::{
 };
 
 use crate::support::{ADDRESSES, PATIENCE, charged, checked, health, rest_on_labels, roomy};
-
-/// Longest wait for a server to stop before it is killed, beyond its own grace period.
-const STOP: Duration = Duration::from_mins(1);
 
 /// A platform, and a server that reaches it by wires.
 struct Wired {
@@ -153,12 +149,7 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     wired.redis.cut();
     let _ = wired.status(ADDRESSES[0]);
     wired.server.signal("TERM");
-    let told_to_stop = Instant::now();
-    while !wired.server.has_ended() {
-        assert!(told_to_stop.elapsed() < STOP, "it does not stop: {}", wired.server.log());
-        thread::sleep(Duration::from_millis(5));
-    }
-    let took = told_to_stop.elapsed();
+    let took = wait_at_most(PATIENCE, "it stops", || wired.server.has_ended());
     assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());
     eprintln!("cut off from everything, it stopped after {:.1} s", took.as_secs_f64());
     let log = wired.server.log();

@@ -11,6 +11,8 @@ use std::{
 
 use assay_tests::{Caller, Server, on_plan, platform::Platform};
 
+use crate::support::PATIENCE;
+
 pub(crate) const LIMIT: u64 = 1_000;
 const WINDOW: Duration = Duration::from_secs(6);
 /// Between two requests of one caller: three callers ask twice as often as the limit allows.
@@ -208,6 +210,73 @@ fn other_faults_of_redis_or_a_server_never_exceed_the_limit() {
     let counted = trio.asked_while("Redis is back", |_| {});
     assert!(count(&counted.admitted) > 0);
 }
+
+#[test]
+fn tenants_that_were_idle_when_redis_forgot_are_admitted_in_the_next_window() {
+    // Given many subjects of limits, with a plan that refuses what cannot be counted.
+    let platform = Platform::start();
+    platform.apply(&format!(
+        "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: strict}}\nspec:\n  \
+         displayName: Strict\n  apiAccess: true\n  onTokenStoreLoss: refuse\n  limits:\n  \
+         - {{name: burst, requests: 1000, window: 6s, counts: requests, per: key}}\n---\n{}",
+        assay_tests::tenant("acme", "strict")
+    ));
+    let keys: Vec<String> = (0..12).map(|_| platform.key()).collect();
+    let server = platform.server(&[]);
+    let callers: Vec<Caller> = keys.iter().map(|key| server.caller(key)).collect();
+    let epochs = || platform.redis.cli(&["--raw", "keys", "*epoch"]).lines().count();
+    assert_eq!(epochs(), 64);
+    // When Redis forgets while nobody sends a request.
+    let _ = platform.redis.cli(&["flushall"]);
+    assay_tests::wait_at_most(PATIENCE, "the server notices", || epochs() == 64);
+    // Then everybody is admitted in the window that begins after the margin.
+    thread::sleep(Duration::from_secs(2));
+    sleep_until(Duration::from_millis(50));
+    for caller in &callers {
+        let answer = caller.check("btc", ADDRESS);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_takes_little_of_a_days_quota_with_it() {
+    const QUOTA: u64 = 3_000;
+    let platform = Platform::start();
+    platform.apply(&on_plan("daily", "{name: daily, requests: 3000, window: 1d, counts: checks}"));
+    let mut servers = platform.servers(2, &platform.key(), &[]);
+    // Given two servers with a burst of requests.
+    let admitted = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for (_, caller) in &servers {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let answer = caller.check("btc", ADDRESS);
+                        admitted.fetch_add(u64::from(answer.status == 200), Ordering::Relaxed);
+                    }
+                });
+            }
+        }
+    });
+    // When one of them is killed.
+    servers[1].0.signal("KILL");
+    let _ = servers[1].0.wait();
+    // Then the other one admits nearly all of the rest, and no more.
+    let caller = &servers[0].1;
+    loop {
+        let answer = caller.check("btc", ADDRESS);
+        if answer.status != 200 {
+            assert_eq!(answer.problem(), (429, "quota_exceeded".into()));
+            break;
+        }
+        admitted.fetch_add(1, Ordering::Relaxed);
+    }
+    let admitted = count(&admitted);
+    eprintln!("one of two servers was killed: {admitted} of {QUOTA} admitted");
+    assert!(admitted <= QUOTA, "{admitted}");
+    assert!(admitted * 100 >= QUOTA * 98, "{admitted}");
+}
+
 #[test]
 fn a_quota_of_a_day_outlives_redis() {
     let platform = Platform::start();

@@ -19,6 +19,7 @@ mod node_away;
 mod reaching_redis;
 mod replicas;
 mod restart;
+mod soak;
 mod spread;
 mod support;
 mod thrift;

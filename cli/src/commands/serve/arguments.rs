@@ -22,6 +22,9 @@ pub(in crate::commands) struct ServeArgs {
     /// Listening address of health checks and metrics [default: 127.0.0.1:9090]
     #[arg(long, value_name = "ADDRESS:PORT")]
     admin_listen: Option<String>,
+    /// Largest number of connections that wait to be accepted; the system may allow fewer [default: 4096]
+    #[arg(long, value_name = "NUMBER")]
+    listen_backlog: Option<String>,
     /// Largest number of PostgreSQL connections that read chains for checks; five others serve all other
     /// queries [default: 10]
     #[arg(long, value_name = "NUMBER")]
@@ -35,9 +38,19 @@ pub(in crate::commands) struct ServeArgs {
     /// Time for in-flight requests to finish after the stop signal [default: 30s]
     #[arg(long, value_name = "TIME")]
     shutdown_grace: Option<String>,
-    /// Largest number of concurrent connections [default: 4096]
+    /// Largest number of concurrent connections; for a further one, the oldest of those that never showed a valid
+    /// key is closed [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     max_connections: Option<String>,
+    /// Largest number of connections of one address that never showed a valid key [default: 1024]
+    #[arg(long, value_name = "NUMBER")]
+    max_connections_per_peer: Option<String>,
+    /// Networks of proxies, whose connections are those of many callers, such as 10.0.0.0/8 [default: none]
+    #[arg(long, value_name = "NETWORKS")]
+    trusted_proxies: Option<String>,
+    /// Connections of trusted proxies begin with a PROXY header (version 1 or 2): on or off [default: off]
+    #[arg(long, value_name = "ON|OFF", num_args = 0..=1, default_missing_value = "on")]
+    proxy_protocol: Option<String>,
     /// Size of the response cache [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     cache_bytes: Option<String>,
@@ -47,6 +60,12 @@ pub(in crate::commands) struct ServeArgs {
     /// Fetch sources on their schedules and follow chains: on or off [default: on]
     #[arg(long, value_name = "ON|OFF")]
     feeds: Option<String>,
+    /// Folder of the local files that sources may name as their location [default: sources in the data directory]
+    #[arg(long, value_name = "DIR")]
+    source_dir: Option<String>,
+    /// Private networks from which sources may be fetched, such as 10.0.0.0/8 [default: none]
+    #[arg(long, value_name = "NETWORKS")]
+    source_networks: Option<String>,
     /// Largest age of key data without confirmation; requests are refused beyond it [default: 10m]
     #[arg(long, value_name = "TIME")]
     max_key_data_age: Option<String>,
@@ -102,13 +121,19 @@ impl ServeArgs {
         layers.flag("listen", self.listen.clone());
         layers.flag("database-readers", self.database_readers.clone());
         layers.flag("admin-listen", self.admin_listen.clone());
+        layers.flag("listen-backlog", self.listen_backlog.clone());
         layers.flag("request-timeout", self.request_timeout.clone());
         layers.flag("drain-delay", self.drain_delay.clone());
         layers.flag("shutdown-grace", self.shutdown_grace.clone());
         layers.flag("max-connections", self.max_connections.clone());
+        layers.flag("max-connections-per-peer", self.max_connections_per_peer.clone());
+        layers.flag("trusted-proxies", self.trusted_proxies.clone());
+        layers.flag("proxy-protocol", self.proxy_protocol.clone());
         layers.flag("cache-bytes", self.cache_bytes.clone());
         layers.flag("refresh-interval", self.refresh_interval.clone());
         layers.flag("feeds", self.feeds.clone());
+        layers.flag("source-dir", self.source_dir.clone());
+        layers.flag("source-networks", self.source_networks.clone());
         layers.flag("max-key-data-age", self.max_key_data_age.clone());
         layers.flag("max-intel-age", self.max_intel_age.clone());
         layers.flag("max-directory-age", self.max_directory_age.clone());

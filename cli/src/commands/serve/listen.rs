@@ -1,16 +1,19 @@
 //! Listening until a stop signal.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use assay_api::{self, App, ListenerSettings, Timeouts};
+use assay_api::{self, App, ConnectionBounds, ListenerSettings, Timeouts, TrustedProxies};
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpSocket},
     signal::unix::{SignalKind, signal},
     sync::oneshot,
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::{commands::Failure, settings::Settings};
+use crate::{
+    commands::Failure,
+    settings::{Settings, Switch},
+};
 
 const ADMIN_CONNECTIONS: usize = 64;
 const ADMIN_GRACE: Duration = Duration::from_secs(1);
@@ -37,14 +40,22 @@ pub(super) async fn serve_until_stopped(
     let (stop_admin, admin_stopped) = oneshot::channel();
     let timeouts = Timeouts { head: settings.header_timeout, stall: settings.stall_timeout };
     let api_settings = ListenerSettings {
-        connections: settings.max_connections,
+        connections: ConnectionBounds {
+            all: settings.max_connections,
+            per_peer: settings.max_connections_per_peer,
+        },
+        proxies: TrustedProxies {
+            networks: settings.trusted_proxies.clone(),
+            send_header: settings.proxy_protocol == Switch::On,
+        },
         timeouts,
         tls,
         drain_delay: settings.drain_delay,
         grace: settings.shutdown_grace,
     };
     let admin_settings = ListenerSettings {
-        connections: ADMIN_CONNECTIONS,
+        connections: ConnectionBounds { all: ADMIN_CONNECTIONS, per_peer: ADMIN_CONNECTIONS },
+        proxies: TrustedProxies::default(),
         timeouts,
         tls: None,
         drain_delay: Duration::ZERO,
@@ -80,14 +91,28 @@ pub(super) async fn serve_until_stopped(
     Ok(())
 }
 
+fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A server that is restarted takes the port of its predecessor at once.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}
+
 /// Completes once the channel has a value.
 async fn over(receiver: oneshot::Receiver<()>) {
     // The sender outlives this future, so that an error cannot happen.
     let _ = receiver.await;
 }
 
-pub(super) async fn bind(address: SocketAddr, setting: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
+/// Listens on the address of a setting. At most `backlog` connections wait to be accepted: the system drops
+/// further ones, and their callers try again after a second.
+pub(super) fn bind(
+    address: SocketAddr,
+    setting: &str,
+    backlog: u32,
+) -> Result<TcpListener, Failure> {
+    listen(address, backlog).map_err(|error| {
         Failure::Failed(format!(
             "failed to listen on {address}: {error}; choose another with --{setting}"
         ))

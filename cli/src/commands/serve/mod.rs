@@ -25,7 +25,9 @@ use assay_api::{
     TlsFiles,
 };
 use assay_service::{
-    Backlog, Bounds, LoadError, Refresher, Service, SharedLimits, background, chains::follower,
+    Backlog, Bounds, LoadError, Refresher, Service, SharedLimits,
+    background::{self, SourceAccess},
+    chains::follower,
     revoked_keys, write_regularly,
 };
 
@@ -112,8 +114,8 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         address_hasher,
         settings: http_settings(settings),
     });
-    let listener = bind(settings.listen, "listen").await?;
-    let admin = bind(settings.admin_listen, "admin-listen").await?;
+    let listener = bind(settings.listen, "listen", settings.listen_backlog)?;
+    let admin = bind(settings.admin_listen, "admin-listen", settings.listen_backlog)?;
     let (api_address, admin_address) = (listener.local_addr()?, admin.local_addr()?);
     greet(&context, &*store, &keys, api_address, admin_address).await?;
 
@@ -134,7 +136,11 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     }
     // The demo data set has no sources to fetch or follow.
     let fetches_sources = settings.feeds == Feeds::On && !context.sample;
-    let kinds = background::kinds(&service, context.revocations(), fetches_sources);
+    let sources = fetches_sources.then(|| SourceAccess {
+        folder: settings.source_dir.clone().unwrap_or_else(|| settings.data_dir.join("sources")),
+        networks: settings.source_networks.clone(),
+    });
+    let kinds = background::kinds(&service, context.revocations(), sources);
     beside.spawn(background::run(Arc::clone(&service), kinds));
     if fetches_sources {
         beside.spawn(follower::run(Arc::clone(&service)));

@@ -11,6 +11,7 @@ mod read;
 use std::time::Duration;
 
 use assay_engine::{chain::ChainId, names::SourceId};
+use assay_input::{UrlAccess, redacted};
 use assay_store::{IntelStore, intel::FetchConditions};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -43,10 +44,12 @@ pub struct ImportRequest {
     pub options: ImportOptions,
     /// Limit of the time for fetching.
     pub timeout: Duration,
+    /// Networks and credentials for fetching it.
+    pub access: UrlAccess,
 }
 
 impl ImportRequest {
-    /// A request without options: an older or implausible publication is refused.
+    /// A request without options, to a public server: an older or implausible publication is refused.
     #[must_use]
     pub fn new(
         location: String,
@@ -55,7 +58,8 @@ impl ImportRequest {
         timeout: Duration,
     ) -> Self {
         let (published_on, blockchain, options) = (None, None, ImportOptions::default());
-        Self { location, format, source, published_on, blockchain, options, timeout }
+        let access = UrlAccess::default();
+        Self { location, format, source, published_on, blockchain, options, timeout, access }
     }
 
     /// Refuses options that the format does not take and that would have no effect.
@@ -135,7 +139,7 @@ pub async fn import(
         source: request.source.clone(),
         sample: false,
         format: request.format.id.to_owned(),
-        origin: request.location.clone(),
+        origin: redacted(&request.location),
         file_digest,
         digest: content_digest,
         fetched,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use assay_engine::chain::ChainId;
-use assay_input::{Conditions, Fetched, Files, InputLimits, fetch};
+use assay_input::{Conditions, Fetched, Files, InputLimits, fetch, redacted};
 use assay_store::intel::FetchConditions;
 use jiff::civil::Date;
 use sha2::{Digest, Sha256};
@@ -52,8 +52,11 @@ impl ImportRequest {
     /// Key of the conditions of a download. A program that would read the same file differently has another
     /// key and downloads the file again.
     pub(super) fn fetched_as(&self) -> String {
-        let reading = hex::encode(self.reading_digest().finalize());
-        format!("{}#read-as-{reading}", self.location)
+        let mut hash = self.reading_digest();
+        // The store keeps no secrets of a URL.
+        hash.update(&self.location);
+        let reading = hex::encode(hash.finalize());
+        format!("{}#read-as-{reading}", redacted(&self.location))
     }
 
     /// Digest of labels: the same content is imported again if it is read differently.
@@ -74,7 +77,7 @@ pub(super) fn read(
     let (limits, selection) = (InputLimits::default(), request.format.files);
     let (files, fetched) = if request.is_url() {
         let known = Conditions { etag: known.etag, last_modified: known.last_modified };
-        match fetch(&request.location, &known, limits, request.timeout)? {
+        match fetch(&request.location, &known, limits, request.timeout, &request.access)? {
             Fetched::NotModified => return Ok(None),
             Fetched::New(spooled, Conditions { etag, last_modified }) => {
                 let files = Files::spooled(name_of(&request.location), spooled, selection, limits);

@@ -5,7 +5,13 @@
 //! bucket's epoch: a server that loses its memory loses counters and record together, and a record that
 //! survives alone names another run of the server. One request is one call of one script, on one slot.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use crate::{
     LimitSubject,
@@ -16,6 +22,8 @@ use crate::{
 };
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(feature = "shared")]
+mod watch;
 
 /// Number of buckets. Never change it: the first epoch of each is recorded durably.
 pub const BUCKETS: u32 = 64;
@@ -77,6 +85,8 @@ pub struct RedisTokenStore {
     replica: u64,
     /// See [`Self::new`].
     margin: u64,
+    /// True after a request that found a bucket without its epoch, until the others are opened.
+    forgotten: Arc<AtomicBool>,
 }
 
 impl RedisTokenStore {
@@ -84,8 +94,8 @@ impl RedisTokenStore {
     /// (microseconds) is the time for which a Redis that lost its memory grants nothing, beyond the
     /// windows in which it noticed: more than the clocks of a primary and its successor differ, and
     /// than a replaced primary goes on unaware of its successor.
-    pub const fn new(scripts: Arc<dyn ScriptRunner>, replica: u64, margin: u64) -> Self {
-        Self { scripts, replica, margin }
+    pub fn new(scripts: Arc<dyn ScriptRunner>, replica: u64, margin: u64) -> Self {
+        Self { scripts, replica, margin, forgotten: Arc::default() }
     }
 
     /// Opens an epoch in every bucket when a program starts, and lets the first epoch of an
@@ -97,16 +107,21 @@ impl RedisTokenStore {
     /// Returns an error if Redis or the registry of epochs fails.
     pub async fn open(&self, epochs: &dyn EpochRegistry) -> Result<(), BoxError> {
         for bucket in 0..BUCKETS {
-            let key = [epoch_key(bucket)];
-            let arguments = [self.margin.to_string(), MAX_CLOCK_STEP.to_string()];
-            let answer = self.scripts.run(OPEN, &key, &arguments).await?;
-            if let [epoch, 1] = answer.as_slice()
-                && epochs.is_first(&format!("limits-{bucket}")).await?
-            {
-                self.scripts.run(FIRST, &key, &[epoch.to_string()]).await?;
-            }
+            self.open_bucket(bucket, epochs).await?;
         }
         Ok(())
+    }
+
+    /// Opens an epoch in one bucket. Returns true if it has just begun.
+    async fn open_bucket(&self, bucket: u32, epochs: &dyn EpochRegistry) -> Result<bool, BoxError> {
+        let key = [epoch_key(bucket)];
+        let arguments = [self.margin.to_string(), MAX_CLOCK_STEP.to_string()];
+        let answer = self.scripts.run(OPEN, &key, &arguments).await?;
+        let [epoch, 1] = answer.as_slice() else { return Ok(false) };
+        if epochs.is_first(&format!("limits-{bucket}")).await? {
+            self.scripts.run(FIRST, &key, &[epoch.to_string()]).await?;
+        }
+        Ok(true)
     }
 }
 
@@ -123,6 +138,9 @@ impl TokenStore for RedisTokenStore {
             .run(LEASE, &keys, &arguments)
             .await
             .map_err(TokenStoreError::Unreachable)?;
+        if answer.get(1) == Some(&1) {
+            self.forgotten.store(true, Ordering::Relaxed);
+        }
         parse_grant(&answer, request.windows.len()).ok_or_else(|| {
             TokenStoreError::InvalidResponse(format!(
                 "{answer:?} for {} windows",

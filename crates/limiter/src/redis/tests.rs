@@ -224,3 +224,39 @@ fn all_keys_of_a_request_lie_in_one_slot_and_buckets_never_move() {
     assert!(keys.iter().all(|key| tag(key) == tag(&keys[0])), "{keys:?}");
     assert_eq!(keys[1], "assay:{limits-32}:tenant/acme:a:1");
 }
+
+async fn epochs(connection: &Connection) -> usize {
+    match connection.command(&["KEYS", "assay:*:epoch"]).await {
+        ::redis::Value::Array(keys) => keys.len(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn every_bucket_of_a_server_that_forgot_is_opened_though_nobody_uses_it() {
+    let server = Redis::start();
+    let connection = Connection::to(&server).await;
+    let store = RedisTokenStore::new(Arc::new(connection.clone()), 1, 0);
+    let registry = Arc::new(NewEpochRegistry::default());
+    store.open(&*registry).await.unwrap();
+    let watching = store.clone();
+    let watch = tokio::spawn(async move { watching.watch(&*registry).await });
+    // When the server forgets everything, and no tenant sends a request.
+    connection.command(&["FLUSHALL"]).await;
+    while epochs(&connection).await < usize::try_from(BUCKETS).unwrap() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Then a window that begins after that is a usual one.
+    let request = |sequence| LeaseRequest { sequence, windows: vec![window("burst", 1, 60, 9)] };
+    let first = store.lease(&subject(), &request(1)).await.unwrap().windows[0];
+    let mut sequence = 1;
+    let next = loop {
+        sequence += 1;
+        let grant = store.lease(&subject(), &request(sequence)).await.unwrap().windows[0];
+        if grant.window > first.window {
+            break grant;
+        }
+    };
+    assert_eq!((next.granted, next.recovering), (9, false));
+    watch.abort();
+}

@@ -15,22 +15,23 @@ pub mod runner;
 use std::sync::Arc;
 
 use crate::{Service, revocations::Revocations};
+pub use feeds::SourceAccess;
 pub use runner::{JobError, JobKind, Runner, RunnerSettings};
 
 /// The kinds of background work of a server.
 ///
 /// Histories are fetched by every server. Sources are fetched and old data is purged by servers that have
-/// the rights for it; in a cluster, cron jobs do both.
+/// the rights for it and have `sources`; in a cluster, cron jobs do both.
 #[must_use]
 pub fn kinds(
     service: &Arc<Service>,
     revocations: Revocations,
-    fetches_sources: bool,
+    sources: Option<SourceAccess>,
 ) -> Vec<Arc<dyn JobKind>> {
     let mut kinds: Vec<Arc<dyn JobKind>> =
         vec![Arc::new(histories::FetchHistory::new(Arc::clone(service)))];
-    if fetches_sources {
-        kinds.push(Arc::new(feeds::FetchSource::new(Arc::clone(service))));
+    if let Some(access) = sources {
+        kinds.push(Arc::new(feeds::FetchSource::new(Arc::clone(service), access)));
         kinds.push(Arc::new(purge::PurgeExpired::new(Arc::clone(service), revocations)));
     }
     kinds

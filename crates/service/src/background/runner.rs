@@ -5,7 +5,6 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use assay_intel::import::ImportError;
 use assay_store::{
     JobStore, StoreError,
     jobs::{Claim, Job, JobCount, JobId, JobOutcome, NewJob, Retry},
@@ -19,6 +18,7 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep},
 };
 
+use super::feeds::FetchSourceError;
 use crate::{chains::reader::ReadError, revocations::RevocationError};
 
 /// Interval at which jobs are counted for metrics.
@@ -30,9 +30,9 @@ pub enum JobError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A source could not be imported.
+    /// A source could not be fetched.
     #[error(transparent)]
-    Import(#[from] ImportError),
+    Source(#[from] FetchSourceError),
     /// A chain could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),

@@ -112,7 +112,7 @@ impl Job {
                 let due_at = now.saturating_add(retry.delay(failures)).unwrap_or(Timestamp::MAX);
                 let is_last = retry.attempts.is_some_and(|attempts| failures >= attempts);
                 let status = if is_last { JobStatus::Failed } else { JobStatus::Pending };
-                let last_error = Some(truncated(error));
+                let last_error = Some(storable(error));
                 Self { status, due_at, failures, last_error, ..ended }
             }
         })
@@ -133,9 +133,10 @@ impl Retry {
     }
 }
 
-fn truncated(error: &str) -> String {
+/// An error as it is stored: shortened, and without NUL, which PostgreSQL stores in no text.
+fn storable(error: &str) -> String {
     let end = (0..=LONGEST_ERROR).rev().find(|&end| error.is_char_boundary(end));
-    error.get(..end.unwrap_or_default()).unwrap_or(error).to_owned()
+    error.get(..end.unwrap_or_default()).unwrap_or(error).replace('\0', "\u{FFFD}")
 }
 
 #[cfg(test)]
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn long_errors_are_cut_between_characters() {
-        assert_eq!(truncated(&"é".repeat(600)), "é".repeat(500));
-        assert_eq!(truncated("short"), "short");
+        assert_eq!(storable(&"é".repeat(600)), "é".repeat(500));
+        assert_eq!(storable("short"), "short");
     }
 }

@@ -24,15 +24,22 @@ use assay_database::{
 };
 use assay_engine::facts::Environment;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
-use crate::{Coordination, Revisions, Store, StoreError, row};
+use crate::{
+    Coordination, Revisions, Store, StoreError,
+    row::{self, Columns as _},
+    value,
+};
 pub use roles::{Roles, arrange_for_graphs, graphs_sql as graph_roles_sql, sql as roles_sql};
 use scope::Scope;
 
 /// The columns that the revisions are computed from.
 const REVISIONS: &str =
     "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
+/// The time of the server in microseconds.
+const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now";
 
 /// A store in a PostgreSQL database.
 ///
@@ -176,6 +183,15 @@ impl Store for PostgresStore {
                 .fetch_one(&mut *self.database.control.acquire().await?)
                 .await?;
             row::control::revisions(&row)
+        };
+        self.database.control.with_timeout(asking).await
+    }
+
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        let asking = async {
+            let row =
+                sqlx::query(TIME).fetch_one(&mut *self.database.control.acquire().await?).await?;
+            Ok(Some(value::microseconds("now", row.integer("now")?)?))
         };
         self.database.control.with_timeout(asking).await
     }

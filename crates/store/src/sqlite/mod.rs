@@ -177,6 +177,10 @@ impl Store for SqliteStore {
         row::control::revisions(&row)
     }
 
+    async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
     /// None: looking is cheap where the file is.
     fn subscribe(&self) -> Option<ChangeSubscription> {
         None

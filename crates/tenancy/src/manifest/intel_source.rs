@@ -1,10 +1,12 @@
 //! Intel sources: sanctions lists and label sets that are fetched on a schedule.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::intel_format::IntelFormat;
+use super::{SecretKey, intel_format::IntelFormat};
 use crate::{
     Name, Period,
     resolve::LONGEST_AGE,
@@ -20,6 +22,16 @@ use crate::{
         ".location",
         "!self.location.contains('://') || self.location.matches('^https?://')",
         "only http and https URLs, and files, can be fetched",
+    ),
+    field_rule(
+        ".location",
+        "!self.location.matches('^[a-z]+://[^/?#]*@')",
+        "must not hold a password: put `user:password` or a token in a file and name it in credentialsFile",
+    ),
+    field_rule(
+        ".credentialsSecret",
+        "!has(self.credentialsSecret) || !has(self.credentialsFile)",
+        "the credentials are in credentialsFile already: leave one of them out",
     ),
     field_rule(
         ".schedule",
@@ -42,9 +54,19 @@ use crate::{
     between("maximumAge", Period::from_seconds(3600), LONGEST_AGE),
 ]))]
 pub struct IntelSourceSpec {
-    /// URL (http or https), or path, of the file to fetch.
+    /// URL (http or https), or path, of the file to fetch, without credentials. A server reads files below its
+    /// `source-dir` only.
     #[schemars(length(min = 1, max = 2048))]
     pub location: String,
+    /// Path of a file that holds `user:password` or a token, by which the server of the URL knows the program. A server
+    /// reads files below its `source-dir` only. Default: none.
+    #[schemars(length(max = 4096))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials_file: Option<PathBuf>,
+    /// Key of a Secret that holds `user:password` or a token, in the operator's namespace; instead of `credentialsFile`
+    /// in a cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials_secret: Option<SecretKey>,
     /// Format of the file.
     pub format: IntelFormat,
     /// Times of fetching, as the five fields of a crontab line in UTC, such as `17 */6 * * *`.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{
     Period,
     resolve::{
-        LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_REQUESTS,
-        MOST_SCREEN_ROWS,
+        LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_IN_FLIGHT,
+        MOST_REQUESTS, MOST_SCREEN_ROWS,
     },
     schema::{between, field_rule},
 };
@@ -53,6 +53,17 @@ pub struct PlanSpec {
     #[serde(default = "default_max_screen_rows")]
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_screen_rows: u64,
+    /// Most requests of one tenant that are in flight on one server: 1 to 1000000. Further ones are refused with
+    /// 429. Unset: a tenant may have three times as many as there are free places on the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
+    pub max_in_flight: Option<u32>,
+    /// Most requests to `/screen` of one tenant that are in flight on one server: 1 to 1000000, and within
+    /// `maxInFlight`. Further ones are refused with 429. Unset: as for `maxInFlight`, of the places for such
+    /// requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
+    pub max_streams: Option<u32>,
     /// Upper bounds for `trace` of the tenants' risk policies. They limit how long a check takes. Default: none.
     #[serde(default)]
     pub trace: TraceCeiling,

@@ -29,6 +29,19 @@ pub(super) fn check(
         "spec.location",
         "only http and https URLs, and files, can be fetched".into(),
     );
+    let authority = spec.location.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    require(
+        !authority.contains('@'),
+        "spec.location",
+        "must not hold a password: put `user:password` or a token in a file and name it in credentialsFile"
+            .into(),
+    );
+    require(
+        spec.credentials_secret.is_none() || spec.credentials_file.is_none(),
+        "spec.credentialsSecret",
+        "the credentials are in credentialsFile already: leave one of them out".into(),
+    );
     require(
         spec.accept_digest.as_ref().is_none_or(|digest| {
             digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())

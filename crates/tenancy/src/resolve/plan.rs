@@ -19,6 +19,8 @@ pub(crate) const LARGEST_FALLBACK_SHARE: u8 = 50;
 pub(crate) const LONGEST_RETENTION: Period = Period::from_seconds(3660 * 86_400);
 /// Most rows that one bulk request may have.
 pub(crate) const MOST_SCREEN_ROWS: u64 = 100_000_000;
+/// Most requests of a tenant in flight that a plan may allow.
+pub(crate) const MOST_IN_FLIGHT: u32 = 1_000_000;
 /// Longest time an answer may be repeated from the cache.
 pub(crate) const LONGEST_CACHE: Period = Period::from_seconds(86_400);
 
@@ -55,6 +57,15 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
         "spec.maxScreenRows",
         format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.max_screen_rows),
     );
+    for (path, bound) in
+        [("spec.maxInFlight", spec.max_in_flight), ("spec.maxStreams", spec.max_streams)]
+    {
+        require(
+            bound.is_none_or(|bound| (1..=MOST_IN_FLIGHT).contains(&bound)),
+            path,
+            format!("{} is not from 1 to {MOST_IN_FLIGHT}", bound.unwrap_or_default()),
+        );
+    }
     for (path, ceiling) in [
         ("spec.trace.hops", spec.trace.hops.map(u32::from)),
         ("spec.trace.transactions", spec.trace.transactions),
@@ -115,6 +126,8 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
         cache_lifetime: spec.cache_lifetime,
         retention: spec.retention,
         max_screen_rows: spec.max_screen_rows,
+        max_in_flight: spec.max_in_flight,
+        max_streams: spec.max_streams,
         trace: spec.trace,
         on_token_store_loss: spec.on_token_store_loss,
         fallback_share: spec.fallback_share,

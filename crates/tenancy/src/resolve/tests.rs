@@ -362,6 +362,20 @@ fn errors_of_an_intel_source_are_named() {
     ] {
         assert!(complaints.contains(part), "{part}: {complaints}");
     }
+    let secret = feed(
+        "sdn",
+        json!({
+            "location": "https://user:hush@example.org/x?a=b@c", "credentialsFile": "token",
+            "credentialsSecret": {"name": "list", "key": "token"},
+        }),
+    );
+    let complaints = self::complaints(&[secret]);
+    assert_eq!(complaints.len(), 2, "{complaints:?}");
+    assert!(complaints[0].contains("name it in credentialsFile"), "{complaints:?}");
+    assert!(complaints[1].contains("spec.credentialsSecret: "), "{complaints:?}");
+    assert!(!complaints.join("").contains("hush"), "{complaints:?}");
+    let plain = feed("sdn", json!({"location": "https://example.org/x?mail=a@b"}));
+    assert_eq!(self::complaints(&[plain]), Vec::<String>::new());
 }
 
 #[test]

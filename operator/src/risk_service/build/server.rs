@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_crds::ConnectionsSpec;
 use k8s_openapi::{
     api::{
         apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment},
@@ -58,9 +59,26 @@ pub(super) fn settings_text(service: &ValidatedService) -> String {
         lines.push(("redis-url-file", cache.path()));
         lines.extend(service.pods.egress.ca_file().map(|path| ("redis-ca-file", path)));
     }
+    lines.extend(connection_settings(&service.connections));
     let lines: Vec<String> =
         lines.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
     lines.join("\n") + "\n"
+}
+
+/// The settings of callers' connections that differ from the defaults.
+fn connection_settings(connections: &ConnectionsSpec) -> Vec<(&'static str, String)> {
+    let ConnectionsSpec { backlog, max, max_per_peer, trusted_proxies, proxy_protocol } =
+        connections;
+    let number = |number: &Option<i32>| number.map(|number| number.to_string());
+    let proxies = (!trusted_proxies.is_empty()).then(|| trusted_proxies.join(","));
+    let settings = [
+        ("listen-backlog", number(backlog)),
+        ("max-connections", number(max)),
+        ("max-connections-per-peer", number(max_per_peer)),
+        ("trusted-proxies", proxies),
+        ("proxy-protocol", proxy_protocol.then(|| "on".to_owned())),
+    ];
+    settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// The `ConfigMap` with the settings.

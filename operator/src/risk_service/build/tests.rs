@@ -52,6 +52,29 @@ fn objects(change: Value) -> ServiceObjects {
     built(&inputs(change))
 }
 
+#[test]
+fn the_settings_of_connections_are_those_of_the_server() {
+    let text = |change: Value| {
+        let settings = objects(change).server.settings;
+        settings.data.unwrap()["assay.toml"].clone()
+    };
+    let connections = json!({
+        "backlog": 512, "max": 2000, "maxPerPeer": 100,
+        "trustedProxies": ["10.0.0.0/8", "fd00::/8"], "proxyProtocol": true,
+    });
+    let said = text(json!({"connections": connections}));
+    for line in [
+        "listen-backlog = \"512\"",
+        "max-connections = \"2000\"",
+        "max-connections-per-peer = \"100\"",
+        "trusted-proxies = \"10.0.0.0/8,fd00::/8\"",
+        "proxy-protocol = \"on\"",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!text(json!({})).contains("connections"), "the defaults are the server's");
+}
+
 fn documents(objects: &ServiceObjects) -> Vec<Value> {
     let ServiceObjects { common, migration, server } = objects;
     let CommonObjects { service, network_policy, disruption_budget, autoscaler, route } = common;

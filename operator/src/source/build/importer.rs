@@ -41,7 +41,7 @@ fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
     let pod = PodSettings {
         defaults: &source.pods,
         arguments: arguments(import, source),
-        secrets: vec![&source.database],
+        secrets: [&source.database].into_iter().chain(&import.credentials).collect(),
         config_map: None,
         restart: RestartPolicy::Never,
         grace_seconds: 30,
@@ -59,6 +59,8 @@ fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
         format!("--source={}", import.source),
     ];
     arguments.extend(import.accept_digest.iter().map(|digest| format!("--accept-digest={digest}")));
+    let credentials = import.credentials.iter();
+    arguments.extend(credentials.map(|file| format!("--credentials-file={}", file.path())));
     arguments.extend(database_arguments(source));
     // No argument after this is parsed as a flag.
     arguments.extend(["--".to_owned(), import.location.clone()]);

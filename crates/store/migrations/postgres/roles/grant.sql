@@ -13,7 +13,8 @@ GRANT SELECT ON _sqlx_migrations, schema_versions, installation, manifests, sour
     TO assay_serve, assay_ingest, assay_control;
 
 -- Serving: writes what was charged, answered, fetched and used, and its share of limits. It can end a
--- key (the list of dead keys beside the database is enforced at the start) and make none.
+-- key (the list of revoked keys beside the database is enforced at the start), and make or revive none:
+-- the trigger `keep_revoked` refuses that.
 GRANT SELECT ON api_keys, usage, checks, fetched, seats, quota_windows, limiter_epochs_seen, usage_writers
     TO assay_serve;
 GRANT UPDATE (last_used_at, revoked_at) ON api_keys TO assay_serve;
@@ -83,7 +84,7 @@ BEGIN
               'usage_writers', 'jobs'])
         UNION ALL
         SELECT format('FUNCTION %s', oid::regprocedure) FROM pg_proc
-        WHERE oid = to_regprocedure('public.tell_change()')
+        WHERE oid IN (to_regprocedure('public.tell_change()'), to_regprocedure('public.keep_revoked()'))
           AND proowner <> 'assay_migrate'::regrole AND pg_has_role(current_user, proowner, 'MEMBER')
     LOOP
         EXECUTE format('ALTER %s OWNER TO assay_migrate', thing.name);

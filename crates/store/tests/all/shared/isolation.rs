@@ -343,6 +343,52 @@ async fn each_program_does_its_task_with_its_role() {
     assert!(error.to_string().contains("permission denied for table api_keys"), "{error}");
 }
 
+/// Statements that would make a revoked key valid again, or another key of it.
+fn revivals(id: &KeyId) -> [String; 4] {
+    let changed = [
+        "revoked_at = NULL",
+        "revoked_at = 9223372036854775807",
+        "revoked_at = NULL, last_used_at = 1",
+        "hash = sha256('another')",
+    ];
+    changed.map(|changed| format!("UPDATE api_keys SET {changed} WHERE id = '{id}'"))
+}
+
+#[tokio::test]
+async fn no_role_revives_a_revoked_key() {
+    // Given a revoked key, and logins of every role, and a superuser.
+    let database = inhabited().await;
+    let control = database.store("control").await;
+    let id = key(key_id(1, 0), "any").id;
+    control.revoke_key(&id, at(6)).await.unwrap();
+    let logins = ["serve", "control", "migrate"].map(|role| &database.logins[role]);
+    for login in logins.into_iter().chain([&database.superuser]) {
+        let mut connection = PgConnection::connect(login).await.unwrap();
+        for scope in
+            ["assay.tenant', 'tenant-1", "assay.reach', 'directory", "assay.reach', 'record"]
+        {
+            for statement in revivals(&id) {
+                // When it tries to take the revocation back.
+                let begin = format!("BEGIN; SELECT set_config('{scope}', true)");
+                connection.execute(AssertSqlSafe(begin)).await.unwrap();
+                let refused = connection.execute(AssertSqlSafe(statement.clone())).await;
+                // Then the database refuses the statement.
+                let error = refused.expect_err(&format!("{login}: {statement}"));
+                let code = error.as_database_error().unwrap().code().unwrap().into_owned();
+                assert_eq!(code, "42501", "{statement}: {error}");
+                connection.execute("ROLLBACK").await.unwrap();
+            }
+        }
+    }
+    // And what a server does with revoked keys goes on: another revocation, and the time of the last use.
+    let serve = database.store("serve").await;
+    serve.revoke_key(&id, at(7)).await.unwrap();
+    serve.record_key_use(&[(id.clone(), at(8))]).await.unwrap();
+    let keys = serve.keys_of(&tenant(1)).await.unwrap();
+    let found = keys.iter().find(|found| found.id == id).unwrap();
+    assert_eq!((found.revoked_at, found.last_used_at), (Some(at(6)), Some(at(8))));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_writer_continues_the_chain_of_another_and_servers_read_it() {
     let database = Database::new().await;

@@ -62,12 +62,12 @@ pub(crate) async fn jobs_that_fail_are_retried_counted_and_purged(store: Arc<dyn
     let id = JobId::new("a", "k");
     store.enqueue_job(&job("a", "k", 0), at(0)).await.unwrap();
     store.enqueue_job(&job("a", "waits", 7), at(0)).await.unwrap();
-    let failed = JobOutcome::Failed { error: "no route to host".into(), retry: RETRY };
+    let failed = JobOutcome::Failed { error: "no route to host\0".into(), retry: RETRY };
     store.claim_jobs(&["a"], &claim("x", 2), 1, at(0)).await.unwrap();
     store.finish_job(&id, "x", &failed, at(1)).await.unwrap();
     assert_eq!(store.claim_jobs(&["a"], &claim("x", 9), 1, at(1)).await.unwrap(), []);
     let again = store.claim_jobs(&["a"], &claim("x", 9), 1, at(2)).await.unwrap();
-    assert_eq!(again[0].last_error.as_deref(), Some("no route to host"));
+    assert_eq!(again[0].last_error.as_deref(), Some("no route to host\u{FFFD}"));
     store.finish_job(&id, "x", &failed, at(3)).await.unwrap();
     let counts = store.job_counts().await.unwrap();
     let counts: Vec<_> = counts

@@ -86,6 +86,7 @@ pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
     assert_eq!(store.kept_check(&ours, "1").await.unwrap(), Some(check));
     assert_eq!(store.kept_check(&theirs, "1").await.unwrap(), None);
     assert_eq!(store.kept_check(&ours, "2").await.unwrap(), None);
+    assert_eq!(store.kept_check(&ours, "1\0").await.unwrap(), None, "no text can be refused");
     let purge = |minute| Purge {
         tenant: ours.clone(),
         checks_before: at(minute),

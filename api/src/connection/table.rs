@@ -1,0 +1,282 @@
+//! Open connections of a listener, and the decision which of them ends if there are too many.
+//!
+//! A connection costs its caller next to nothing, so that anyone can open as many as a listener accepts. Those that
+//! never showed a valid key are *strangers*. A peer may have so many of them; its oldest one ends for a new one. If all
+//! places are taken, the oldest stranger of the peer with most strangers ends. A caller with a key thus gets in at once
+//! and stays, however many connections others open.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::sync::Notify;
+
+/// Bounds of the connections of a listener.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionBounds {
+    /// Most connections.
+    pub all: usize,
+    /// Most connections of one peer that never showed a valid key.
+    pub per_peer: usize,
+}
+
+/// Open connections.
+#[derive(Debug)]
+pub(crate) struct ConnectionTable {
+    bounds: ConnectionBounds,
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    open: usize,
+    next: u64,
+    /// Strangers of each peer by their numbers, oldest first. `None` stands for the callers of a trusted proxy, who are
+    /// not known apart.
+    strangers: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Entry>>>,
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    /// True once a request on it had a valid key.
+    is_keyed: AtomicBool,
+    evicted: Notify,
+}
+
+/// An open connection, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection {
+    table: Arc<ConnectionTable>,
+    entry: Arc<Entry>,
+    peer: Option<IpAddr>,
+}
+
+/// A mark on the requests of a connection, by which it is known to have shown a valid key.
+#[derive(Clone, Debug)]
+pub(crate) struct ConnectionMark {
+    table: Arc<ConnectionTable>,
+    entry: Arc<Entry>,
+    peer: Option<IpAddr>,
+}
+
+impl ConnectionTable {
+    pub(crate) fn new(bounds: ConnectionBounds) -> Arc<Self> {
+        Arc::new(Self { bounds, state: Mutex::default(), freed: Notify::new() })
+    }
+
+    /// Waits until a connection can be admitted.
+    pub(crate) async fn room(&self) {
+        loop {
+            let freed = self.freed.notified();
+            let has_room = {
+                let state = self.lock();
+                state.open < self.bounds.all || !state.strangers.is_empty()
+            };
+            if has_room {
+                return;
+            }
+            freed.await;
+        }
+    }
+
+    /// Admits a connection of a peer, and ends another one for it if necessary; `None` if no other one may end.
+    pub(crate) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<OpenConnection> {
+        let mut state = self.lock();
+        state.bound_peer(peer, self.bounds.per_peer);
+        if state.open >= self.bounds.all {
+            let fullest = state.fullest_peer()?;
+            state.evict_oldest(fullest);
+        }
+        state.open += 1;
+        state.next += 1;
+        let number = state.next;
+        let entry =
+            Arc::new(Entry { number, is_keyed: AtomicBool::new(false), evicted: Notify::new() });
+        state.strangers.entry(peer).or_default().insert(number, Arc::clone(&entry));
+        Some(OpenConnection { table: Arc::clone(self), entry, peer })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is a single step, so that the state after a panic is consistent.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Makes room for one more stranger of a peer.
+    fn bound_peer(&mut self, peer: Option<IpAddr>, most: usize) {
+        let count = self.strangers.get(&peer).map_or(0, BTreeMap::len);
+        if peer.is_some() && count >= most {
+            self.evict_oldest(peer);
+        }
+    }
+
+    /// Returns the peer with most strangers; of equal ones, that with the oldest.
+    fn fullest_peer(&self) -> Option<Option<IpAddr>> {
+        let by_count = |(_, strangers): &(&Option<IpAddr>, &BTreeMap<u64, Arc<Entry>>)| {
+            let oldest = strangers.first_key_value().map_or(u64::MAX, |(number, _)| *number);
+            (strangers.len(), std::cmp::Reverse(oldest))
+        };
+        self.strangers.iter().max_by_key(by_count).map(|(peer, _)| *peer)
+    }
+
+    fn evict_oldest(&mut self, peer: Option<IpAddr>) {
+        let oldest = self.strangers.get(&peer).and_then(BTreeMap::first_key_value);
+        if let Some(number) = oldest.map(|(number, _)| *number)
+            && let Some(entry) = self.remove_stranger(peer, number)
+        {
+            self.open -= 1;
+            entry.evicted.notify_one();
+        }
+    }
+
+    fn remove_stranger(&mut self, peer: Option<IpAddr>, number: u64) -> Option<Arc<Entry>> {
+        let strangers = self.strangers.get_mut(&peer)?;
+        let entry = strangers.remove(&number);
+        if strangers.is_empty() {
+            self.strangers.remove(&peer);
+        }
+        entry
+    }
+}
+
+impl OpenConnection {
+    /// Completes when the connection is to end, because there are too many.
+    pub(crate) async fn evicted(&self) {
+        self.entry.evicted.notified().await;
+    }
+
+    /// Sets the peer, once a proxy has said who it is.
+    pub(crate) fn set_peer(&mut self, peer: IpAddr) {
+        let mut state = self.table.lock();
+        if let Some(entry) = state.remove_stranger(self.peer, self.entry.number) {
+            self.peer = Some(peer);
+            state.bound_peer(self.peer, self.table.bounds.per_peer);
+            state.strangers.entry(self.peer).or_default().insert(entry.number, entry);
+        }
+    }
+
+    /// Returns the mark of the connection's requests.
+    pub(crate) fn mark(&self) -> ConnectionMark {
+        let (table, entry) = (Arc::clone(&self.table), Arc::clone(&self.entry));
+        ConnectionMark { table, entry, peer: self.peer }
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        let mut state = self.table.lock();
+        let was_stranger = state.remove_stranger(self.peer, self.entry.number).is_some();
+        // One that was evicted is not counted any more.
+        if was_stranger || self.entry.is_keyed.load(Ordering::Relaxed) {
+            state.open -= 1;
+        }
+        drop(state);
+        self.table.freed.notify_one();
+    }
+}
+
+impl ConnectionMark {
+    /// Notes that a request on the connection had a valid key: it is no stranger any more.
+    pub(crate) fn show_key(&self) {
+        if self.entry.is_keyed.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = self.table.lock();
+        // One that was evicted in the meantime ends all the same.
+        if state.remove_stranger(self.peer, self.entry.number).is_some() {
+            self.entry.is_keyed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const NONE: [usize; 0] = [];
+
+    fn table(all: usize, per_peer: usize) -> Arc<ConnectionTable> {
+        ConnectionTable::new(ConnectionBounds { all, per_peer })
+    }
+
+    fn peer(last: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([192, 0, 2, last]))
+    }
+
+    /// Tells which connections were evicted since the last look.
+    fn evicted(connections: &[OpenConnection]) -> Vec<usize> {
+        let of = |(index, connection): (usize, &OpenConnection)| {
+            connection.evicted().now_or_never().map(|()| index)
+        };
+        connections.iter().enumerate().filter_map(of).collect()
+    }
+
+    #[test]
+    fn the_oldest_stranger_of_the_fullest_peer_ends_for_a_new_connection() {
+        let table = table(4, 4);
+        let peers = [1, 2, 2, 2];
+        let open: Vec<_> = peers.map(|last| table.admit(peer(last)).unwrap()).into();
+        let _fifth = table.admit(peer(3)).unwrap();
+        assert_eq!(evicted(&open), [1]);
+        let _sixth = table.admit(peer(3)).unwrap();
+        assert_eq!(evicted(&open), [2], "of peers with two each, the older one's");
+    }
+
+    #[test]
+    fn a_connection_that_showed_a_key_stays() {
+        let table = table(2, 2);
+        let mut open = vec![table.admit(peer(1)).unwrap()];
+        open[0].mark().show_key();
+        for _ in 0..10 {
+            open.push(table.admit(peer(2)).unwrap());
+        }
+        assert_eq!(evicted(&open), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        open[10].mark().show_key();
+        assert!(table.admit(peer(3)).is_none(), "nobody may end");
+        assert!(table.room().now_or_never().is_none());
+        open.truncate(10);
+        assert!(table.room().now_or_never().is_some());
+        open.truncate(1);
+        let last = [table.admit(peer(3)).unwrap()];
+        assert_eq!(evicted(&last), NONE);
+        assert_eq!(table.lock().open, 2);
+    }
+
+    #[test]
+    fn a_peer_has_at_most_so_many_strangers_and_any_number_with_keys() {
+        let table = table(100, 3);
+        let open: Vec<_> = (0..5).map(|_| table.admit(peer(1)).unwrap()).collect();
+        assert_eq!(evicted(&open), [0, 1]);
+        open[2].mark().show_key();
+        let _more = table.admit(peer(1)).unwrap();
+        assert_eq!(evicted(&open), NONE);
+        let other = [table.admit(peer(2)).unwrap()];
+        assert_eq!(evicted(&other), NONE);
+    }
+
+    #[test]
+    fn callers_of_a_proxy_are_bounded_once_they_are_known() {
+        let table = table(100, 2);
+        let mut open: Vec<_> = (0..6).map(|_| table.admit(None).unwrap()).collect();
+        assert_eq!(evicted(&open), NONE);
+        for connection in &mut open[..3] {
+            connection.set_peer(peer(1).unwrap());
+        }
+        assert_eq!(evicted(&open), [0]);
+        assert_eq!(table.lock().open, 5);
+        drop(open);
+        let state = table.lock();
+        assert_eq!((state.open, state.strangers.len()), (0, 0));
+    }
+}
