@@ -187,6 +187,31 @@ fn information_operations() -> Vec<Operation> {
             problems: &[],
         },
         Operation {
+            paths: paths!("/chains"),
+            id: "list_chains",
+            summary: "List the blockchains and what is known of each",
+            description: "Returns every blockchain with the parts of an answer that Assay can give there, \
+                          and the listed addresses, labels and blocks that this installation has.",
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            endpoint: contract::get(routes::chains::list_chains),
+            request_example: None,
+            response_example: examples::chains_response(),
+            problems: &[],
+        },
+        Operation {
+            paths: paths!("/entities"),
+            id: "find_entities",
+            summary: "Find listed parties by name",
+            description: "Returns the listed parties with addresses whose names are like a name, in any \
+                          script and order of words, with a score of likeness, their programs and \
+                          addresses. It is a lookup and never part of a risk score.",
+            gate: Gate { scope: Scope::Check, kind: RequestKind::Request },
+            endpoint: contract::get(routes::entities::find_entities),
+            request_example: None,
+            response_example: examples::entities_response(),
+            problems: &[Code::InvalidRequest],
+        },
+        Operation {
             paths: paths!("/signals"),
             id: "list_signals",
             summary: "List everything that answers can name",

@@ -113,6 +113,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             listings: vec![],
             labels: vec![],
             same_key: vec![],
+            look_alikes: vec![],
             cluster: None,
             counterparties: assay_engine::facts::Counterparties::default(),
             intel_stale: false,

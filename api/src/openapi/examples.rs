@@ -33,7 +33,9 @@ use crate::routes::{
         AccountKey, AccountLimit, AccountPlan, AccountPolicy, AccountResponse, AccountTenant,
         LimitSource,
     },
+    chains::{self, ChainsResponse},
     check::CheckResponse,
+    entities::EntitiesResponse,
     sources::SourcesResponse,
     usage::{UsageResponse, UsageRow},
 };
@@ -216,6 +218,28 @@ fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
     let mut gathered = GatheredChain::default();
     let number = gathered.add(&transaction, InBlock { height: *height, time: *time, index: 0 });
     (gathered, number)
+}
+
+/// Returns the blockchains, shortened to the first.
+pub(crate) fn chains_response() -> Value {
+    let intel = intel();
+    let data_revision = intel.data_revision.clone();
+    let snapshot = IntelSnapshot::new(intel, std::sync::Arc::default());
+    let mut chains = chains::rows(&snapshot, &std::collections::BTreeMap::new());
+    chains.truncate(1);
+    serde_json::to_value(ChainsResponse { chains, data_revision }).unwrap_or_default()
+}
+
+/// Returns the parties that are named like one of the demo data set.
+pub(crate) fn entities_response() -> Value {
+    let intel = intel();
+    let data_revision = intel.data_revision.clone();
+    let name = intel.listings.first().map(|listing| listing.entry.entity.name.clone());
+    let name = name.unwrap_or_default();
+    let snapshot = IntelSnapshot::new(intel, std::sync::Arc::default());
+    let today = at().to_zoned(TimeZone::UTC).date();
+    let entities = snapshot.entities_named(&name, today, 1);
+    serde_json::to_value(EntitiesResponse { name, entities, data_revision }).unwrap_or_default()
 }
 
 pub(crate) fn sources_response() -> Value {

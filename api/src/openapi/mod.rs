@@ -118,19 +118,24 @@ fn describe_parameters(Parameters { location, schema }: Parameters) -> Vec<Value
     // No component of the document: a parameter has a schema of its own.
     let object = schema(&mut SchemaGenerator::default());
     let properties = object.get("properties").and_then(Value::as_object);
+    let required = object.get("required").and_then(Value::as_array);
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|required| required == name));
     let described = |(name, property): (&String, &Value)| {
         let kind = match property.get("type") {
             Some(Value::Array(kinds)) => kinds.first(),
             kind => kind,
         };
         let mut schema = json!({ "type": kind });
-        if let (Some(format), Some(schema)) = (property.get("format"), schema.as_object_mut()) {
-            schema.insert("format".into(), format.clone());
+        for rule in ["format", "minimum", "maximum", "minLength", "maxLength"] {
+            if let (Some(value), Some(schema)) = (property.get(rule), schema.as_object_mut()) {
+                schema.insert(rule.into(), value.clone());
+            }
         }
         json!({
             "in": location,
             "name": name,
-            "required": location == "path",
+            "required": location == "path" || is_required(name),
             "description": property.get("description"),
             "schema": schema,
             "example": property.pointer("/examples/0"),

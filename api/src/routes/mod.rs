@@ -1,8 +1,10 @@
 //! Handlers of the operations, one module each.
 
 pub mod account;
+pub mod chains;
 pub mod check;
 pub mod checks;
+pub mod entities;
 pub mod health;
 pub mod screen;
 pub mod signals;

@@ -1,4 +1,5 @@
-//! `assay address`: validation and canonical form of addresses.
+//! `assay address`: validation and canonical form of addresses, and look-alikes among listed and labelled
+//! ones.
 
 use std::io::{self, BufRead, Write};
 
@@ -6,15 +7,17 @@ use assay_engine::{
     address::{AddressError, CanonicalAddress},
     chain::ChainId,
 };
+use assay_intel::IntelSnapshot;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Done, Failure, Output, output, terminal::output_row};
+use super::{Context, Done, Failure, Output, output, terminal::output_row};
 
 const EXAMPLES: &str = "\
 Examples:
   assay address btc 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa
-  assay address eth - --json < addresses.txt";
+  assay address eth - --json < addresses.txt
+  assay address eth 0x931546D9e66836AbF687d2bc64B30407bAc8C568 --near";
 
 /// Validate addresses and print their kind and canonical form
 #[derive(Debug, Args)]
@@ -28,6 +31,9 @@ pub(super) struct AddressArgs {
     /// Print one JSON object a line: input, valid, kind, canonical, reason
     #[arg(long)]
     json: bool,
+    /// Search for listed and labelled addresses that share the first and last four characters or more
+    #[arg(long)]
+    near: bool,
     /// Exit with code 3 if an address is invalid
     #[arg(long)]
     exit_code: bool,
@@ -41,9 +47,25 @@ struct Line<'a> {
     canonical: Option<&'a str>,
     reason: Option<&'static str>,
     message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<Vec<Near<'a>>>,
 }
 
-pub(super) fn run(args: &AddressArgs) -> Result<Done, Failure> {
+/// Listed or labelled address that looks like the input.
+#[derive(Serialize)]
+struct Near<'a> {
+    address: &'a str,
+    first: usize,
+    last: usize,
+    what: &'a str,
+}
+
+pub(super) async fn run(args: &AddressArgs, context: &Context) -> Result<Done, Failure> {
+    let intel = match args.near {
+        true => Some(IntelSnapshot::load(&*context.open().await?, None).await?),
+        false => None,
+    };
+    let intel = intel.as_ref();
     let mut output = output();
     let mut all_valid = true;
     for text in &args.addresses {
@@ -51,17 +73,24 @@ pub(super) fn run(args: &AddressArgs) -> Result<Done, Failure> {
             for line in io::stdin().lock().split(b'\n') {
                 let line = line?;
                 let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(&line));
-                all_valid &= print(&mut output, args, &line)?;
+                all_valid &= print(&mut output, args, intel, &line)?;
             }
         } else {
-            all_valid &= print(&mut output, args, text)?;
+            all_valid &= print(&mut output, args, intel, text)?;
         }
     }
     Ok(if args.exit_code && !all_valid { Done::Code(3) } else { Done::Success })
 }
 
-fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Failure> {
+fn print(
+    output: &mut Output,
+    args: &AddressArgs,
+    intel: Option<&IntelSnapshot>,
+    text: &str,
+) -> Result<bool, Failure> {
     let read = CanonicalAddress::parse(args.chain, text);
+    let near = intel
+        .map(|intel| read.as_ref().map(|address| intel.look_alikes(address)).unwrap_or_default());
     if args.json {
         let line = Line {
             input: text,
@@ -70,6 +99,16 @@ fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Fa
             canonical: read.as_ref().ok().map(CanonicalAddress::as_str),
             reason: read.as_ref().err().map(AddressError::reason),
             message: read.as_ref().err().map(ToString::to_string),
+            near: near.as_ref().map(|near| {
+                near.iter()
+                    .map(|near| Near {
+                        address: near.address.as_str(),
+                        first: near.first,
+                        last: near.last,
+                        what: &near.what,
+                    })
+                    .collect()
+            }),
         };
         let line = serde_json::to_string(&line).map_err(io::Error::from)?;
         writeln!(output, "{line}")?;
@@ -78,6 +117,13 @@ fn print(output: &mut Output, args: &AddressArgs, text: &str) -> Result<bool, Fa
             Ok(address) => {
                 let text = format!("{address}  {}", address.kind().as_str());
                 write!(output, "{}", output_row(&text))?;
+                for near in near.iter().flatten() {
+                    let text = format!(
+                        "  near: {}  shares {} first and {} last characters; {}",
+                        near.address, near.first, near.last, near.what
+                    );
+                    write!(output, "{}", output_row(&text))?;
+                }
             }
             Err(error) => {
                 let text = format!("{}  not valid: {error}", printable(text));

@@ -12,7 +12,7 @@ use assay_engine::{chain::ChainId, names::SourceId};
 use assay_input::UrlAccess;
 use assay_intel::{
     formats::{self, Format, IntelKind},
-    import::{ImportRequest, import},
+    import::{ImportOutcome, ImportRequest, import},
     plan::ImportOptions,
 };
 use assay_telemetry::stage;
@@ -25,6 +25,7 @@ use tracing::Instrument;
 
 use super::{
     Context, Done, Failure,
+    check::directory,
     ingest_chain::{self, ChainArgs},
     output,
     progress::Progress,
@@ -43,7 +44,8 @@ const EXAMPLES: &str = "\
 Examples:
   assay ingest sanctions sdn_advanced.xml --format ofac-advanced
   assay ingest sanctions https://example.org/sdn_advanced.zip --format ofac-advanced
-  assay ingest sanctions own.csv --format csv --source own --published-on 2026-11-20";
+  assay ingest sanctions own.csv --format csv --source own --published-on 2026-11-20
+  assay ingest sanctions --all";
 
 /// Import a sanctions list from a file or a URL
 ///
@@ -53,11 +55,16 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct SanctionsArgs {
     /// A file, or an http or https URL
-    #[arg(value_name = "FILE|URL")]
-    location: String,
+    #[arg(value_name = "FILE|URL", required_unless_present = "all")]
+    location: Option<String>,
     /// Format of the list; `csv` and `jsonl` are short for Assay's own
-    #[arg(long, value_parser = parser(IntelKind::Listings))]
-    format: &'static Format,
+    #[arg(long, value_parser = parser(IntelKind::Listings), required_unless_present = "all")]
+    format: Option<&'static Format>,
+    /// Import every enabled list, side by side; one that fails changes nothing about the others
+    #[arg(long, conflicts_with_all = [
+        "location", "format", "source", "published_on", "history", "accept_digest",
+    ])]
+    all: bool,
     /// Name of the source [default: ofac-sdn for OFAC's formats]
     #[arg(long, value_name = "NAME")]
     source: Option<SourceId>,
@@ -107,9 +114,12 @@ pub(super) struct LabelsArgs {
     /// Name of the source
     #[arg(long, value_name = "NAME")]
     source: Option<SourceId>,
-    /// Blockchain of an explorer's labels, if the file's name does not name the explorer
+    /// Blockchain of labels whose files do not state it
     #[arg(long, value_name = "CHAIN")]
     blockchain: Option<ChainId>,
+    /// Date of issue of a label set that does not state it [default: today]
+    #[arg(long, value_name = "DATE")]
+    published_on: Option<Date>,
     /// Limit of the time for fetching, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
@@ -151,15 +161,18 @@ fn source_of(given: Option<SourceId>, format: &Format) -> Result<SourceId, Failu
 pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Done, Failure> {
     match command {
         IngestCommand::Sanctions(args) => {
-            let source = source_of(args.source, args.format)?;
             let timeout = Duration::from_secs(args.timeout);
+            let (Some(location), Some(format)) = (args.location, args.format) else {
+                return ingest_all(timeout, args.json, context).await;
+            };
+            let source = source_of(args.source, format)?;
             let options =
                 ImportOptions { history: args.history, accept_digest: args.accept_digest };
             let request = ImportRequest {
                 published_on: args.published_on,
                 options,
                 access: access(args.source_networks, args.credentials_file, context),
-                ..ImportRequest::new(args.location, args.format, source, timeout)
+                ..ImportRequest::new(location, format, source, timeout)
             };
             ingest(&request, args.json, context).await
         }
@@ -169,6 +182,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let request = ImportRequest {
                 blockchain: args.blockchain,
                 access: access(args.source_networks, args.credentials_file, context),
+                published_on: args.published_on,
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
             ingest(&request, args.json, context).await
@@ -204,4 +218,82 @@ async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Resul
         write!(output, "{}", import_outcome(&request.source, &outcome, text_width()))?;
     }
     Ok(Done::Success)
+}
+
+/// Outcome of one of several imports.
+#[derive(serde::Serialize)]
+struct OneOfAll {
+    source: SourceId,
+    /// Time that it took, in seconds.
+    seconds: f64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    outcome: Option<ImportOutcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Imports every enabled list. Each is a transaction of its own.
+async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<Done, Failure> {
+    let store = context.open_or_create().await?;
+    let feeds = directory(&*store).await?.feeds;
+    let now = context.clock.now();
+    let mut imports = tokio::task::JoinSet::new();
+    for (name, feed) in feeds.iter().filter(|(_, feed)| !feed.spec.suspended) {
+        let format = formats::by_id(feed.spec.format.as_str())
+            .map_err(|error| Failure::Failed(error.to_string()))?;
+        if format.kind() != IntelKind::Listings {
+            continue;
+        }
+        let source: SourceId =
+            name.as_str().parse().map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
+        let mut request =
+            ImportRequest::new(feed.spec.location.clone(), format, source.clone(), timeout);
+        request.options.accept_digest.clone_from(&feed.spec.accept_digest);
+        request.access = access(None, feed.spec.credentials_file.clone(), context);
+        let (store, stage) = (Arc::clone(&store), stage!("import", source = %source));
+        let importing = async move {
+            let begun = std::time::Instant::now();
+            let outcome = import(&*store, &request, now, || {}).await;
+            let seconds = begun.elapsed().as_secs_f64();
+            let (outcome, error) = match outcome {
+                Ok(outcome) => (Some(outcome), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            OneOfAll { source, seconds, outcome, error }
+        };
+        imports.spawn(importing.instrument(stage));
+    }
+    let mut all = imports.join_all().await;
+    if all.is_empty() {
+        return Err(Failure::Usage(
+            "no list is enabled: `assay sources available` names those that come with Assay".into(),
+        ));
+    }
+    all.sort_by(|one, other| one.source.cmp(&other.source));
+    let mut output = output();
+    if json {
+        let text = serde_json::to_string_pretty(&all).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+    } else {
+        for one in &all {
+            if let Some(outcome) = &one.outcome {
+                write!(output, "{}", import_outcome(&one.source, outcome, text_width()))?;
+            }
+            if let Some(error) = &one.error {
+                writeln!(output, "{}: failed, nothing changed: {error}", one.source)?;
+            }
+            writeln!(output, "  {:.1} s", one.seconds)?;
+        }
+    }
+    let failed: Vec<&str> =
+        all.iter().filter(|one| one.error.is_some()).map(|one| one.source.as_str()).collect();
+    if failed.is_empty() {
+        return Ok(Done::Success);
+    }
+    Err(Failure::Failed(format!(
+        "{} of {} lists failed: {}",
+        failed.len(),
+        all.len(),
+        failed.join(", ")
+    )))
 }

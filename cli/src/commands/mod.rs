@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod check_transfer;
 mod cluster;
+mod entity;
 mod export;
 mod export_clusters;
 mod export_exposures;
@@ -99,6 +100,7 @@ enum Command {
     Tx(tx::TxArgs),
     Cluster(cluster::ClusterArgs),
     Address(address::AddressArgs),
+    Entity(entity::EntityArgs),
     /// Import sanctions lists, labels and blocks
     #[command(subcommand)]
     Ingest(ingest::IngestCommand),
@@ -349,7 +351,8 @@ async fn execute(
         Command::Trace(args) => trace::run(&args, &context).await,
         Command::Tx(args) => tx::run(&args, &context).await,
         Command::Cluster(args) => cluster::run(&args, &context).await,
-        Command::Address(args) => address::run(&args),
+        Command::Address(args) => address::run(&args, &context).await,
+        Command::Entity(args) => entity::run(&args, &context).await,
         Command::Ingest(command) => ingest::run(command, &context).await,
         Command::Export(command) => export::run(command, &context).await,
         Command::Sources(args) => sources::run(&args, &context).await,

@@ -1,10 +1,14 @@
-//! `assay sources`: the sources of lists, labels and chains.
+//! `assay sources`: the sources of lists, labels and chains, and those that come with Assay.
 
 use std::io::{self, Write};
 
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
-use assay_service::chains::registry::Chains;
-use clap::Args;
+use assay_service::{
+    chains::registry::Chains,
+    manifests,
+    ready_sources::{EnableError, READY_SOURCES, ReadySource, by_name},
+};
+use clap::{Args, Subcommand};
 
 use super::{
     Context, Done, Failure,
@@ -14,9 +18,19 @@ use super::{
 };
 use crate::render::{ago, table};
 
-/// List the sources with their publication, last verification and freshness
+const EXAMPLES: &str = "\
+Examples:
+  assay sources
+  assay sources available
+  assay sources enable uk eu un fr-gels ch-seco
+  assay sources enable il-nbctf --location nbctf/";
+
+/// List the sources with their publication, last verification and freshness; enable ready-made ones
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(super) struct SourcesArgs {
+    #[command(subcommand)]
+    command: Option<SourcesCommand>,
     /// Risk policy that names the mandatory sources [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
@@ -25,7 +39,105 @@ pub(super) struct SourcesArgs {
     json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum SourcesCommand {
+    /// List the sources that come with Assay, with their terms
+    Available {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Enable sources that come with Assay: they are fetched on their schedules from then on
+    ///
+    /// A source that is enabled already keeps what was changed about it only if it is left out here.
+    Enable {
+        /// Names of the sources, as `assay sources available` lists them
+        #[arg(value_name = "NAME", required = true)]
+        names: Vec<String>,
+        /// File, folder or URL to read in place of the source's own; for one source
+        #[arg(long, value_name = "PATH|URL")]
+        location: Option<String>,
+        /// States that you have the licence that a source's data needs for commercial use
+        #[arg(long)]
+        licensed: bool,
+    },
+}
+
+impl From<EnableError> for Failure {
+    fn from(error: EnableError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+/// Lists the ready-made sources.
+async fn available(json: bool, context: &Context) -> Result<Done, Failure> {
+    let mut output = output();
+    if json {
+        let text = serde_json::to_string_pretty(&READY_SOURCES).map_err(io::Error::from)?;
+        writeln!(output, "{text}")?;
+        return Ok(Done::Success);
+    }
+    // Before the database exists, only what a new installation starts with is enabled.
+    let enabled: Vec<String> = match context.open().await {
+        Ok(store) => {
+            directory(&*store).await?.feeds.into_keys().map(|name| name.to_string()).collect()
+        }
+        Err(_) => vec!["ofac-sdn".to_owned()],
+    };
+    let state = |source: &ReadySource| {
+        if enabled.iter().any(|name| name == source.name) {
+            "enabled"
+        } else if source.commercial {
+            "off: needs a licence"
+        } else {
+            "off"
+        }
+    };
+    let header = ["SOURCE", "PUBLISHER", "FORMAT", "TERMS", "STATE"].map(str::to_owned);
+    let rows = READY_SOURCES.iter().map(|source| {
+        [source.name, source.publisher, source.format, source.licence, state(source)]
+            .map(str::to_owned)
+    });
+    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
+    write!(output, "{}", table(&rows, output_width()))?;
+    Ok(Done::Success)
+}
+
+/// Stores the manifests of ready-made sources.
+async fn enable(
+    names: &[String],
+    location: Option<&str>,
+    licensed: bool,
+    context: &Context,
+) -> Result<Done, Failure> {
+    if names.len() > 1 && location.is_some() {
+        return Err(Failure::Usage("--location is for one source: name only that one".into()));
+    }
+    let documents = names
+        .iter()
+        .map(|name| by_name(name)?.manifest(location, licensed))
+        .collect::<Result<Vec<_>, EnableError>>()?;
+    let store = context.open_or_create().await?;
+    let applied = manifests::apply(&*store, documents, context.clock.now()).await?;
+    let mut output = output();
+    for (manifest, outcome) in applied {
+        writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
+    }
+    writeln!(
+        output,
+        "`assay serve` fetches them on their schedules; `assay ingest sanctions --all` fetches the lists now"
+    )?;
+    Ok(Done::Success)
+}
+
 pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, Failure> {
+    match &args.command {
+        None => {}
+        Some(SourcesCommand::Available { json }) => return available(*json, context).await,
+        Some(SourcesCommand::Enable { names, location, licensed }) => {
+            return enable(names, location.as_deref(), *licensed, context).await;
+        }
+    }
     let databases = context.open_databases().await?;
     let store = &databases.store;
     let intel = store.intel(None).await?;
@@ -44,7 +156,10 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
         return Ok(Done::Success);
     }
     if sources.is_empty() {
-        writeln!(output, "no sources: import a list with `assay ingest sanctions`")?;
+        writeln!(
+            output,
+            "no sources: enable some with `assay sources enable`, or import a list with `assay ingest sanctions`"
+        )?;
         return Ok(Done::Success);
     }
     let header = ["SOURCE", "LISTS", "PUBLISHED", "VERIFIED", "ENTRIES", "STATE", "DIGEST"]

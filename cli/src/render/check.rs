@@ -8,7 +8,7 @@ use assay_engine::{
         CoverageStatus, LabelStatus,
     },
     chain::Chain,
-    evidence::ListingStatus,
+    evidence::{EndedReason, ListingStatus},
     facts::Environment,
     policy::ListEffect,
     score::{RiskLevel, Score, Verdict},
@@ -259,6 +259,9 @@ fn draw_listing(page: &mut Page, listing: &AssessedListing) {
     };
     let title = format!("{} ({effect})  {style}{status}{style:#}", listing.list_name);
     page.hanging("  ", "    ", title);
+    if listing.ended_reason == Some(EndedReason::Renewed) {
+        page.field(4, NAMES, "renewed", "another listing of this entry is in force".to_owned());
+    }
     page.field(4, NAMES, "entity", format!("{} ({})", listing.entity, listing.entity_id));
     if !listing.aliases.is_empty() {
         let names: Vec<&str> = listing.aliases.iter().map(|alias| alias.name.as_str()).collect();
@@ -266,6 +269,16 @@ fn draw_listing(page: &mut Page, listing: &AssessedListing) {
     }
     if !listing.programs.is_empty() {
         page.field(4, NAMES, "programs", listing.programs.join(", "));
+    }
+    let references = [
+        ("order", &listing.order_number),
+        ("basis", &listing.legal_basis),
+        ("link", &listing.official_link),
+    ];
+    for (title, text) in references {
+        if let Some(text) = text {
+            page.field(4, NAMES, title, text);
+        }
     }
     let day = |day: Option<Date>| day.map_or_else(|| "unknown".to_owned(), |day| day.to_string());
     let address = listing
@@ -275,6 +288,9 @@ fn draw_listing(page: &mut Page, listing: &AssessedListing) {
     page.field(4, NAMES, "listed", since);
     if let Some(ended) = listing.delisted_on {
         page.field(4, NAMES, "delisted", format!("{ended}, the first publication without it"));
+    }
+    if let Some(expires) = listing.expires_on {
+        page.field(4, NAMES, "valid until", format!("{expires}, by its own terms"));
     }
     let published = format!("{} {}", listing.asset_code, listing.address_as_published);
     page.field(4, NAMES, "published", published);

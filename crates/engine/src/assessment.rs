@@ -222,7 +222,14 @@ pub struct AssessedListing {
     pub aliases: Vec<Alias>,
     /// Sanctions programs under which it is listed.
     pub programs: Vec<String>,
-    /// Remarks of the list on the entity and the address.
+    /// Number by which the publisher refers to the entry, such as `ASO 12/24`.
+    pub order_number: Option<String>,
+    /// Law, regulation or decision that the entry rests on.
+    pub legal_basis: Option<String>,
+    /// Address of the publisher's page or document about the entry.
+    pub official_link: Option<String>,
+    /// Remarks of the list on the entity and the address; the sentence that names the address, if the list
+    /// states it in free text only.
     pub remarks: Option<String>,
     /// Asset code of the list, such as `XBT`.
     pub asset_code: String,

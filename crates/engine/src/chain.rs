@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::address::{AddressRules, networks};
+use crate::address::{AddressRules, cosmos, networks, substrate};
 
 /// Fixed properties of a chain.
 #[derive(Debug)]
@@ -51,6 +51,23 @@ impl Chain {
         )
     }
 
+    /// The parts of an answer that Assay can give on this chain.
+    #[must_use]
+    pub const fn coverage(&self) -> ChainCoverage {
+        let coins = self.has_coins();
+        let known = !matches!(self.rules, AddressRules::Opaque);
+        ChainCoverage {
+            addresses: known,
+            lists: true,
+            labels: true,
+            flows: coins,
+            tokens: false,
+            patterns: coins,
+            transfers: coins,
+            clusters: coins,
+        }
+    }
+
     pub(crate) fn script_forms(&self) -> ScriptForms {
         ScriptForms {
             witness: matches!(self.rules, AddressRules::Bitcoin(rules) if rules.has_witness()),
@@ -58,6 +75,28 @@ impl Chain {
             extension_blocks: self.id == "ltc",
         }
     }
+}
+
+/// The parts of an answer that Assay can give on a chain.
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of a table")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChainCoverage {
+    /// Addresses are validated by the chain's own rules.
+    pub addresses: bool,
+    /// Lists are searched for an address.
+    pub lists: bool,
+    /// Labels are searched for an address.
+    pub labels: bool,
+    /// Flows of the native coin are traced.
+    pub flows: bool,
+    /// Flows of tokens are traced.
+    pub tokens: bool,
+    /// Behavior patterns are detected.
+    pub patterns: bool,
+    /// Single transfers are assessed.
+    pub transfers: bool,
+    /// Addresses of one owner are clustered.
+    pub clusters: bool,
 }
 
 macro_rules! evm {
@@ -75,7 +114,7 @@ macro_rules! evm {
 }
 
 /// Every supported chain. Rows are only ever appended.
-static CHAINS: [Chain; 58] = [
+static CHAINS: [Chain; 92] = [
     Chain {
         id: "btc",
         name: "Bitcoin",
@@ -252,6 +291,312 @@ static CHAINS: [Chain; 58] = [
     evm!("plasma", "Plasma", ["xpl"], "XPL", []),
     evm!("apechain", "ApeChain", [], "APE", []),
     evm!("ronin", "Ronin", ["ron"], "RON", []),
+    Chain {
+        id: "ada",
+        name: "Cardano",
+        aliases: &["cardano"],
+        asset: "ADA",
+        decimals: 6,
+        list_codes: &["ADA"],
+        rules: AddressRules::Cardano,
+    },
+    Chain {
+        id: "xlm",
+        name: "Stellar",
+        aliases: &["stellar"],
+        asset: "XLM",
+        decimals: 7,
+        list_codes: &["XLM"],
+        rules: AddressRules::Stellar,
+    },
+    Chain {
+        id: "ton",
+        name: "The Open Network",
+        aliases: &["toncoin", "the-open-network"],
+        asset: "TON",
+        decimals: 9,
+        list_codes: &["TON"],
+        rules: AddressRules::Ton,
+    },
+    Chain {
+        id: "dot",
+        name: "Polkadot",
+        aliases: &["polkadot"],
+        asset: "DOT",
+        decimals: 10,
+        list_codes: &["DOT"],
+        rules: AddressRules::Substrate(&substrate::POLKADOT),
+    },
+    Chain {
+        id: "ksm",
+        name: "Kusama",
+        aliases: &["kusama"],
+        asset: "KSM",
+        decimals: 12,
+        list_codes: &["KSM"],
+        rules: AddressRules::Substrate(&substrate::KUSAMA),
+    },
+    Chain {
+        id: "tao",
+        name: "Bittensor",
+        aliases: &["bittensor"],
+        asset: "TAO",
+        decimals: 9,
+        list_codes: &["TAO"],
+        rules: AddressRules::Substrate(&substrate::GENERIC),
+    },
+    Chain {
+        id: "cosmos",
+        name: "Cosmos Hub",
+        aliases: &["atom", "cosmos-hub"],
+        asset: "ATOM",
+        decimals: 6,
+        list_codes: &["ATOM"],
+        rules: AddressRules::Cosmos(&cosmos::COSMOS),
+    },
+    Chain {
+        id: "osmo",
+        name: "Osmosis",
+        aliases: &["osmosis"],
+        asset: "OSMO",
+        decimals: 6,
+        list_codes: &["OSMO"],
+        rules: AddressRules::Cosmos(&cosmos::OSMOSIS),
+    },
+    Chain {
+        id: "celestia",
+        name: "Celestia",
+        aliases: &["tia"],
+        asset: "TIA",
+        decimals: 6,
+        list_codes: &["TIA"],
+        rules: AddressRules::Cosmos(&cosmos::CELESTIA),
+    },
+    Chain {
+        id: "dydx",
+        name: "dYdX Chain",
+        aliases: &["dydx-chain"],
+        asset: "DYDX",
+        decimals: 18,
+        list_codes: &["DYDX"],
+        rules: AddressRules::Cosmos(&cosmos::DYDX),
+    },
+    Chain {
+        id: "noble",
+        name: "Noble",
+        aliases: &[],
+        asset: "USDC",
+        decimals: 6,
+        list_codes: &[],
+        rules: AddressRules::Cosmos(&cosmos::NOBLE),
+    },
+    Chain {
+        id: "axelar",
+        name: "Axelar",
+        aliases: &["axl"],
+        asset: "AXL",
+        decimals: 6,
+        list_codes: &["AXL"],
+        rules: AddressRules::Cosmos(&cosmos::AXELAR),
+    },
+    Chain {
+        id: "sei",
+        name: "Sei",
+        aliases: &[],
+        asset: "SEI",
+        decimals: 6,
+        list_codes: &["SEI"],
+        rules: AddressRules::Cosmos(&cosmos::SEI),
+    },
+    Chain {
+        id: "terra",
+        name: "Terra",
+        aliases: &["luna"],
+        asset: "LUNA",
+        decimals: 6,
+        list_codes: &["LUNA"],
+        rules: AddressRules::Cosmos(&cosmos::TERRA),
+    },
+    Chain {
+        id: "thor",
+        name: "THORChain",
+        aliases: &["thorchain", "rune"],
+        asset: "RUNE",
+        decimals: 8,
+        list_codes: &["RUNE"],
+        rules: AddressRules::Cosmos(&cosmos::THOR),
+    },
+    Chain {
+        id: "kava",
+        name: "Kava",
+        aliases: &[],
+        asset: "KAVA",
+        decimals: 6,
+        list_codes: &["KAVA"],
+        rules: AddressRules::Cosmos(&cosmos::KAVA),
+    },
+    Chain {
+        id: "juno",
+        name: "Juno",
+        aliases: &[],
+        asset: "JUNO",
+        decimals: 6,
+        list_codes: &["JUNO"],
+        rules: AddressRules::Cosmos(&cosmos::JUNO),
+    },
+    Chain {
+        id: "stars",
+        name: "Stargaze",
+        aliases: &["stargaze"],
+        asset: "STARS",
+        decimals: 6,
+        list_codes: &["STARS"],
+        rules: AddressRules::Cosmos(&cosmos::STARGAZE),
+    },
+    Chain {
+        id: "scrt",
+        name: "Secret Network",
+        aliases: &["secret", "secret-network"],
+        asset: "SCRT",
+        decimals: 6,
+        list_codes: &["SCRT"],
+        rules: AddressRules::Cosmos(&cosmos::SECRET),
+    },
+    Chain {
+        id: "akt",
+        name: "Akash",
+        aliases: &["akash"],
+        asset: "AKT",
+        decimals: 6,
+        list_codes: &["AKT"],
+        rules: AddressRules::Cosmos(&cosmos::AKASH),
+    },
+    Chain {
+        id: "inj",
+        name: "Injective",
+        aliases: &["injective"],
+        asset: "INJ",
+        decimals: 18,
+        list_codes: &["INJ"],
+        rules: AddressRules::Cosmos(&cosmos::INJECTIVE),
+    },
+    Chain {
+        id: "algo",
+        name: "Algorand",
+        aliases: &["algorand"],
+        asset: "ALGO",
+        decimals: 6,
+        list_codes: &["ALGO"],
+        rules: AddressRules::Algorand,
+    },
+    Chain {
+        id: "near",
+        name: "NEAR",
+        aliases: &["near-protocol"],
+        asset: "NEAR",
+        decimals: 24,
+        list_codes: &["NEAR"],
+        rules: AddressRules::Near,
+    },
+    Chain {
+        id: "xtz",
+        name: "Tezos",
+        aliases: &["tezos"],
+        asset: "XTZ",
+        decimals: 6,
+        list_codes: &["XTZ"],
+        rules: AddressRules::Tezos,
+    },
+    Chain {
+        id: "eos",
+        name: "EOS (Vaulta)",
+        aliases: &["vaulta"],
+        asset: "A",
+        decimals: 4,
+        list_codes: &["EOS"],
+        rules: AddressRules::Eos,
+    },
+    Chain {
+        id: "hbar",
+        name: "Hedera",
+        aliases: &["hedera"],
+        asset: "HBAR",
+        decimals: 8,
+        list_codes: &["HBAR"],
+        rules: AddressRules::Hedera,
+    },
+    Chain {
+        id: "fil",
+        name: "Filecoin",
+        aliases: &["filecoin"],
+        asset: "FIL",
+        decimals: 18,
+        list_codes: &["FIL"],
+        rules: AddressRules::Filecoin,
+    },
+    Chain {
+        id: "neo",
+        name: "NEO",
+        aliases: &["neo-n3", "neo3"],
+        asset: "NEO",
+        decimals: 0,
+        list_codes: &["NEO"],
+        rules: AddressRules::Neo,
+    },
+    Chain {
+        id: "sui",
+        name: "Sui",
+        aliases: &[],
+        asset: "SUI",
+        decimals: 9,
+        list_codes: &["SUI"],
+        rules: AddressRules::Move,
+    },
+    Chain {
+        id: "apt",
+        name: "Aptos",
+        aliases: &["aptos"],
+        asset: "APT",
+        decimals: 8,
+        list_codes: &["APT"],
+        rules: AddressRules::Move,
+    },
+    Chain {
+        id: "icp",
+        name: "Internet Computer",
+        aliases: &["internet-computer", "dfinity"],
+        asset: "ICP",
+        decimals: 8,
+        list_codes: &["ICP"],
+        rules: AddressRules::InternetComputer,
+    },
+    Chain {
+        id: "stx",
+        name: "Stacks",
+        aliases: &["stacks"],
+        asset: "STX",
+        decimals: 6,
+        list_codes: &["STX"],
+        rules: AddressRules::Stacks,
+    },
+    Chain {
+        id: "kas",
+        name: "Kaspa",
+        aliases: &["kaspa"],
+        asset: "KAS",
+        decimals: 8,
+        list_codes: &["KAS"],
+        rules: AddressRules::Kaspa,
+    },
+    Chain {
+        id: "other",
+        name: "Other chains, without rules",
+        aliases: &["opaque"],
+        asset: "",
+        decimals: 0,
+        list_codes: &["OTHER"],
+        rules: AddressRules::Opaque,
+    },
 ];
 
 /// A supported chain.
@@ -289,10 +634,24 @@ impl ChainId {
         self.info().id
     }
 
-    /// The chain that `code` names on sanctions lists.
+    /// The chain that `code` names on sanctions lists: by a code of the table, else by its identifier in
+    /// capitals.
     #[must_use]
     pub fn from_list_code(code: &str) -> Option<Self> {
-        Self::all().find(|chain| chain.info().list_codes.contains(&code))
+        let by_code = Self::all().find(|chain| chain.info().list_codes.contains(&code));
+        by_code.or_else(|| {
+            let is_capitals = !code.bytes().any(|byte| byte.is_ascii_lowercase());
+            Self::all().find(|chain| is_capitals && chain.as_str().eq_ignore_ascii_case(code))
+        })
+    }
+
+    /// The code by which a sanctions list names the chain.
+    #[must_use]
+    pub fn list_code(self) -> String {
+        match self.info().list_codes {
+            [first, ..] => (*first).to_owned(),
+            [] => self.as_str().to_ascii_uppercase(),
+        }
     }
 }
 
@@ -373,13 +732,16 @@ pub enum AssetScope {
 impl AssetScope {
     /// Codes that name a token, or a coin of more than one chain, and not a chain.
     const TOKENS: [&'static str; 3] = ["USDT", "USDC", "BNB"];
+    /// Code of an entry whose list states an address without its asset: the address is listed on every
+    /// chain on which its form is valid.
+    pub const UNSTATED: &'static str = "UNSTATED";
 
     /// The scope of `code` as sanctions lists write it.
     #[must_use]
     pub fn of(code: &str) -> Self {
         match ChainId::from_list_code(code) {
             Some(chain) => Self::Chain(chain),
-            None if Self::TOKENS.contains(&code) => Self::EveryValidForm,
+            None if Self::TOKENS.contains(&code) || code == Self::UNSTATED => Self::EveryValidForm,
             None => Self::Unsupported,
         }
     }
@@ -424,7 +786,7 @@ mod tests {
                 .to_string()
                 .starts_with("unsupported blockchain `dogecoin2`: supported are btc, eth, trx")
         );
-        assert_eq!(AssetScope::of("TON"), AssetScope::Unsupported);
+        assert_eq!(AssetScope::of("KDA"), AssetScope::Unsupported);
         assert_eq!(AssetScope::of("USDT"), AssetScope::EveryValidForm);
     }
 }

@@ -25,6 +25,8 @@ pub struct Facts {
     pub labels: Vec<Label>,
     /// Other addresses controlled by the same key that are listed or labelled.
     pub same_key: Vec<SameKey>,
+    /// Other listed or labelled addresses that share the ends that wallets show.
+    pub look_alikes: Vec<LookAlike>,
     /// The co-spend cluster that the subject belongs to; `None` if clusters of its chain were not read.
     pub cluster: Option<Cluster>,
     /// Its strongest counterparties, as far as its history was read.
@@ -55,6 +57,19 @@ impl Environment {
             Self::Sample => "sample",
         }
     }
+}
+
+/// Listed or labelled address that looks like the subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookAlike {
+    /// The other address.
+    pub address: CanonicalAddress,
+    /// Number of characters that both share at the beginning, fixed prefixes left out.
+    pub first: usize,
+    /// Number of characters that both share at the end.
+    pub last: usize,
+    /// What is known about it, such as `listed on OFAC SDN List: NAME`.
+    pub what: String,
 }
 
 /// Another address that the subject's key controls.

@@ -74,7 +74,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The file at `path`, or the selected files of the folder there.
+    /// The file at `path`, or the selected files of the folder there and of the folders in it, but for hidden
+    /// ones: a checkout is read as its archive is.
     ///
     /// # Errors
     ///
@@ -90,12 +91,7 @@ impl Files {
         let origin = path.display().to_string();
         let failed = |source: io::Error| SpoolError { origin: origin.clone(), source };
         let mut paths = Vec::new();
-        for entry in fs::read_dir(path).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.is_file() && selection.matches(&path.to_string_lossy()) {
-                paths.push(path);
-            }
-        }
+        collect(path, selection, 0, &mut paths).map_err(failed)?;
         selection.check(&origin, paths.len())?;
         paths.sort();
         Ok(Self::new(paths.into_iter().map(Pending::Path), selection, limits))
@@ -198,6 +194,31 @@ impl Files {
     }
 }
 
+/// Deepest folder that is looked into.
+const DEEPEST: usize = 8;
+
+/// Adds the selected files of a folder and of those in it.
+fn collect(
+    folder: &Path,
+    selection: FileSelection,
+    depth: usize,
+    paths: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        // A link to a folder could lead back to it.
+        if entry.file_type()?.is_dir() {
+            if depth < DEEPEST && !entry.file_name().to_string_lossy().starts_with('.') {
+                collect(&path, selection, depth + 1, paths)?;
+            }
+        } else if path.is_file() && selection.matches(&path.to_string_lossy()) {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
 /// Passes the content of a file to `read` and computes its digest.
 fn digested<T, E: From<InputError>>(
     origin: &str,
@@ -274,10 +295,14 @@ mod tests {
             fs::write(folder.path().join(name), content).unwrap();
         }
         fs::create_dir(folder.path().join("e.yaml")).unwrap();
+        for hidden in [".git", "packs"] {
+            fs::create_dir(folder.path().join(hidden)).unwrap();
+            fs::write(folder.path().join(hidden).join("f.yaml"), hidden).unwrap();
+        }
         let mut files = Files::at(folder.path(), YAML, InputLimits::default()).unwrap();
-        assert_eq!(all(&mut files).unwrap(), ["a.yaml=1", "b.YML=2"]);
+        assert_eq!(all(&mut files).unwrap(), ["a.yaml=1", "b.YML=2", "f.yaml=packs"]);
         let names: Vec<_> = files.read().iter().map(|file| &*file.name).collect();
-        assert_eq!(names, ["a.yaml", "b.YML"]);
+        assert_eq!(names, ["a.yaml", "b.YML", "f.yaml"]);
 
         let nothing = Files::at(&folder.path().join("e.yaml"), YAML, InputLimits::default());
         let error = nothing.err().unwrap().to_string();

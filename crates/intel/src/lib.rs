@@ -4,7 +4,8 @@
 //! - [`listings`], [`labels`]: the content of lists and label sets, and what readers share
 //! - [`plan`]: the changes that a publication makes, and the reasons to refuse it
 //! - [`import`]: from a file or URL to the store
-//! - [`snapshot`]: the index in memory
+//! - [`snapshot`]: the index in memory, with look-alikes and parties by name
+//! - [`names`]: how alike two names are
 //!
 //! Without the feature `edge`, the crate has the readers only: no network and no store.
 
@@ -13,11 +14,13 @@ pub mod formats;
 pub mod import;
 pub mod labels;
 pub mod listings;
+#[cfg(feature = "edge")]
+pub mod names;
 pub mod plan;
 #[cfg(feature = "edge")]
 pub mod snapshot;
 mod xml;
 
 #[cfg(feature = "edge")]
-pub use snapshot::{IntelSnapshot, LabelIndex, LabelIndexBuilder};
+pub use snapshot::{FoundAddress, FoundEntity, IntelSnapshot, LabelIndex, LabelIndexBuilder};
 pub use xml::XmlError;

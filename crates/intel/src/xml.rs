@@ -101,6 +101,19 @@ impl Element {
         local(self.0.name().0)
     }
 
+    fn attributes(&self) -> Result<Vec<(String, String)>, String> {
+        self.0
+            .attributes()
+            .map(|attribute| {
+                let attribute = attribute.map_err(|error| error.to_string())?;
+                let value = attribute
+                    .normalized_value(quick_xml::XmlVersion::Explicit1_0)
+                    .map_err(|error| error.to_string())?;
+                Ok((local(attribute.key.0).to_owned(), value.into_owned()))
+            })
+            .collect()
+    }
+
     fn attribute(&self, name: &str) -> Option<Result<String, String>> {
         self.0.attributes().find_map(|attribute| match attribute {
             Ok(attribute) if local(attribute.key.0) == name => Some(
@@ -112,6 +125,58 @@ impl Element {
             Ok(_) => None,
             Err(error) => Some(Err(error.to_string())),
         })
+    }
+}
+
+/// An element with everything in it, for parts of a file that are small: a party of a list.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// The name without its prefix.
+    pub(crate) name: String,
+    attributes: Vec<(String, String)>,
+    /// The text, that of children left out.
+    text: String,
+    pub(crate) children: Vec<Self>,
+}
+
+impl Tree {
+    /// The text without surrounding white space.
+    pub(crate) fn text(&self) -> &str {
+        self.text.trim()
+    }
+
+    /// The value of an attribute without surrounding white space; `None` if it is blank or missing.
+    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(attribute, _)| attribute == name);
+        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// The children with a name.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// The first child with a name.
+    pub(crate) fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// The text of the first child with a name; `None` if it is blank or missing.
+    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
+        self.child(name).map(Self::text).filter(|text| !text.is_empty())
+    }
+
+    /// The names and texts of this element and of all within it but for the elements named `without`.
+    pub(crate) fn texts<'a>(&'a self, without: &[&str], texts: &mut Vec<(&'a str, &'a str)>) {
+        if without.contains(&&*self.name) {
+            return;
+        }
+        if !self.text().is_empty() {
+            texts.push((&self.name, self.text()));
+        }
+        for child in &self.children {
+            child.texts(without, texts);
+        }
     }
 }
 
@@ -196,6 +261,25 @@ impl<R: BufRead> Elements<R> {
             }
             if text.len() > LARGEST_PIECE {
                 return Err(self.malformed("a text is too long"));
+            }
+        }
+    }
+
+    /// Reads the current element, whose opening tag is `element`, with everything in it.
+    pub(crate) fn tree(&mut self, element: &Element) -> Result<Tree, XmlError> {
+        let attributes = element.attributes().map_err(|detail| self.malformed(&detail))?;
+        let mut tree = Tree { name: element.name().to_owned(), attributes, ..Tree::default() };
+        loop {
+            match self.next()? {
+                Piece::Text(piece) => {
+                    self.hand_out(piece.len())?;
+                    tree.text.push_str(&piece);
+                }
+                Piece::Start(child) => {
+                    self.hand_out(child.0.len())?;
+                    tree.children.push(self.tree(&child)?);
+                }
+                Piece::End => return Ok(tree),
             }
         }
     }

@@ -133,7 +133,16 @@ pub fn publications() -> Vec<(SourceId, Publication)> {
             .collect();
         let parties = u64::try_from(LISTED.len()).unwrap_or_default();
         let source = name::<SourceId>(list)?;
-        Some((source, Publication { published_on, entries, rejected: vec![], parties }))
+        Some((
+            source,
+            Publication {
+                published_on,
+                entries,
+                rejected: vec![],
+                parties,
+                addresses_are_rare: false,
+            },
+        ))
     };
     [
         publication(SAMPLE_LIST, FIRST, true),
@@ -169,6 +178,7 @@ fn entries(party: &Listed) -> Vec<ListingEntry> {
                     programs: vec![party.program.into()],
                     remarks: Some("made up".into()),
                     listed_on: Some(date(2025, 6, 2)),
+                    ..ListedEntity::default()
                 }
                 .into(),
                 asset_code: code.into(),

@@ -18,6 +18,7 @@ mod key_use;
 pub mod keys;
 mod limits;
 pub mod manifests;
+pub mod ready_sources;
 mod record;
 mod refresh;
 pub mod revocations;

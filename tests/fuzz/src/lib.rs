@@ -12,4 +12,5 @@ pub mod head;
 pub mod key;
 pub mod limiter_answer;
 pub mod ofac_xml;
+pub mod official_list;
 pub mod raw_block;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use assay_fuzz::{address, body, head, key, limiter_answer, ofac_xml, raw_block};
+use assay_fuzz::{address, body, head, key, limiter_answer, ofac_xml, official_list, raw_block};
 
 /// Bytes that replace a byte of a seed: ends of ranges, and separators of texts.
 const REPLACEMENTS: [u8; 10] = *b"\0\x01\x7f\x80\xff\n\":<{";
@@ -67,6 +67,7 @@ fn answers_of_the_limiter() {
 #[test]
 fn sanctions_lists() {
     run("ofac_xml", ofac_xml::run);
+    run("official_list", official_list::run);
 }
 
 #[test]

@@ -125,6 +125,7 @@ fn listing(address: &str, name: String, since: Date, code: &str) -> Listing {
         programs: vec!["CYBER2".to_owned()],
         remarks: None,
         listed_on: Some(since),
+        ..ListedEntity::default()
     };
     Listing {
         source: LIST.parse().expect("a name"),

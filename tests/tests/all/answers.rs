@@ -222,6 +222,20 @@ fn every_documented_operation_is_there() {
                 Some((media_type, body)) => (media_type.as_str(), body["example"].to_string()),
                 None => ("", String::new()),
             };
+            // Query parameters that are required, by their examples.
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let query: Vec<String> = parameters
+                .filter(|one| one["in"] == "query" && one["required"] == true)
+                .map(|one| {
+                    format!(
+                        "{}={}",
+                        one["name"].as_str().unwrap(),
+                        one["example"].as_str().unwrap()
+                    )
+                })
+                .collect();
+            let path =
+                if query.is_empty() { path.clone() } else { format!("{path}?{}", query.join("&")) };
             let headers = [("x-api-key", business.key.as_str()), ("content-type", media_type)];
             let answer = business.send(&method.to_uppercase(), &path, &body, headers);
             assert_eq!(answer.status, 200, "{method} {path}: {}", answer.text);

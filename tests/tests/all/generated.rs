@@ -5,6 +5,7 @@ use std::{env, fs, path::PathBuf};
 use assay_api::openapi;
 use assay_cli::settings::DEFINITIONS;
 use assay_engine::{
+    address::AddressRules,
     chain::ChainId,
     evidence::{Direction, Pattern, Tier},
     policy::{Alternative, FIXED_RULES, Policy, Rule},
@@ -15,6 +16,7 @@ use assay_intel::{
     labels::terms::TermTable,
 };
 use assay_request::problem::{Code, Retry};
+use assay_service::ready_sources::READY_SOURCES;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
@@ -83,6 +85,65 @@ fn the_table_of_blockchains() {
     });
     let titles = ["`blockchain`", "chain", "other names", "coin"];
     section("docs/api.md", "blockchains", &table(titles, rows));
+}
+
+#[test]
+fn the_table_of_coverage() {
+    // EVM chains have one row: they differ in nothing.
+    let is_evm = |chain: &ChainId| matches!(chain.info().rules, AddressRules::Evm);
+    let evm: Vec<&str> = ChainId::all().filter(is_evm).map(ChainId::as_str).collect();
+    let chains = ChainId::all().filter(|chain| *chain == ChainId::ETH || !is_evm(chain));
+    let rows = chains.map(|chain| {
+        let coverage = chain.info().coverage();
+        let name = if chain == ChainId::ETH {
+            format!("Ethereum and {} other EVM chains", evm.len() - 1)
+        } else {
+            format!("{} (`{chain}`)", chain.info().name)
+        };
+        let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+        [
+            name,
+            yes(coverage.addresses),
+            yes(coverage.lists),
+            yes(coverage.labels),
+            yes(coverage.flows),
+            yes(coverage.tokens),
+            yes(coverage.patterns),
+            yes(coverage.transfers),
+            yes(coverage.clusters),
+        ]
+    });
+    let titles = [
+        "chain",
+        "addresses",
+        "lists",
+        "labels",
+        "flows",
+        "tokens",
+        "patterns",
+        "transfers",
+        "clusters",
+    ];
+    let text = table(titles, rows);
+    section("docs/api.md", "coverage", &text);
+    section("README.md", "coverage", &text);
+}
+
+/// Ready-made sources, with their terms.
+#[test]
+fn the_table_of_ready_made_sources() {
+    let rows = READY_SOURCES.map(|source| {
+        let commercial = if source.commercial { "; off without a licence" } else { "" };
+        [
+            code(source.name),
+            source.publisher.to_owned(),
+            code(source.format),
+            format!("{}{commercial}", source.licence),
+            source.note.to_owned(),
+        ]
+    });
+    let titles = ["source", "publisher", "format", "terms", "note"];
+    section("docs/data-sources.md", "ready-made", &table(titles, rows));
 }
 
 #[test]

@@ -28,8 +28,8 @@ const TAG_PACKS: Set = Set {
     folder: "labels/graphsense-tagpacks",
     format: "tagpack",
     files: 62,
-    labels: 235_079,
-    rejected: 31,
+    labels: 235_122,
+    rejected: 28,
 };
 const EXPLORERS: Set =
     Set { folder: "labels/etherscan", format: "explorer", files: 5, labels: 42_620, rejected: 8 };
@@ -105,7 +105,7 @@ fn real_label_sets_on_postgresql() {
     let database = migrated_database();
     database.used_by(directory.path());
     real_sets(directory.path(), &data);
-    assert_eq!(database.query("SELECT count(*) FROM labels"), "277699");
+    assert_eq!(database.query("SELECT count(*) FROM labels"), "277742");
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod large_chain;
 mod limits;
 mod ofac;
 mod postgres;
+mod ready_lists;
 mod replay;
 mod sample_chain;
 mod shutdown;

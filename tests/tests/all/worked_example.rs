@@ -84,6 +84,7 @@ fn facts() -> Facts {
             valid_until: None,
         }],
         same_key: vec![],
+        look_alikes: vec![],
         cluster: None,
         counterparties: assay_engine::facts::Counterparties::default(),
         intel_stale: false,

@@ -2,6 +2,9 @@
 
 use std::{env, fs};
 
+use assay_service::ready_sources::READY_SOURCES;
+use serde_json::{Value, json};
+
 use crate::{file, rendered::documents, text, values::documented};
 
 /// Compares a file with its expected contents, or writes it.
@@ -19,6 +22,33 @@ fn the_files_of_others() {
         let wanted = text(&format!("crates/service/manifests/{name}.yaml"));
         expect(&format!("charts/assay/files/{name}.yaml"), &wanted);
     }
+}
+
+/// The ready-made sources that have a feed and need no licence; that of OFAC is among the feeds.
+#[test]
+fn the_ready_made_sources() {
+    let offered = READY_SOURCES
+        .iter()
+        .filter(|source| source.name != "ofac-sdn" && !source.commercial)
+        .filter_map(|source| Some((source, source.location?)));
+    let manifests: Vec<String> = offered
+        .clone()
+        .map(|(source, location)| {
+            format!(
+                "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata:\n  name: {}\nspec:\n  \
+                 location: {location}\n  format: {}\n  lists: [{}]\n  schedule: \"{}\"\n",
+                source.name,
+                source.format,
+                source.lists.join(", "),
+                source.schedule
+            )
+        })
+        .collect();
+    expect("charts/assay/files/sources.yaml", &manifests.join("---\n"));
+    let schema: Value = serde_json::from_str(&text("charts/assay/values.schema.json")).unwrap();
+    let names: Vec<&str> = offered.map(|(source, _)| source.name).collect();
+    let listed = &schema["properties"]["defaults"]["properties"]["sources"]["items"]["enum"];
+    assert_eq!(*listed, json!(names));
 }
 
 #[test]

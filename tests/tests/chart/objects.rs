@@ -180,6 +180,13 @@ fn default_plans_and_policies_are_installed_and_outlive_the_release() {
             assert_eq!(annotations["helm.sh/resource-policy"], "keep", "{kind} {object}");
         }
     }
+    let rendered = objects(&helm, &["--set", "defaults.sources={uk,eu}"]);
+    let mut sources: Vec<_> = of_kind(&rendered, "IntelSource")
+        .iter()
+        .map(|source| source["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect();
+    sources.sort();
+    assert_eq!(sources, ["eu", "ofac-sdn", "uk"], "ready-made sources by name");
     let none = "defaults.plans=false,defaults.policy=false,defaults.feeds=false";
     let rendered = objects(&helm, &["--set", none]);
     for kind in ["Plan", "RiskPolicy", "IntelSource"] {

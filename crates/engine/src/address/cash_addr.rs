@@ -61,6 +61,23 @@ pub(super) fn write(payload: &Payload) -> Option<(AddressKind, String)> {
     Some((kind, format!("{PREFIX}:{text}")))
 }
 
+/// The bytes of a text in this encoding under another prefix; `None` if its checksum or padding is wrong.
+pub(super) fn decode(prefix: &str, body: &str) -> Option<Vec<u8>> {
+    let fives = values(body)?;
+    if polymod(prefix, fives.iter().copied()) != 0 {
+        return None;
+    }
+    let content = fives.get(..fives.len().checked_sub(CHECKSUM_CHARACTERS)?)?;
+    let padding = content.len() * 5 % 8;
+    let last = content.last().copied().unwrap_or(0);
+    if padding > 4 || last & !(0xFF << padding) != 0 {
+        return None;
+    }
+    let mut bytes = regroup(content.iter().copied(), 5, 8);
+    bytes.truncate(content.len() * 5 / 8);
+    Some(bytes)
+}
+
 /// The contents of a CashAddr; `None` if the text is not one.
 fn read(text: &str) -> Result<Option<Payload>, AddressError> {
     let (prefix, body) = match text.split_once(':') {

@@ -1,17 +1,35 @@
 //! Addresses: read in any form their chain allows, kept in one canonical form, refused with the cause.
 
+mod algorand;
 mod base58;
 mod beacon;
 mod bech32_text;
 mod bitcoin;
+mod cardano;
 mod cash_addr;
+pub(crate) mod cosmos;
+mod encoding;
+mod eos;
 mod error;
 mod evm;
+mod filecoin;
 mod hash;
+mod hedera;
+mod icp;
+mod kaspa;
 mod monero;
+mod move_vm;
+mod near;
+mod neo;
 pub(crate) mod networks;
+mod opaque;
 mod recognise;
 mod solana;
+mod stacks;
+mod stellar;
+pub(crate) mod substrate;
+mod tezos;
+mod ton;
 mod tron;
 mod unicode;
 mod xrp;
@@ -50,6 +68,40 @@ pub enum AddressRules {
     Monero,
     /// BNB Beacon Chain.
     Beacon,
+    /// Cardano: Shelley and Byron.
+    Cardano,
+    /// Stellar: accounts, multiplexed accounts and contracts.
+    Stellar,
+    /// The Open Network.
+    Ton,
+    /// Polkadot and other Substrate chains, with the network's number.
+    Substrate(&'static substrate::Ss58),
+    /// Chains of the Cosmos SDK, with the chain's prefix.
+    Cosmos(&'static cosmos::CosmosPrefix),
+    /// Algorand.
+    Algorand,
+    /// NEAR: implicit and named accounts.
+    Near,
+    /// Tezos.
+    Tezos,
+    /// EOS (Vaulta).
+    Eos,
+    /// Hedera.
+    Hedera,
+    /// Filecoin.
+    Filecoin,
+    /// NEO N3 and its legacy chain.
+    Neo,
+    /// Sui and Aptos.
+    Move,
+    /// Internet Computer: accounts and principals.
+    InternetComputer,
+    /// Stacks.
+    Stacks,
+    /// Kaspa.
+    Kaspa,
+    /// Chains without rules here: any text.
+    Opaque,
 }
 
 impl AddressRules {
@@ -58,10 +110,24 @@ impl AddressRules {
     pub const fn longest_tip_age_seconds(self) -> i64 {
         match self {
             Self::Bitcoin(_) | Self::BitcoinCash | Self::BitcoinSv | Self::Zcash => 2 * 60 * 60,
-            Self::Evm | Self::Tron | Self::Solana | Self::Xrp | Self::Monero | Self::Beacon => {
-                30 * 60
-            }
+            _ => 30 * 60,
         }
+    }
+
+    /// True if a text of this family is an address only with the right checksum, or with a form that no
+    /// other text has.
+    #[must_use]
+    pub const fn has_checksum(self) -> bool {
+        !matches!(
+            self,
+            Self::Solana | Self::Near | Self::Eos | Self::Hedera | Self::Move | Self::Opaque
+        )
+    }
+
+    /// True if so many texts are addresses of this family that a valid one says nothing about the chain
+    /// that its author meant.
+    pub(crate) const fn is_loose(self) -> bool {
+        matches!(self, Self::Near | Self::Eos | Self::Hedera | Self::Move | Self::Opaque)
     }
 
     fn parse(self, text: &str) -> Result<Parsed, AddressError> {
@@ -76,6 +142,23 @@ impl AddressRules {
             Self::Xrp => xrp::parse(text),
             Self::Monero => monero::parse(text),
             Self::Beacon => beacon::parse(text),
+            Self::Cardano => cardano::parse(text),
+            Self::Stellar => stellar::parse(text),
+            Self::Ton => ton::parse(text),
+            Self::Substrate(network) => network.parse(text),
+            Self::Cosmos(chain) => chain.parse(text),
+            Self::Algorand => algorand::parse(text),
+            Self::Near => near::parse(text),
+            Self::Tezos => tezos::parse(text),
+            Self::Eos => eos::parse(text),
+            Self::Hedera => hedera::parse(text),
+            Self::Filecoin => filecoin::parse(text),
+            Self::Neo => neo::parse(text),
+            Self::Move => move_vm::parse(text),
+            Self::InternetComputer => icp::parse(text),
+            Self::Stacks => stacks::parse(text),
+            Self::Kaspa => kaspa::parse(text),
+            Self::Opaque => opaque::parse(text),
         }
     }
 
@@ -91,6 +174,15 @@ impl AddressRules {
             (Self::Solana, Payload::LongAccount(bytes)) => account(solana::write(bytes)),
             (Self::Xrp, Payload::PublicKeyHash(hash)) => account(xrp::write(hash)),
             (Self::Beacon, Payload::PublicKeyHash(hash)) => account(beacon::write(hash)?),
+            (Self::Stellar, Payload::LongAccount(bytes)) => account(stellar::write(bytes)),
+            (Self::Substrate(network), Payload::LongAccount(bytes)) => {
+                account(network.write(bytes))
+            }
+            (Self::Algorand, Payload::LongAccount(bytes)) => account(algorand::write(bytes)),
+            (Self::Near, Payload::LongAccount(bytes)) => account(hex::encode(bytes)),
+            (Self::Cosmos(chain), _) => account(chain.write(payload)?),
+            (Self::Filecoin, Payload::Account(bytes)) => account(filecoin::write(bytes)),
+            (Self::Stacks, _) => account(stacks::write(payload)?),
             (Self::Monero, Payload::Monero { keys, subaddress }) => {
                 Some(monero::write(keys, *subaddress))
             }
@@ -181,6 +273,8 @@ pub enum Payload {
         /// True if the keys are those of a subaddress.
         subaddress: bool,
     },
+    /// Anything else: the canonical text itself. It names no key that other chains have.
+    Text(String),
 }
 
 /// One way to pay a Zcash address.
@@ -208,7 +302,8 @@ struct Parsed {
 
 /// A valid address in the one form that Assay stores, compares and answers with: base58 as it is,
 /// bech32 in lower case, EVM accounts with EIP-55 checksum, TRON in base58, Bitcoin Cash in CashAddr with
-/// its prefix, XRP and Monero without tag or payment id, Litecoin scripts as `M...`.
+/// its prefix, XRP, Stellar and Monero without tag, number or payment id, Litecoin scripts as `M...`, TON in
+/// its bounceable form.
 #[derive(Clone)]
 pub struct CanonicalAddress {
     chain: ChainId,
@@ -242,7 +337,8 @@ impl CanonicalAddress {
             Err(error @ AddressError::TestNetwork { .. }) => Err(error),
             Err(error) => {
                 let chains: Vec<_> = ChainId::all()
-                    .filter(|other| *other != chain && Self::parse_plain(*other, submitted).is_ok())
+                    .filter(|other| *other != chain && !other.info().rules.is_loose())
+                    .filter(|other| Self::parse_plain(*other, submitted).is_ok())
                     .collect();
                 if !chains.is_empty() {
                     return Err(AddressError::OtherChain { chains });
@@ -255,23 +351,44 @@ impl CanonicalAddress {
         }
     }
 
-    /// Reads an address as an official list printed it. Lists contain errors: stray white space,
-    /// invisible characters and look-alikes are removed, and an EVM address is read without regard
-    /// to letter case, because the listed account is the same in any spelling.
+    /// Reads an address as an official list printed it. Lists contain errors: white space and invisible
+    /// characters are left out; a look-alike is replaced if exactly one replacement gives an address; and
+    /// an EVM address is read without regard to letter case, because the listed account is the same in any
+    /// spelling.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`CanonicalAddress::parse`], for the text as it was printed.
     pub fn parse_published(chain: ChainId, published: &str) -> Result<Self, AddressError> {
-        Self::parse(chain, published).or_else(|error| {
-            let repaired = unicode::repaired(published);
-            Self::parse_plain(chain, &repaired)
-                .or_else(|_| match chain.info().rules {
-                    AddressRules::Evm => Self::parse_plain(chain, &repaired.to_ascii_lowercase()),
-                    _ => Err(AddressError::Empty),
-                })
-                .map_err(|_| error)
-        })
+        Self::read_published(chain, published).map_or_else(|| Self::parse(chain, published), Ok)
+    }
+
+    /// Reads an address as [`CanonicalAddress::parse_published`] does, without the cause of a failure, which
+    /// takes a look at every chain.
+    #[must_use]
+    pub fn read_published(chain: ChainId, published: &str) -> Option<Self> {
+        // Base58 takes quadratic time: nothing longer is looked at.
+        if published.is_empty() || published.len() > LONGEST {
+            return None;
+        }
+        let ignores_case = matches!(chain.info().rules, AddressRules::Evm);
+        let mut found: Option<Self> = None;
+        for reading in unicode::readings(published) {
+            let reading = if ignores_case { reading.to_ascii_lowercase() } else { reading };
+            let Ok(address) = Self::parse_plain(chain, &reading) else { continue };
+            if found.as_ref().is_some_and(|other| *other != address) {
+                return None;
+            }
+            found = Some(address);
+        }
+        found
+    }
+
+    /// True if a character may be part of an address in a printed text: an ASCII letter or digit, a
+    /// look-alike of one, or a character that shows as nothing.
+    #[must_use]
+    pub fn may_hold(character: char) -> bool {
+        character.is_ascii_alphanumeric() || unicode::is_disguise(character)
     }
 
     /// The address of `chain` that holds `payload`; `None` where the chain has no such form.
@@ -340,6 +457,7 @@ impl CanonicalAddress {
                 })
                 .collect(),
             Payload::Monero { keys, .. } => vec![KeyIdentity::Monero(*keys)],
+            Payload::Text(_) => Vec::new(),
         }
     }
 }

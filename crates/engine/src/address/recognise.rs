@@ -10,7 +10,9 @@ const EXTENDED_KEY_BYTES: usize = 78;
 
 /// Says what `text` is, where it is something well known that is not an address.
 pub(super) fn not_an_address(text: &str) -> Option<&'static str> {
-    if text.contains(':') {
+    // Kaspa writes its prefix always, TON its workchain.
+    let has_own_prefix = ["kaspa", "0:", "-1:"].iter().any(|prefix| text.starts_with(prefix));
+    if text.contains(':') && !has_own_prefix {
         return Some("a payment link or prefixed text: submit only the address in it");
     }
     if text.to_ascii_lowercase().ends_with(".eth") {

@@ -432,7 +432,10 @@ fn one_key_is_recognised_across_families_of_chains() {
     let chains: Vec<_> = all.iter().map(|address| address.chain().as_str()).collect();
     assert_eq!(
         chains,
-        "btc ltc bch bsv btg doge dash zec xvg xrp bep2".split(' ').collect::<Vec<_>>()
+        "btc ltc bch bsv btg doge dash zec xvg xrp bep2 cosmos osmo celestia dydx noble axelar sei terra \
+         thor kava juno stars scrt akt stx"
+            .split_whitespace()
+            .collect::<Vec<_>>()
     );
     for address in &all {
         assert_eq!(address.key_identities(), all[0].key_identities());
@@ -488,5 +491,228 @@ fn a_unified_address_must_keep_the_rules_of_its_revision() {
         };
         let (_, message) = refusal("zec", &text);
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// Chains with addresses of each form: from the specifications and public samples.
+const MORE_FORMS: &[(&str, &str, &str)] = &[
+    // CIP-19, test vectors of the main network.
+    (
+        "ada",
+        "addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2wywfgse35a3x",
+        "",
+    ),
+    ("ada", "addr1vx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzers66hrl8", ""),
+    ("ada", "stake1uyehkck0lajq8gr28t9uxnuvgcqrc6070x3k9r8048z8y5gh6ffgw", ""),
+    ("ada", "addr1gx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer5pnz75xxcrzqf96k", ""),
+    ("ada", "Ae2tdPwUPEZ1aXoiiRE6CHf7d4zFL2PwtC5WV5E7Cp7Dfjr9J9cL3pwywRU", ""),
+    // SEP-23.
+    ("xlm", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", ""),
+    (
+        "xlm",
+        "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK",
+        "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ",
+    ),
+    ("xlm", "CA3D5KRYM6CB7OWQ6TWYRR3Z4T7GNZLKERYNZGGA5SOAOPIFY6YQGAXE", ""),
+    // TEP-2.
+    ("ton", "EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF", ""),
+    (
+        "ton",
+        "UQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPuwA",
+        "EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF",
+    ),
+    (
+        "ton",
+        "0:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e",
+        "EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF",
+    ),
+    ("dot", "12bzRJfh7arnnfPPUZHeJUaE62QLEwhK48QnH9LXeK2m1iZU", ""),
+    // The well-known development account of Substrate, on the generic network.
+    ("tao", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY", ""),
+    ("cosmos", "cosmos1fl48vsnmsdzcv85q5d2q4z5ajdha8yu34mf0eh", ""),
+    ("inj", "inj132pvsgfc44t5wjsnx6ul2ukrqe6qcrz4x4hag0", ""),
+    ("algo", "7ZUECA7HFLZTXENRV24SHLU4AVPUTMTTDUFUBNBD64C73F3UHRTHAIOF6Q", ""),
+    ("near", "49c93960fd3f49e671b4a712d3e95c5ae3d8e66552cb97879c897374599a22c1", ""),
+    ("near", "alice-2.example.near", ""),
+    ("xtz", "tz1NPgUeafMfD7VZbsKkzoJiR8pRynViiTE3", ""),
+    ("xtz", "KT1PWx2mnDueood7fEmfbBDKx1D9BAnnXitn", ""),
+    ("eos", "eosio.token", ""),
+    // HIP-15, the main network.
+    ("hbar", "0.0.123", ""),
+    ("hbar", "0.0.123-vfmkw", "0.0.123"),
+    ("fil", "f1hqdqidehi276cscqehffoyr7qzxn2foumjpq5zq", ""),
+    ("fil", "f01729", ""),
+    (
+        "fil",
+        "f3vvmn62lofvhjd2ugzca6sof2j2ubwok6cj4xxbfzz4yuxfkgobpihhd2thlanmsh3w2ptld2gqkn2jvlss4a",
+        "",
+    ),
+    ("neo", "NLfpGcsubYLnTqb9UfAxCYe9S5xniGSZyR", ""),
+    ("neo", "AMJm3XvdgZdHMK4T8XsWxKbrnPbTAC5ka7", ""),
+    ("sui", "0x2", "0x0000000000000000000000000000000000000000000000000000000000000002"),
+    ("apt", "0x03aa1ceed625af8407d25e5894a165272b5d196dcdb8dc66456d2ac039bcf198", ""),
+    // The ledger of ICP, and the management canister.
+    ("icp", "ryjl3-tyaaa-aaaaa-aaaba-cai", ""),
+    ("icp", "aaaaa-aa", ""),
+    // SIP-005.
+    ("stx", "SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7", ""),
+    ("stx", "SP000000000000000000002Q6VF78", ""),
+    ("kas", "kaspa:qqkqkzjvr7zwxxmjxjkmxxdwju9kjs6e9u82uh59z07vgaks6gg62v8707g73", ""),
+    ("other", "k:e7f4c9f0", ""),
+];
+
+#[test]
+fn further_chains_read_the_addresses_of_their_specifications() {
+    for (chain, text, canonical) in MORE_FORMS {
+        let chain: ChainId = chain.parse().unwrap();
+        let address = CanonicalAddress::parse(chain, text)
+            .unwrap_or_else(|error| panic!("{chain} {text}: {error}"));
+        let expected = if canonical.is_empty() { text } else { canonical };
+        assert_eq!(address.as_str(), *expected);
+        assert_eq!(CanonicalAddress::parse(chain, address.as_str()).as_ref(), Ok(&address));
+        if let Some(again) = CanonicalAddress::from_payload(chain, address.payload().clone()) {
+            assert_eq!(again, address, "written from what it commits to");
+        }
+    }
+}
+
+#[test]
+fn further_chains_refuse_with_the_cause() {
+    for (chain, text, reason) in [
+        (
+            "ada",
+            "addr1qx2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzer3n0d3vllmyqwsx5wktcd8cc3sq835lu7drv2xwl2wywfgse35a3y",
+            "wrong_checksum",
+        ),
+        ("ada", "addr_test1vz2fxv2umyhttkxyxp8x0dlpdt3k6cwng5pxj3jhsydzerspjrlsz", "test_network"),
+        (
+            "ada",
+            "37btjrVyb4KDXBNC4haBVPCrro8AQPHwvCMp3RFhhSVWwfFmZ6wwzSK6JK1hY6wHNmtrpTf1kdbva8TCneM2YsiXT7mrzT21EacHnPpz5YyUdj64na",
+            "test_network",
+        ),
+        ("ada", "Ae2tdPwUPEZ1aXoiiRE6CHf7d4zFL2PwtC5WV5E7Cp7Dfjr9J9cL3pwywRV", "wrong_checksum"),
+        ("xlm", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGA", "wrong_checksum"),
+        // SEP-23: the unused bits of a muxed account are not zero; a wrong algorithm.
+        (
+            "xlm",
+            "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLA",
+            "wrong_checksum",
+        ),
+        ("ton", "EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHG", "wrong_checksum"),
+        ("dot", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY", "other_chain"),
+        ("dot", "12bzRJfh7arnnfPPUZHeJUaE62QLEwhK48QnH9LXeK2m1iZV", "wrong_checksum"),
+        ("cosmos", "cosmosvaloper1fl48vsnmsdzcv85q5d2q4z5ajdha8yu34mf0eh", "unknown_form"),
+        ("cosmos", "cosmos1fl48vsnmsdzcv85q5d2q4z5ajdha8yu34mf0ea", "wrong_checksum"),
+        ("algo", "7ZUECA7HFLZTXENRV24SHLU4AVPUTMTTDUFUBNBD64C73F3UHRTHAIOF6A", "wrong_checksum"),
+        ("near", "alice.testnet", "test_network"),
+        ("near", "Alice.near", "unknown_form"),
+        ("near", "a..near", "unknown_form"),
+        ("xtz", "tz1NPgUeafMfD7VZbsKkzoJiR8pRynViiTE4", "wrong_checksum"),
+        ("eos", "UPPER", "unknown_form"),
+        ("eos", "abcdefghijklz", "unknown_form"),
+        ("hbar", "0.0.123-vfmkx", "wrong_checksum"),
+        ("hbar", "0.0.0123", "unknown_form"),
+        ("fil", "f1hqdqidehi276cscqehffoyr7qzxn2foumjpq5za", "wrong_checksum"),
+        ("fil", "t1hqdqidehi276cscqehffoyr7qzxn2foumjpq5zq", "test_network"),
+        ("neo", "NLfpGcsubYLnTqb9UfAxCYe9S5xniGSZyS", "wrong_checksum"),
+        ("sui", "0x189f40034be7a199f1fa9891668ee3ab6049f82d", "other_chain"),
+        ("icp", "ryjl3-tyaaa-aaaaa-aaaba-caj", "wrong_checksum"),
+        ("icp", "ryjl3tyaaa-aaaaa-aaaba-cai", "invalid_payload"),
+        ("stx", "SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ8", "wrong_checksum"),
+        (
+            "kas",
+            "kaspa:qqkqkzjvr7zwxxmjxjkmxxdwju9kjs6e9u82uh59z07vgaks6gg62v8707g74",
+            "wrong_checksum",
+        ),
+        (
+            "kas",
+            "kaspatest:qqkqkzjvr7zwxxmjxjkmxxdwju9kjs6e9u82uh59z07vgaks6gg62v8707g73",
+            "test_network",
+        ),
+        ("other", "two words", "white_space"),
+    ] {
+        let chain: ChainId = chain.parse().unwrap();
+        let error = CanonicalAddress::parse(chain, text).unwrap_err();
+        assert_eq!(error.reason(), reason, "{chain} {text}: {error}");
+    }
+}
+
+#[test]
+fn the_same_key_is_found_on_chains_that_write_it_differently() {
+    let identities = |chain: &str, text: &str| {
+        CanonicalAddress::parse(chain.parse().unwrap(), text).unwrap().key_identities()
+    };
+    let generic = identities("tao", "5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY");
+    assert_eq!(identities("dot", "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"), generic);
+}
+
+/// Random near-misses: a valid address with one to three characters replaced by others of the same text's
+/// alphabet. Each that is accepted must be an address of its own.
+#[test]
+fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {
+    const TRIES: u32 = 100_000;
+    let tries = if cfg!(debug_assertions) { TRIES / 20 } else { TRIES };
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed >> 1).unwrap() % below
+    };
+    let checked = MORE_FORMS.iter().filter(|(chain, text, _)| {
+        let chain: ChainId = chain.parse().unwrap();
+        chain.info().rules.has_checksum() && !text.starts_with("f0") && !text.starts_with("0:")
+    });
+    for (chain, text, _) in checked {
+        let chain: ChainId = chain.parse().unwrap();
+        let letters: Vec<char> = text.chars().collect();
+        let separator =
+            text.rfind(['1', ':']).filter(|_| text.contains(':') || text.starts_with("addr"));
+        let first = separator.map_or(1, |place| place + 1);
+        let address = CanonicalAddress::parse(chain, text).unwrap();
+        let mut accepted = 0;
+        for _ in 0..tries {
+            let mut changed = letters.clone();
+            for _ in 0..=random(3) {
+                let place = first + random(letters.len() - first);
+                changed[place] = letters[first + random(letters.len() - first)];
+            }
+            if changed == letters {
+                continue;
+            }
+            let changed: String = changed.into_iter().collect();
+            if let Ok(other) = CanonicalAddress::parse(chain, &changed) {
+                // TON writes one address in two ways, which differ in more than three characters.
+                assert_ne!(other, address, "{chain} {changed}");
+                accepted += 1;
+            }
+        }
+        println!("{chain} {text}: {accepted} of {tries}");
+        // Two bytes of checksum let 1 in 65,536 pass; all others are longer.
+        assert!(accepted <= 8, "{chain} {text}: {accepted} of {tries}");
+    }
+}
+
+#[test]
+fn random_texts_are_no_addresses() {
+    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
+    let alphabet: Vec<char> =
+        "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0OIl-:._".chars().collect();
+    let chains: Vec<ChainId> =
+        ChainId::all().filter(|chain| chain.info().rules.has_checksum()).collect();
+    let tries = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
+    for _ in 0..tries {
+        let mut text = String::new();
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let length = 20 + usize::try_from(seed >> 33).unwrap() % 60;
+        for _ in 0..length {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            text.push(alphabet[usize::try_from(seed >> 33).unwrap() % alphabet.len()]);
+        }
+        for chain in &chains {
+            assert!(CanonicalAddress::parse_plain(*chain, &text).is_err(), "{chain} {text}");
+        }
     }
 }

@@ -26,14 +26,53 @@ pub(super) fn check(text: &str) -> Result<(), AddressError> {
     Ok(())
 }
 
-/// `text` without white space and invisible characters, and with look-alikes replaced by the
-/// characters that they resemble: the text that the list's author probably meant. Only a checksum
-/// can confirm it.
-pub(super) fn repaired(text: &str) -> String {
-    text.chars()
-        .filter(|character| !character.is_whitespace() && !is_invisible(*character))
-        .map(|character| resembles(character).unwrap_or(character))
-        .collect()
+/// Largest number of texts that a text with look-alikes is read as.
+const MAX_READINGS: usize = 4096;
+
+/// The texts that the author of `text` may have meant: white space and invisible characters are left out,
+/// and each look-alike stands for every character that it resembles, in either case. Only a checksum can
+/// tell them apart. Empty if there are more than 4096 of them.
+pub(super) fn readings(text: &str) -> Vec<String> {
+    let mut readings = vec![String::new()];
+    for character in text.chars() {
+        if character.is_whitespace() || is_invisible(character) {
+            continue;
+        }
+        let meant = meanings(character);
+        if readings.len().saturating_mul(meant.len()) > MAX_READINGS {
+            return Vec::new();
+        }
+        readings = readings
+            .iter()
+            .flat_map(|start| {
+                meant.iter().map(move |character| {
+                    let mut reading = start.clone();
+                    reading.push(*character);
+                    reading
+                })
+            })
+            .collect();
+    }
+    readings
+}
+
+/// The characters that `character` may stand for: itself, or those that a look-alike resembles.
+fn meanings(character: char) -> Vec<char> {
+    match resembles(character) {
+        None => vec![character],
+        // The prototypes of Unicode's table stand for several letters and digits.
+        Some('l' | 'I' | '1' | 'i') => vec!['l', 'I', '1', 'i', 'L'],
+        Some('O' | '0' | 'o') => vec!['O', '0', 'o'],
+        Some(plain) if plain.is_ascii_alphabetic() => {
+            vec![plain.to_ascii_uppercase(), plain.to_ascii_lowercase()]
+        }
+        Some(plain) => vec![plain],
+    }
+}
+
+/// True if a character may stand for an ASCII letter or digit, or shows as nothing.
+pub(super) fn is_disguise(character: char) -> bool {
+    !character.is_ascii() && (is_invisible(character) || resembles(character).is_some())
 }
 
 /// Control characters and Unicode's default-ignorable code points, which most programs show as
@@ -97,7 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn repair_gives_the_plain_text() {
-        assert_eq!(repaired(" 1Аb\u{200B}с \n"), "1Abc");
+    fn a_look_alike_stands_for_every_letter_that_it_resembles() {
+        assert_eq!(readings(" 1b\u{200B}c \n"), ["1bc"], "nothing is left to doubt");
+        assert_eq!(readings("1А"), ["1A", "1a"], "Cyrillic A");
+        assert_eq!(readings("1О"), ["1O", "10", "1o"], "Cyrillic O");
+        assert_eq!(readings(&"Н".repeat(13)), Vec::<String>::new(), "too many");
+        assert!(is_disguise('Н') && is_disguise('\u{200B}') && !is_disguise('é'));
     }
 }

@@ -1,6 +1,6 @@
 //! Statements of official lists about the address itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use jiff::civil::Date;
 
@@ -12,9 +12,10 @@ use crate::{
         ScoringComponent, Warning,
     },
     chain::AssetScope,
-    evidence::{Listing, ListingStatus, Tier},
+    evidence::{EndedReason, Listing, ListingStatus, Tier},
     facts::Facts,
     fixed::Fraction,
+    names::ListId,
     policy::{LISTED_ADVISORY, LISTING_RECENTLY_EXPIRED, ListEffect, Policy},
     score::{Confidence, Score},
     taxonomy::Category,
@@ -57,7 +58,18 @@ pub(super) fn assess(
     let mut binding: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reviewed: BTreeMap<_, Vec<&Listing>> = BTreeMap::new();
     let mut reasons = Vec::new();
+    let in_force: HashSet<_> = assessed
+        .iter()
+        .filter(|(status, _)| *status == ListingStatus::Active)
+        .map(|(_, listing)| entry_of(listing))
+        .collect();
+    let is_renewed = |status: ListingStatus, listing: &Listing| {
+        status != ListingStatus::Active && in_force.contains(&entry_of(listing))
+    };
     for (status, listing) in &assessed {
+        if is_renewed(*status, listing) {
+            continue;
+        }
         match (status, policy.effect(&listing.entry.list)) {
             (ListingStatus::Active, ListEffect::Blocking) => {
                 binding.entry(&listing.entry.list).or_default().push(listing);
@@ -88,7 +100,15 @@ pub(super) fn assess(
 
     Findings {
         warnings: misfiled(subject, &assessed),
-        views: assessed.iter().map(|(status, listing)| view(*status, listing, policy)).collect(),
+        views: assessed
+            .iter()
+            .map(|(status, listing)| {
+                let renewed = is_renewed(*status, listing);
+                let ended =
+                    if renewed { Some(EndedReason::Renewed) } else { status.ended_reason() };
+                view(*status, ended, listing, policy)
+            })
+            .collect(),
         terms,
         minimum_scores,
         reasons: first,
@@ -97,6 +117,12 @@ pub(super) fn assess(
             .find(|(status, _)| *status == ListingStatus::Active)
             .map(|(_, listing)| entity(listing)),
     }
+}
+
+/// Identity of a list's entry, whatever its validity.
+fn entry_of(listing: &Listing) -> (&ListId, &str, &str, &str) {
+    let entry = &listing.entry;
+    (&entry.list, &entry.entity.id, &entry.asset_code, &entry.address_as_published)
 }
 
 /// Lists that print the address under another chain's code.
@@ -213,11 +239,18 @@ fn entity(listing: &Listing) -> Entity {
     }
 }
 
-fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedListing {
-    let remarks: Vec<&str> = [&listing.entry.entity.remarks, &listing.entry.address_remarks]
-        .into_iter()
-        .filter_map(|remarks| remarks.as_deref())
-        .collect();
+fn view(
+    status: ListingStatus,
+    ended_reason: Option<EndedReason>,
+    listing: &Listing,
+    policy: &Policy,
+) -> AssessedListing {
+    let (entity, address) = (&listing.entry.entity.remarks, &listing.entry.address_remarks);
+    let mut remarks: Vec<&str> = entity.as_deref().into_iter().collect();
+    // A sentence of the remarks that names the address is not shown twice.
+    let is_shown = |text: &&str| remarks.iter().any(|remarks| remarks.contains(*text));
+    let sentence = address.as_deref().filter(|text| !is_shown(text));
+    remarks.extend(sentence);
     AssessedListing {
         list: listing.entry.list.clone(),
         list_name: listing.entry.list_name.clone(),
@@ -227,6 +260,9 @@ fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedLi
         entity: listing.entry.entity.name.clone(),
         aliases: listing.entry.entity.aliases.clone(),
         programs: listing.entry.entity.programs.clone(),
+        order_number: listing.entry.entity.order_number.clone(),
+        legal_basis: listing.entry.entity.legal_basis.clone(),
+        official_link: listing.entry.entity.official_link.clone(),
         remarks: (!remarks.is_empty()).then(|| remarks.join(" | ")),
         asset_code: listing.entry.asset_code.clone(),
         address_as_published: listing.entry.address_as_published.clone(),
@@ -234,7 +270,7 @@ fn view(status: ListingStatus, listing: &Listing, policy: &Policy) -> AssessedLi
         listed_on: listing.listed_on,
         delisted_on: listing.delisted_on,
         expires_on: listing.entry.expires_on,
-        ended_reason: status.ended_reason(),
+        ended_reason,
         source: listing.source.clone(),
     }
 }

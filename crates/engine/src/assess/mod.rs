@@ -65,6 +65,7 @@ pub fn assess(
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
     warnings.extend(flows.warnings(is_service));
+    warnings.extend(look_alike(facts));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
     let mut terms = listings.terms;
@@ -207,6 +208,26 @@ struct Measured {
     direction: Direction,
     share: String,
     amount: Amount,
+}
+
+/// Warning about listed or labelled addresses that share the visible ends of one that is neither.
+fn look_alike(facts: &Facts) -> Option<Warning> {
+    let first = facts.look_alikes.first()?;
+    if !facts.listings.is_empty() || !facts.labels.is_empty() {
+        return None;
+    }
+    let others = match facts.look_alikes.len() {
+        1 => String::new(),
+        more => format!(" and {} more", more - 1),
+    };
+    Some(Warning {
+        code: "look_alike",
+        message: format!(
+            "shares its first {} and last {} characters with {}{others} ({}): poisoning imitates \
+             addresses so; compare every character",
+            first.first, first.last, first.address, first.what
+        ),
+    })
 }
 
 /// Warnings for a careful reader.

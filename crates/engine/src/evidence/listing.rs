@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    address::{AddressError, CanonicalAddress},
+    address::{AddressError, AddressRules, CanonicalAddress},
     chain::{AssetScope, ChainId},
     names::{ListId, SourceId},
 };
@@ -54,7 +54,13 @@ impl ListingEntry {
     #[must_use]
     pub fn addresses(&self) -> ListedAddresses {
         let read = |chain| CanonicalAddress::parse_published(chain, &self.address_as_published);
-        let everywhere = || ChainId::all().filter_map(|chain| read(chain).ok()).collect::<Vec<_>>();
+        let published_on =
+            |chain| CanonicalAddress::read_published(chain, &self.address_as_published);
+        let valid_on = |wanted: fn(AddressRules) -> bool| {
+            let chains = ChainId::all().filter(|chain| wanted(chain.info().rules));
+            chains.filter_map(published_on).collect::<Vec<_>>()
+        };
+        let everywhere = || valid_on(|rules| !rules.is_loose());
         match AssetScope::of(&self.asset_code) {
             AssetScope::Chain(chain) => match read(chain) {
                 Ok(address) => ListedAddresses::Valid(vec![address]),
@@ -63,10 +69,18 @@ impl ListingEntry {
                     elsewhere => ListedAddresses::Misfiled(elsewhere, error),
                 },
             },
-            AssetScope::EveryValidForm => match everywhere() {
-                valid if valid.is_empty() => ListedAddresses::Unsupported,
-                valid => ListedAddresses::Valid(valid),
-            },
+            AssetScope::EveryValidForm => {
+                let mut valid = everywhere();
+                if valid.is_empty() {
+                    // Tokens also live on chains whose addresses have no checksum.
+                    valid =
+                        valid_on(|rules| matches!(rules, AddressRules::Move | AddressRules::Near));
+                }
+                match valid {
+                    valid if valid.is_empty() => ListedAddresses::Unsupported,
+                    valid => ListedAddresses::Valid(valid),
+                }
+            }
             AssetScope::Unsupported => ListedAddresses::Unsupported,
         }
     }
@@ -87,7 +101,7 @@ pub struct Listing {
 }
 
 /// A person, company or vessel on a sanctions list.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListedEntity {
     /// The list's own identifier.
@@ -102,6 +116,15 @@ pub struct ListedEntity {
     pub remarks: Option<String>,
     /// The entity's own date on the list.
     pub listed_on: Option<Date>,
+    /// Number by which the publisher refers to the entry, such as `ASO 12/24` or `CDi.001`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_number: Option<String>,
+    /// Law, regulation or decision that the entry rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legal_basis: Option<String>,
+    /// Address of the publisher's page or document about the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub official_link: Option<String>,
 }
 
 /// Another name of a listed entity.
@@ -152,19 +175,23 @@ pub enum EndedReason {
     Delisted,
     /// Its own validity ended.
     Expired,
+    /// The list renewed it: another listing of the same entry is in force.
+    Renewed,
 }
 
 impl Listing {
     /// Status of the listing on `day`.
     ///
     /// If the day on which the address was added is unknown, the entity's own date decides: it is
-    /// the earliest day on which the address can have been listed.
+    /// the earliest day on which the address can have been listed. The first end counts: an order that
+    /// expired before a publication dropped it is expired and not delisted.
     #[must_use]
     pub fn status(&self, day: Date) -> ListingStatus {
         if self.listed_on.or(self.entry.entity.listed_on).is_some_and(|from| day < from) {
             return ListingStatus::NotYetListed;
         }
-        if self.delisted_on.is_some_and(|until| until <= day) {
+        let expired_before = |until| self.entry.expires_on.is_some_and(|expired| expired <= until);
+        if self.delisted_on.is_some_and(|until| until <= day && !expired_before(until)) {
             return ListingStatus::Delisted;
         }
         match self.entry.expires_on {
@@ -217,6 +244,7 @@ mod tests {
                     programs: vec!["CYBER2".into()],
                     remarks: None,
                     listed_on: Some(date(2019, 8, 21)),
+                    ..ListedEntity::default()
                 }
                 .into(),
                 asset_code: "XBT".into(),
@@ -263,7 +291,7 @@ mod tests {
         assert_eq!(chains("USDT", "3LtcaPbCj87CwJHnRX3vh7c2y9RZQqeSy8"), "btc ltc bch bsv");
         assert_eq!(chains("USDC", "7UVttrLkRkZFn4FsTuihX5zCJ1ounF5Ts8CkSqPGN2Dh"), "sol");
         assert_eq!(chains("XMR", "anything"), "unknown_form");
-        assert_eq!(chains("TON", "anything"), "unsupported");
+        assert_eq!(chains("KDA", "anything"), "unsupported");
     }
 
     #[test]
@@ -286,5 +314,12 @@ mod tests {
         assert_eq!(listing.status(date(2025, 1, 1)), ListingStatus::RecentlyExpired);
         assert_eq!(listing.status(date(2025, 3, 31)), ListingStatus::RecentlyExpired);
         assert_eq!(listing.status(date(2025, 4, 1)), ListingStatus::Expired);
+        // NBCTF drops orders from its tables some time after they expired.
+        listing.delisted_on = Some(date(2025, 2, 1));
+        assert_eq!(listing.status(date(2025, 2, 1)), ListingStatus::RecentlyExpired);
+        assert_eq!(listing.status(date(2025, 4, 1)), ListingStatus::Expired);
+        // An order that is lifted before it expires is delisted.
+        listing.delisted_on = Some(date(2024, 12, 1));
+        assert_eq!(listing.status(date(2025, 2, 1)), ListingStatus::Delisted);
     }
 }

@@ -12,6 +12,7 @@
 //! | `remarks`, `address_remarks` | remarks of the list on the entity and on the address |
 //! | `entity_listed_on` | date on which the entity was listed, such as 2026-01-31 |
 //! | `expires_on` | first day on which the listing is no longer valid |
+//! | `order_number`, `legal_basis`, `official_link` | references as the publisher states them |
 //!
 //! The first five columns are required; the order is free. Cells are separated by commas. A cell with a
 //! comma, a quote or a line break is quoted, with quotes inside doubled. The file does not state its date

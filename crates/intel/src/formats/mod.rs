@@ -5,21 +5,37 @@
 //! error messages that list the known formats all come from that table.
 //!
 //! - [`ofac_advanced`], [`ofac_enhanced`]: OFAC's own XML
+//! - [`un_xml`], [`uk_xml`], [`eu_xml`], [`seco_xml`], [`fr_json`], [`japan_mof`], [`nbctf_csv`]: the lists of
+//!   the UN Security Council, the UK, the EU, Switzerland, France, Japan and Israel
 //! - [`listings_csv`], [`listings_jsonl`]: Assay's own formats for listings
 //! - [`tagpack`]: GraphSense TagPacks
 //! - [`explorer`]: name tags of block explorers
+//! - [`ftm_jsonl`], [`ransomware_json`], [`address_list`], [`exchange_csv`]: entities of FollowTheMoney, and
+//!   lists of addresses of one kind
 //! - [`labels_csv`], [`labels_jsonl`]: Assay's own formats for labels
 
+pub mod address_list;
 mod error;
+pub mod eu_xml;
+pub mod exchange_csv;
 pub mod explorer;
+pub mod fr_json;
+pub mod ftm_jsonl;
 mod input;
+pub mod japan_mof;
 pub mod labels_csv;
 pub mod labels_jsonl;
 pub mod listings_csv;
 pub mod listings_jsonl;
+pub mod nbctf_csv;
 pub mod ofac_advanced;
 pub mod ofac_enhanced;
+pub mod ransomware_json;
+pub mod seco_xml;
 pub mod tagpack;
+pub mod uk_xml;
+pub mod un_xml;
+mod xml_list;
 
 use std::fmt;
 
@@ -38,13 +54,25 @@ use crate::{
 };
 
 /// Every format, in the order in which people see them.
-pub static FORMATS: [&Format; 8] = [
+pub static FORMATS: [&Format; 20] = [
     &ofac_advanced::FORMAT,
     &ofac_enhanced::FORMAT,
+    &uk_xml::FORMAT,
+    &eu_xml::FORMAT,
+    &un_xml::FORMAT,
+    &fr_json::FORMAT,
+    &seco_xml::FORMAT,
+    &japan_mof::FORMAT,
+    &nbctf_csv::FORMAT,
     &listings_csv::FORMAT,
     &listings_jsonl::FORMAT,
     &tagpack::FORMAT,
     &explorer::FORMAT,
+    &ftm_jsonl::FORMAT,
+    &ransomware_json::FORMAT,
+    &address_list::PHISHING,
+    &address_list::STOLEN,
+    &exchange_csv::FORMAT,
     &labels_csv::FORMAT,
     &labels_jsonl::FORMAT,
 ];
@@ -210,7 +238,10 @@ mod tests {
             assert!(!format.title.is_empty() && !format.files.extensions.is_empty());
             assert!(format.default_source.is_none_or(|name| name.parse::<SourceId>().is_ok()));
         }
-        assert_eq!(of_kind(IntelKind::Listings).count() + of_kind(IntelKind::Labels).count(), 8);
+        assert_eq!(
+            of_kind(IntelKind::Listings).count() + of_kind(IntelKind::Labels).count(),
+            FORMATS.len()
+        );
         let error = by_id("csv").unwrap_err().to_string();
         assert!(error.starts_with("no such format: `csv` (known formats: ofac-advanced, ofac-"));
     }

@@ -36,7 +36,7 @@ pub struct ImportRequest {
     pub format: &'static Format,
     /// Source that the input belongs to.
     pub source: SourceId,
-    /// Date of issue of a list that does not state its own; defaults to the day of the import.
+    /// Date of issue of a list or label set that does not state its own; defaults to the day of the import.
     pub published_on: Option<Date>,
     /// Blockchain of addresses whose files do not state it.
     pub blockchain: Option<ChainId>,
@@ -148,7 +148,9 @@ pub async fn import(
         Content::Listings(publication) => {
             listings::record(store, &publication, &provenance, &request.options, now).await
         }
-        Content::Labels(set) => {
+        Content::Labels(mut set) => {
+            // What the import states about the set counts, not the day of the import.
+            set.published_on = request.published_on.or(set.published_on);
             provenance.digest = request.digest_of_labels(&provenance.digest);
             labels::record(store, set, files, provenance, now).await
         }

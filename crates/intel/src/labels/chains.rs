@@ -98,14 +98,14 @@ mod tests {
         ] {
             assert_eq!(by_code(code).map(ChainId::as_str), Some(id), "{code}");
         }
-        assert_eq!(by_code("ADA"), None);
+        assert_eq!(by_code("KDA"), None);
     }
 
     #[test]
     fn a_network_wins_over_a_currency() {
         assert_eq!(chain(Some("polygon"), Some("ETH"), ACCOUNT), "polygon");
         assert_eq!(chain(Some("TRX"), Some("USDT"), TRON), "trx");
-        assert_eq!(chain(Some("ADA"), Some("BTC"), ACCOUNT), "unsupported ADA");
+        assert_eq!(chain(Some("KDA"), Some("BTC"), ACCOUNT), "unsupported KDA");
     }
 
     #[test]

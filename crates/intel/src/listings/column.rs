@@ -17,10 +17,13 @@ pub(crate) enum Column {
     AddressRemarks,
     EntityListedOn,
     ExpiresOn,
+    OrderNumber,
+    LegalBasis,
+    OfficialLink,
 }
 
 impl Column {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 15] = [
         Self::List,
         Self::EntityId,
         Self::Entity,
@@ -33,6 +36,9 @@ impl Column {
         Self::AddressRemarks,
         Self::EntityListedOn,
         Self::ExpiresOn,
+        Self::OrderNumber,
+        Self::LegalBasis,
+        Self::OfficialLink,
     ];
     /// Columns that every file has.
     pub(crate) const REQUIRED: [Self; 5] =
@@ -60,6 +66,9 @@ impl Column {
             Self::AddressRemarks => "address_remarks",
             Self::EntityListedOn => "entity_listed_on",
             Self::ExpiresOn => "expires_on",
+            Self::OrderNumber => "order_number",
+            Self::LegalBasis => "legal_basis",
+            Self::OfficialLink => "official_link",
         }
     }
 
@@ -72,7 +81,14 @@ impl Column {
     pub(crate) const fn is_free_text(self) -> bool {
         matches!(
             self,
-            Self::Entity | Self::ListName | Self::Aliases | Self::Remarks | Self::AddressRemarks
+            Self::Entity
+                | Self::ListName
+                | Self::Aliases
+                | Self::Remarks
+                | Self::AddressRemarks
+                | Self::OrderNumber
+                | Self::LegalBasis
+                | Self::OfficialLink
         )
     }
 }

@@ -1,8 +1,13 @@
 //! Listings: the content of a publication, and the parts that readers of several formats share.
 
 pub(crate) mod column;
+pub(crate) mod currency;
+pub(crate) mod dates;
+pub(crate) mod found;
+pub(crate) mod named;
 pub(crate) mod ofac;
 pub(crate) mod rows;
+pub(crate) mod table;
 
 use assay_engine::evidence::ListingEntry;
 use jiff::civil::Date;
@@ -23,6 +28,9 @@ pub struct Publication {
     pub rejected: Vec<Rejected>,
     /// Number of parties that the publication lists, with and without addresses.
     pub parties: u64,
+    /// The list names parties and states addresses only now and then: a publication without any address is
+    /// plausible if it names parties.
+    pub addresses_are_rare: bool,
 }
 
 /// A row that could not be imported.
@@ -32,4 +40,10 @@ pub struct Rejected {
     pub position: String,
     /// Reason for the rejection.
     pub reason: String,
+}
+
+impl std::fmt::Display for Rejected {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: {}", self.position, self.reason)
+    }
 }

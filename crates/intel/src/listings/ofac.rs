@@ -241,7 +241,13 @@ impl Parties {
             }
             rejected.extend(party.addresses.rejected);
         }
-        Ok(Publication { published_on, entries, rejected, parties: self.count })
+        Ok(Publication {
+            published_on,
+            entries,
+            rejected,
+            parties: self.count,
+            addresses_are_rare: false,
+        })
     }
 }
 

@@ -100,6 +100,9 @@ impl Row {
             programs,
             remarks: self.text(Column::Remarks).map(str::to_owned),
             listed_on: self.date(Column::EntityListedOn)?,
+            order_number: self.text(Column::OrderNumber).map(str::to_owned),
+            legal_basis: self.text(Column::LegalBasis).map(str::to_owned),
+            official_link: self.text(Column::OfficialLink).map(str::to_owned),
         };
         Ok(ListingEntry {
             list_name: self.text(Column::ListName).unwrap_or(list.as_str()).to_owned(),
@@ -204,6 +207,7 @@ impl Rows {
             entries: self.entries,
             rejected: self.rejected,
             parties: u64::try_from(self.parties.len()).unwrap_or(u64::MAX),
+            addresses_are_rare: false,
         }
     }
 }

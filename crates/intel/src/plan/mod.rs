@@ -87,6 +87,18 @@ pub struct ImportReport {
     pub unsupported: BTreeMap<String, u64>,
 }
 
+impl ImportReport {
+    /// Counts an entry that is both added and removed as updated: only its validity is another one.
+    fn note_renewals(&mut self) {
+        let added: BTreeSet<&ReportedEntry> = self.added.iter().collect();
+        let renewed: BTreeSet<ReportedEntry> =
+            self.removed.iter().filter(|entry| added.contains(entry)).cloned().collect();
+        self.added.retain(|entry| !renewed.contains(entry));
+        self.removed.retain(|entry| !renewed.contains(entry));
+        self.updated += u64::try_from(renewed.len()).unwrap_or(u64::MAX);
+    }
+}
+
 /// One address of a list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct ReportedEntry {
@@ -162,8 +174,9 @@ pub enum Refusal {
     },
 }
 
-/// Identifies an entry within its source, even if its other fields change.
-type Key = (ListId, String, String, String);
+/// Identifies an entry within its source, even if its other fields change. An entry with another validity
+/// is another one, so that an order which expired and was renewed later was not in force in between.
+type Key = (ListId, String, String, String, Option<Date>);
 
 fn key(entry: &ListingEntry) -> Key {
     (
@@ -171,6 +184,7 @@ fn key(entry: &ListingEntry) -> Key {
         entry.entity.id.clone(),
         entry.asset_code.clone(),
         entry.address_as_published.clone(),
+        entry.expires_on,
     )
 }
 
@@ -236,7 +250,8 @@ fn check_plausible<Id>(
     digests: Digests<'_>,
 ) -> Result<(), Refusal> {
     let digest = digests.file.to_owned();
-    if publication.entries.is_empty() {
+    let names_parties = publication.addresses_are_rare && publication.parties > 0;
+    if publication.entries.is_empty() && !names_parties {
         return Err(Refusal::Empty { digest });
     }
     let references = || known.publications.iter().map(|other| other.reference);
@@ -318,6 +333,7 @@ fn changes<Id: Copy>(
             (false, None) => {}
         }
     }
+    report.note_renewals();
     (ended, begun, report)
 }
 

@@ -15,6 +15,8 @@ use assay_engine::{
     evidence::{AddressLabel, Label},
 };
 
+use super::look_alike::ends_hash;
+
 /// An immutable index of labels by address and by key.
 #[derive(Debug, Default)]
 pub struct LabelIndex {
@@ -30,6 +32,8 @@ pub struct LabelIndex {
     by_address: Vec<(u64, u32)>,
     /// Hash of a key identity, place in `addresses`; sorted.
     by_key: Vec<(u64, u32)>,
+    /// Hash of the visible ends of an address, place in `addresses`; sorted.
+    by_ends: Vec<(u64, u32)>,
 }
 
 /// An address with labels. Its text and its claims end where the next one's begin.
@@ -90,6 +94,19 @@ impl LabelIndex {
             .zip(0..)
             .filter(move |(labelled, _)| labelled.chain == chain)
             .filter_map(move |(_, place)| CanonicalAddress::parse(chain, self.text(place)).ok())
+    }
+
+    /// The chain of every labelled address.
+    pub fn chains(&self) -> impl Iterator<Item = ChainId> {
+        self.addresses.iter().map(|labelled| labelled.chain)
+    }
+
+    /// The labelled addresses whose visible ends have a hash.
+    pub(super) fn with_ends(&self, ends: u64) -> impl Iterator<Item = CanonicalAddress> {
+        matching(&self.by_ends, ends).filter_map(|place| {
+            let labelled = self.addresses.get(usize::try_from(place).ok()?)?;
+            CanonicalAddress::parse(labelled.chain, self.text(place)).ok()
+        })
     }
 
     /// The labelled addresses that a key controls.
@@ -160,6 +177,9 @@ impl LabelIndexBuilder {
         if self.last.as_ref() != Some(&address) {
             let at = place(index.addresses.len());
             index.by_address.push((hash(&(address.chain(), address.as_str())), at));
+            index
+                .by_ends
+                .extend(ends_hash(address.chain(), address.as_str()).map(|ends| (ends, at)));
             for identity in address.key_identities() {
                 index.by_key.push((hash(&identity), at));
             }
@@ -177,12 +197,14 @@ impl LabelIndexBuilder {
         let mut index = LabelIndex { generation, ..self.index };
         index.by_address.sort_unstable();
         index.by_key.sort_unstable();
+        index.by_ends.sort_unstable();
         index.texts.shrink_to_fit();
         index.addresses.shrink_to_fit();
         index.claims.shrink_to_fit();
         index.labels.shrink_to_fit();
         index.by_address.shrink_to_fit();
         index.by_key.shrink_to_fit();
+        index.by_ends.shrink_to_fit();
         index
     }
 }

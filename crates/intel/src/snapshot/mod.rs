@@ -2,11 +2,13 @@
 //! atomically.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
+mod entities;
 mod labels;
+mod look_alike;
 
 use assay_engine::{
     address::{CanonicalAddress, KeyIdentity},
@@ -20,6 +22,7 @@ use assay_engine::{
 };
 use jiff::civil::Date;
 
+pub use entities::{FoundAddress, FoundEntity};
 pub use labels::{LabelIndex, LabelIndexBuilder};
 
 use assay_store::{
@@ -39,6 +42,8 @@ pub struct IntelSnapshot {
     listed: HashMap<Arc<CanonicalAddress>, Vec<usize>>,
     /// Listed addresses by the keys, scripts and accounts that control them.
     controlled: HashMap<KeyIdentity, Vec<Arc<CanonicalAddress>>>,
+    /// Listed addresses by a hash of their visible ends.
+    listed_ends: look_alike::ListedEnds,
     labels: Arc<LabelIndex>,
 }
 
@@ -93,6 +98,9 @@ impl IntelSnapshot {
     fn entry(&mut self, address: CanonicalAddress) -> &mut Vec<usize> {
         let address = Arc::new(address);
         if !self.listed.contains_key(&address) {
+            if let Some(ends) = look_alike::ends_hash(address.chain(), address.as_str()) {
+                self.listed_ends.entry(ends).or_default().push(Arc::clone(&address));
+            }
             for identity in address.key_identities() {
                 self.controlled.entry(identity).or_default().push(Arc::clone(&address));
             }
@@ -142,6 +150,19 @@ impl IntelSnapshot {
         self.listed.len() + self.labels.addresses()
     }
 
+    /// Numbers of listed and of labelled addresses of each chain.
+    #[must_use]
+    pub fn addresses_by_chain(&self) -> BTreeMap<ChainId, (u64, u64)> {
+        let mut numbers: BTreeMap<ChainId, (u64, u64)> = BTreeMap::new();
+        for address in self.listed.keys() {
+            numbers.entry(address.chain()).or_default().0 += 1;
+        }
+        for chain in self.labels.chains() {
+            numbers.entry(chain).or_default().1 += 1;
+        }
+        numbers
+    }
+
     /// True if an address itself is listed or labelled.
     #[must_use]
     pub fn is_attributed(&self, address: &CanonicalAddress) -> bool {
@@ -173,13 +194,18 @@ impl IntelSnapshot {
     #[must_use]
     pub fn facts(&self, subject: &CanonicalAddress) -> Facts {
         let own = self.listed.get(subject).map(Vec::as_slice).unwrap_or_default();
+        let labels = self.labels.of(subject);
+        // What is known about the subject itself says more than what it looks like.
+        let is_known = !own.is_empty() || !labels.is_empty();
+        let look_alikes = if is_known { Vec::new() } else { self.look_alikes(subject) };
         Facts {
             environment: self.environment,
             data_revision: self.data_revision.clone(),
             sources: self.sources.clone(),
             listings: self.listings_at(own),
-            labels: self.labels.of(subject),
+            labels,
             same_key: self.same_key(subject, own),
+            look_alikes,
             cluster: None,
             counterparties: Counterparties::default(),
             chain: ChainState::NotFollowed,

@@ -42,7 +42,13 @@ static NOTICES: Format = Format {
         let parties = u64::try_from(notices.len()).unwrap_or(u64::MAX);
         let entries = notices.into_iter().flatten().collect();
         let rejected = Vec::new();
-        Ok(Publication { published_on: context.published_on, entries, rejected, parties })
+        Ok(Publication {
+            published_on: context.published_on,
+            entries,
+            rejected,
+            parties,
+            addresses_are_rare: false,
+        })
     }),
 };
 
@@ -80,6 +86,7 @@ fn notice(file: FormatFile<'_>) -> Result<Vec<ListingEntry>, FileError> {
             programs: Vec::new(),
             remarks: None,
             listed_on: None,
+            ..ListedEntity::default()
         }),
         asset_code: "XBT".to_owned(),
         address_as_published: word.to_owned(),

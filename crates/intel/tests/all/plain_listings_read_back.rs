@@ -46,6 +46,7 @@ prop_compose! {
             programs: programs.into_iter().collect(),
             remarks,
             listed_on,
+            ..ListedEntity::default()
         }
     }
 }
@@ -84,7 +85,7 @@ prop_compose! {
         let parties: HashSet<_> =
             entries.iter().map(|entry| (&entry.list, &entry.entity.id)).collect();
         let parties = parties.len() as u64;
-        Publication { published_on: DAY, entries, rejected: Vec::new(), parties }
+        Publication { published_on: DAY, entries, rejected: Vec::new(), parties, addresses_are_rare: false }
     }
 }
 

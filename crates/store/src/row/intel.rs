@@ -103,7 +103,7 @@ fn source(
         .collect();
     own.sort_by_key(|publication| publication.reference);
     let newest = own.last();
-    let lists: BTreeSet<ListId> = listings
+    let mut lists: BTreeSet<ListId> = listings
         .iter()
         .filter(|listing| listing.source == id && listing.delisted_on.is_none())
         .map(|listing| listing.entry.list.clone())
@@ -113,6 +113,14 @@ fn source(
         "labels" => SourceKind::Labels,
         other => return Err(StoreError::unreadable("sources.kind", other)),
     };
+    // A list that names no address at present, such as that of the UN, was searched, too. It has the name of
+    // its source.
+    if kind == SourceKind::Sanctions
+        && lists.is_empty()
+        && newest.is_some_and(|newest| newest.entries == 0)
+    {
+        lists.extend(id.as_str().parse::<ListId>().ok());
+    }
     Ok(SourceState {
         id,
         kind,

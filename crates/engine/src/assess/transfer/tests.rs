@@ -91,6 +91,7 @@ fn facts(
         listings: vec![],
         labels: vec![],
         same_key: vec![],
+        look_alikes: vec![],
         cluster: None,
         chain: ChainState::Followed(Box::new(chain)),
         intel_stale: false,

@@ -47,6 +47,7 @@ pub fn nothing_known() -> Facts {
         listings: vec![],
         labels: vec![],
         same_key: vec![],
+        look_alikes: vec![],
         cluster: None,
         counterparties: Counterparties::default(),
         chain: ChainState::NotFollowed,
@@ -67,6 +68,7 @@ pub fn listing(list: &str) -> Listing {
                 programs: vec!["CYBER2".into()],
                 remarks: None,
                 listed_on: Some(date(2019, 8, 21)),
+                ..ListedEntity::default()
             }
             .into(),
             asset_code: "XBT".into(),

@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format {
     short_id: None,
     title: "Name tags of block explorers (JSON)",
     files: FileSelection { extensions: &["json"], several: true },
-    options: &[ReadOption::Blockchain],
+    options: &[ReadOption::Blockchain, ReadOption::PublishedOn],
     default_source: None,
     terms: Some(&TERMS),
     reader: Reader::Labels(|input, context| input.read_each(|file| read_file(file, context))),

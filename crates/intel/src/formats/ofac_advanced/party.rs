@@ -38,6 +38,7 @@ pub(super) fn read<R: BufRead>(
                 programs: Vec::new(),
                 remarks: remarks.clone(),
                 listed_on: None,
+                ..ListedEntity::default()
             };
             let (addresses, listed) = (profile.addresses, Vec::new());
             (profile_id, Party { entity, addresses, listed })

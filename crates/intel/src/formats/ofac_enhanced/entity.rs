@@ -23,6 +23,7 @@ pub(super) fn read<R: BufRead>(
         programs: Vec::new(),
         remarks: None,
         listed_on: None,
+        ..ListedEntity::default()
     };
     let (mut addresses, mut listed, mut programs) = (Addresses::default(), Vec::new(), Vec::new());
     while let Some(part) = elements.child()? {

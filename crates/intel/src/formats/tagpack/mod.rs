@@ -16,21 +16,37 @@ use serde_saphyr::{Options, Spanned};
 use self::fields::{Fields, Tag};
 pub use self::terms::{CONFIDENCES, ConfidenceTerm, TERMS};
 use super::{FileError, Format, Reader};
-use crate::labels::{LabelSet, collect::Collector, text};
+use crate::{
+    labels::{LabelSet, collect::Collector, text},
+    listings::Rejected,
+};
 
 /// GraphSense TagPacks.
 pub static FORMAT: Format = Format {
     id: "tagpack",
     short_id: None,
-    title: "GraphSense TagPacks (YAML): a file, or a folder of them",
+    title: "GraphSense TagPacks (YAML): a file, or a checkout or archive of them",
     files: FileSelection { extensions: &["yaml", "yml"], several: true },
     options: &[],
     default_source: None,
     terms: Some(&TERMS),
     reader: Reader::Labels(|input, context| {
-        input.read_each(|file| read(file.content, file.name, context.source))
+        input.read_each(|file| match read(file.content, file.name, context.source) {
+            // A checkout has other YAML files too.
+            Err(FileError::Syntax { reason, .. }) if reason == NO_TAGS => {
+                let position = file.name.to_owned();
+                let reason = format!("left out: {NO_TAGS}");
+                Ok(LabelSet {
+                    rejected: vec![Rejected { position, reason }],
+                    ..LabelSet::default()
+                })
+            }
+            outcome => outcome,
+        })
     }),
 };
+
+const NO_TAGS: &str = "it has no list of `tags`";
 
 /// Limit of the events of the YAML parser, beyond those of [`text::MAX_HELD_BYTES`] bytes of tags.
 const MAX_EVENTS: usize = 16 * 1024 * 1024;
@@ -110,7 +126,7 @@ impl<'a> Pack<'a> {
             broken(line, fields::reason(&error.without_snippet().to_string()))
         })?;
         if self.tags.is_none() {
-            return Err(broken(1, "it has no list of `tags`".into()));
+            return Err(broken(1, NO_TAGS.into()));
         }
         Ok(())
     }

@@ -133,7 +133,7 @@ fn only_sanctions_cite_a_list() {
 fn invalid_addresses_are_rejected_and_other_chains_counted() {
     let text = format!(
         "label: l\ntags:\n- address: {ADDRESS}\n- currency: BTC\n- address: nonsense\n  currency: \
-         BTC\n- address: addr1\n  currency: ADA\n- address: {ADDRESS}\n  currency: BTC\n- address: \
+         BTC\n- address: addr1\n  currency: KDA\n- address: {ADDRESS}\n  currency: BTC\n- address: \
          ' {ADDRESS} '\n  currency: XBT\n"
     );
     let set = read_pack(&text).unwrap();
@@ -142,7 +142,7 @@ fn invalid_addresses_are_rejected_and_other_chains_counted() {
     assert_eq!(rejected[0].1, "neither `currency` nor `network` names the chain");
     assert_eq!(rejected[1], ("p.yaml, tag 2, line 4", "the tag has no `address`"));
     assert!(rejected[2].1.starts_with("no address of btc: "), "{}", rejected[2].1);
-    assert_eq!(set.unsupported, [("ADA".to_owned(), 1)].into());
+    assert_eq!(set.unsupported, [("KDA".to_owned(), 1)].into());
     assert_eq!(set.labels.len(), 1, "the same label twice is one");
     assert_eq!(&*set.labels[0].label.upstream, "packs", "nobody else is named");
 }

@@ -64,6 +64,7 @@ fn entry(code: &str, address: &str) -> ListingEntry {
             programs: vec!["SDNTK".into()],
             remarks: Some("a remark".into()),
             listed_on: Some(date(2019, 8, 21)),
+            ..ListedEntity::default()
         }
         .into(),
         asset_code: code.into(),

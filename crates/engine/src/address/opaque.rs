@@ -1,0 +1,17 @@
+//! Addresses of chains that Assay has no rules for, as a list or label set states them: printable ASCII
+//! without white space, compared letter by letter.
+
+use super::{AddressKind, Parsed, Payload, error::AddressError};
+
+/// Longest text.
+const LONGEST: usize = 128;
+
+pub(super) fn parse(text: &str) -> Result<Parsed, AddressError> {
+    if text.len() > LONGEST || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(AddressError::UnknownForm {
+            expected: "at most 128 printable characters without white space",
+        });
+    }
+    let payload = Payload::Text(text.to_owned());
+    Ok(Parsed { kind: AddressKind::Account, payload, canonical: text.to_owned() })
+}

@@ -1,0 +1,294 @@
+//! Format `ftm-jsonl`: entities of FollowTheMoney as JSON lines, as OpenSanctions publishes them.
+//!
+//! A line is an entity with an `id`, a `schema`, its `datasets` and `properties`, each an array of texts. A
+//! `CryptoWallet` has a public key, a currency, a holder and topics; the holder is another entity of the
+//! file, before or after it. The data of OpenSanctions needs a licence for commercial use.
+
+use std::{collections::HashMap, io::BufRead};
+
+use assay_engine::{
+    evidence::Tier,
+    names::{ListId, SourceId},
+    score::Confidence,
+    taxonomy::Category,
+};
+use assay_input::FileSelection;
+use jiff::civil::Date;
+use serde::Deserialize;
+
+use super::{FileError, Format, Reader};
+use crate::{
+    labels::{
+        LabelSet,
+        chains::{self, LabelAddressError},
+        collect::{Claim, Collector},
+        text::{Lines, MAX_STREAMED_BYTES, json_reason},
+    },
+    listings::{currency, dates::day, found},
+};
+
+/// Entities of FollowTheMoney.
+pub static FORMAT: Format = Format {
+    id: "ftm-jsonl",
+    short_id: None,
+    title: "Entities of FollowTheMoney (OpenSanctions), JSON lines",
+    files: FileSelection { extensions: &["json", "jsonl", "ndjson"], several: false },
+    options: &[],
+    default_source: Some("opensanctions"),
+    terms: None,
+    reader: Reader::Labels(|input, context| {
+        input.read_one(|file| read(file.content, file.name, context.source))
+    }),
+};
+
+/// Confidence in an entity, in percent: official lists, collected by hand.
+const CONFIDENCE: u8 = 90;
+/// Largest size of the names of possible holders, in bytes. The largest public collection has a tenth.
+const MAX_NAMES_BYTES: usize = 96 * 1024 * 1024;
+/// Largest number of wallets.
+const MAX_WALLETS: usize = 500_000;
+
+/// Categories of topics, the gravest first.
+const TOPICS: [(&str, Category); 7] = [
+    ("sanction", Category::Sanctions),
+    ("crime.terror", Category::TerrorismFinancing),
+    ("crime.theft", Category::StolenFunds),
+    ("crime.cyber", Category::Malware),
+    ("crime.traffick.drug", Category::DrugVendor),
+    ("crime.fraud", Category::Scam),
+    ("crime", Category::IllicitActorOrg),
+];
+
+/// Lists that datasets hold.
+const LISTS: [(&str, &str); 8] = [
+    ("us_ofac_sdn", "ofac-sdn"),
+    ("gb_fcdo_sanctions", "uk"),
+    ("gb_hmt_sanctions", "uk"),
+    ("eu_fsf", "eu"),
+    ("un_sc_sanctions", "un"),
+    ("il_mod_crypto", "il-nbctf"),
+    ("fr_tresor_gels_avoir", "fr-gels"),
+    ("jp_mof_sanctions", "jp-mof"),
+];
+
+/// Line of the file.
+#[derive(Deserialize)]
+struct Entity {
+    id: String,
+    schema: String,
+    #[serde(default)]
+    datasets: Vec<String>,
+    #[serde(default)]
+    last_change: Option<String>,
+    #[serde(default)]
+    properties: Properties,
+}
+
+/// The properties that are read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Properties {
+    name: Vec<String>,
+    topics: Vec<String>,
+    #[serde(rename = "publicKey")]
+    public_key: Vec<String>,
+    currency: Vec<String>,
+    #[serde(rename = "currencySymbol")]
+    currency_symbol: Vec<String>,
+    holder: Vec<Reference>,
+    #[serde(rename = "managingExchange")]
+    managing_exchange: Vec<String>,
+    /// As earlier versions of the schema spell it.
+    #[serde(rename = "mangingExchange")]
+    manging_exchange: Vec<String>,
+    #[serde(rename = "sourceUrl")]
+    source_url: Vec<String>,
+}
+
+/// Another entity: its identifier, or the entity itself in nested files.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Reference {
+    Id(String),
+    Nested { id: String },
+}
+
+impl Reference {
+    fn id(&self) -> &str {
+        match self {
+            Self::Id(id) | Self::Nested { id } => id,
+        }
+    }
+}
+
+struct Wallet {
+    line: u64,
+    keys: Vec<String>,
+    currency: Option<String>,
+    holder: Option<String>,
+    exchange: Option<String>,
+    topics: Vec<String>,
+    list: Option<ListId>,
+    link: Option<String>,
+}
+
+/// Reads a file as labels of `source`.
+///
+/// # Errors
+///
+/// Returns an error if the file is not UTF-8 or too large, or a line is no entity.
+pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
+    let mut lines = Lines::new(input, MAX_STREAMED_BYTES);
+    let mut holders: HashMap<String, (String, Vec<String>)> = HashMap::new();
+    let (mut wallets, mut names_bytes) = (Vec::new(), 0_usize);
+    let mut newest: Option<Date> = None;
+    while let Some((line, text)) = lines.next_line()? {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let entity: Entity = serde_json::from_str(text).map_err(|error| FileError::Syntax {
+            line,
+            format: "an entity of FollowTheMoney",
+            reason: json_reason(&error),
+        })?;
+        newest = newest.max(entity.last_change.as_deref().and_then(day));
+        if entity.schema == "CryptoWallet" {
+            wallets.push(wallet(line, entity));
+            if wallets.len() > MAX_WALLETS {
+                return Err(FileError::TooMany { subject: "wallets", max: MAX_WALLETS });
+            }
+        } else if let Some(name) = entity.properties.name.into_iter().next() {
+            names_bytes += entity.id.len() + name.len() + 128;
+            if names_bytes > MAX_NAMES_BYTES {
+                let max = u64::try_from(MAX_NAMES_BYTES).unwrap_or(u64::MAX);
+                return Err(FileError::TooLarge { max });
+            }
+            holders.insert(entity.id, (name, entity.properties.topics));
+        }
+    }
+    let mut collector = Collector::new(file, source);
+    if let Some(newest) = newest {
+        collector.written_on(newest);
+    }
+    for wallet in &wallets {
+        let holder = wallet.holder.as_ref().and_then(|id| holders.get(id));
+        keep(&mut collector, file, wallet, holder)?;
+    }
+    Ok(collector.finish())
+}
+
+fn wallet(line: u64, entity: Entity) -> Wallet {
+    let properties = entity.properties;
+    let currencies = properties.currency.into_iter().chain(properties.currency_symbol);
+    let exchanges = properties.managing_exchange.into_iter().chain(properties.manging_exchange);
+    let list = |dataset: &String| {
+        let (_, list) = LISTS.iter().find(|(known, _)| known == dataset)?;
+        list.parse().ok()
+    };
+    Wallet {
+        line,
+        keys: properties.public_key,
+        currency: currencies.into_iter().next(),
+        holder: properties.holder.first().map(|holder| holder.id().to_owned()),
+        exchange: exchanges.into_iter().next(),
+        topics: properties.topics,
+        list: entity.datasets.iter().find_map(list),
+        link: properties.source_url.into_iter().next(),
+    }
+}
+
+/// Keeps the labels of a wallet: its own topics count, else those of its holder.
+fn keep(
+    collector: &mut Collector<'_>,
+    file: &str,
+    wallet: &Wallet,
+    holder: Option<&(String, Vec<String>)>,
+) -> Result<(), FileError> {
+    let topics = wallet.topics.iter().chain(holder.into_iter().flat_map(|(_, topics)| topics));
+    let topics: Vec<&str> = topics.map(String::as_str).collect();
+    let category = TOPICS
+        .iter()
+        .find(|(topic, _)| topics.iter().any(|found| found == topic))
+        .map_or(Category::Uncategorized, |(_, category)| category.clone());
+    let named = wallet.currency.as_deref().unwrap_or_default();
+    let code = currency::beside(named, "").first().map_or(named, |currency| currency.code);
+    for key in &wallet.keys {
+        let position = || format!("{file}, line {}", wallet.line);
+        let parsed = if code.is_empty() {
+            // Without a currency the form decides, if only one chain has it.
+            found::find(key).0.into_iter().next().map_or_else(
+                || Err(LabelAddressError::Invalid("no currency is named".to_owned())),
+                |found| chains::parse_address(None, Some(&found.asset_code), key),
+            )
+        } else {
+            chains::parse_address(None, Some(code), key)
+        };
+        match parsed {
+            Ok(address) => {
+                let claim = Claim {
+                    address,
+                    category: category.clone(),
+                    tier: Tier::Investigation,
+                    confidence: Confidence::from_percent(CONFIDENCE),
+                    entity: holder.map(|(name, _)| name.as_str()),
+                    author: Some("OpenSanctions"),
+                    upstream: wallet.list.as_ref().map(ListId::as_str),
+                    term: topics.first().copied(),
+                    cites_list: wallet.list.clone(),
+                    reason: wallet.exchange.as_deref(),
+                    reference: wallet.link.as_deref(),
+                    valid_from: None,
+                    valid_until: None,
+                };
+                collector.keep(claim, position)?;
+            }
+            Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code)?,
+            Err(LabelAddressError::Invalid(reason)) => {
+                let reason = found::case_lost(key).map_or(reason, str::to_owned);
+                collector.reject(position(), reason)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wallet_has_the_topics_of_its_holder_and_cites_its_list() {
+        let source = "opensanctions".parse().unwrap();
+        let file = r#"
+{"id":"w1","schema":"CryptoWallet","datasets":["us_ofac_sdn"],"properties":{"publicKey":["1KUCzSr49wPWckUDouJLybJuRYtViF5hfM"],"currency":["XBT"],"holder":["p1"]}}
+{"id":"p1","schema":"Person","datasets":["us_ofac_sdn"],"last_change":"2026-01-02T00:00:00","properties":{"name":["DOE, Jane"],"topics":["sanction"],"birthDate":["1980"]}}
+{"id":"w2","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["TDMpPL2PQ89MvXzYvhVupvgjFB3AomNWYF"],"topics":["crime.theft"],"mangingExchange":["OKX"]}}
+{"id":"w3","schema":"CryptoWallet","datasets":["x"],"properties":{"publicKey":["1kuczsr49wpwckudoujlybjurytvif5hfm"],"currency":["BTC"]}}
+"#;
+        let set = read(file.as_bytes(), "f.json", &source).unwrap();
+
+        let rows: Vec<_> = set
+            .labels
+            .iter()
+            .map(|label| {
+                let (address, label) = (&label.address, &label.label);
+                let list = label.cites_list.as_ref().map(ListId::as_str);
+                (address.chain().as_str(), label.category.as_str(), label.entity.as_deref(), list)
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("btc", "sanctions", Some("DOE, Jane"), Some("ofac-sdn")),
+                ("trx", "stolen_funds", None, None),
+            ]
+        );
+        assert_eq!(set.published_on, Some(jiff::civil::date(2026, 1, 2)));
+        assert!(set.rejected[0].reason.contains("all letters are lowercase"), "{:?}", set.rejected);
+        let error = read("[]".as_bytes(), "f.json", &source).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 1 cannot be read as an entity of FollowTheMoney"),
+            "{error}"
+        );
+    }
+}

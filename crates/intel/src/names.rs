@@ -1,0 +1,292 @@
+//! Comparing names: how alike two names of parties are, over spelling, script and order.
+//!
+//! A name is folded to words of plain letters: case and accents are left out, and Cyrillic, Greek, Arabic and
+//! Hebrew are transliterated. Words are compared in any order by the edits between them, once as they are and
+//! once with letters that transliterations confuse made equal. This is for people who look up a party, and
+//! never part of a score.
+
+use std::collections::BTreeSet;
+
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+/// Way in which a name was found.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum NameMatch {
+    /// The same name but for letter case, accents, punctuation and white space.
+    Exact,
+    /// The same words in another script or order.
+    Transliterated,
+    /// A similar name; the score says how similar.
+    Fuzzy,
+}
+
+/// Lowest score of a match: 0 to 100.
+pub const LOWEST_SCORE: u8 = 75;
+
+/// Name that is looked up or compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoldedName {
+    /// In lower case without accents and punctuation, in its own script and order.
+    plain: String,
+    /// Words in Latin letters.
+    words: Vec<String>,
+    /// The words with confusable letters made equal.
+    sounds: Vec<String>,
+}
+
+impl FoldedName {
+    /// Folds a name.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        let plain: Vec<String> = words(
+            &name.to_lowercase().nfkd().filter(|c| !is_combining_mark(*c)).collect::<String>(),
+        );
+        let latin: String = plain.join(" ").chars().map(transliterated).collect();
+        let words = words(&latin);
+        let sounds = words.iter().map(|word| sound(word)).collect();
+        Self { plain: plain.join(" "), words, sounds }
+    }
+
+    /// True if there is nothing to compare.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// How this name was found in another one, with a score from 75 to 100; `None` if they are not alike.
+    #[must_use]
+    pub fn matches(&self, other: &Self) -> Option<(NameMatch, u8)> {
+        if self.is_empty() || other.is_empty() {
+            return None;
+        }
+        if self.plain == other.plain {
+            return Some((NameMatch::Exact, 100));
+        }
+        let set = |words: &[String]| words.iter().cloned().collect::<BTreeSet<String>>();
+        if set(&self.words) == set(&other.words) || self.words.concat() == other.words.concat() {
+            return Some((NameMatch::Transliterated, 99));
+        }
+        if set(&self.sounds) == set(&other.sounds) || self.sounds.concat() == other.sounds.concat()
+        {
+            return Some((NameMatch::Transliterated, 97));
+        }
+        // A word that is alike in one form only is alike.
+        let spelled = alike(&self.words, &other.words);
+        let sounded = alike(&self.sounds, &other.sounds);
+        let score = (spelled.max(sounded * 0.97) * 96.0).round();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share between 0 and 1, times 96"
+        )]
+        let score = score as u8;
+        (score >= LOWEST_SCORE).then_some((NameMatch::Fuzzy, score))
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Share of two names' letters that are alike: each word of the shorter name with its best partner, less a
+/// part of the letters that are left over.
+fn alike(one: &[String], other: &[String]) -> f64 {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    let mut free: Vec<&String> = long.iter().collect();
+    let (mut weight, mut sum) = (0.0, 0.0);
+    for word in short {
+        let best = free
+            .iter()
+            .enumerate()
+            .map(|(index, partner)| (index, similarity(word, partner)))
+            .max_by(|(_, one), (_, other)| one.total_cmp(other));
+        let length = letters(word);
+        weight += length;
+        if let Some((index, share)) = best {
+            sum += length * share;
+            free.remove(index);
+        }
+    }
+    let left: f64 = free.iter().map(|word| letters(word)).sum();
+    // Names may lack a middle name or a patronym, but one word of several is no match.
+    let penalty = if short.len() == 1 && long.len() > 1 { 1.0 } else { 0.35 };
+    sum / (weight + penalty * left)
+}
+
+fn letters(word: &str) -> f64 {
+    f64::from(u32::try_from(word.chars().count()).unwrap_or(u32::MAX))
+}
+
+/// Share of the letters of two words that need no edit: insertion, deletion, replacement, or exchange of
+/// neighbours.
+fn similarity(one: &str, other: &str) -> f64 {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let longest = one.len().max(other.len());
+    if longest > 64 {
+        return if one == other { 1.0 } else { 0.0 };
+    }
+    let mut rows: Vec<Vec<u32>> = vec![(0..).take(other.len() + 1).collect()];
+    for (i, a) in one.iter().enumerate() {
+        let at = |row: &[u32], column: usize| row.get(column).copied().unwrap_or(u32::MAX / 2);
+        let mut row = vec![u32::try_from(i + 1).unwrap_or(u32::MAX / 2)];
+        for (j, b) in other.iter().enumerate() {
+            let last = rows.get(i).map(Vec::as_slice).unwrap_or_default();
+            let mut best =
+                (at(last, j) + u32::from(a != b)).min(at(last, j + 1) + 1).min(at(&row, j) + 1);
+            let exchanged =
+                i > 0 && j > 0 && one.get(i - 1) == Some(b) && other.get(j - 1) == Some(a);
+            if exchanged {
+                best = best.min(rows.get(i - 1).map_or(u32::MAX, |row| at(row, j - 1) + 1));
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    let edits = rows.last().and_then(|row| row.last()).copied().unwrap_or_default();
+    let longest = f64::from(u32::try_from(longest.max(1)).unwrap_or(u32::MAX));
+    1.0 - f64::from(edits) / longest
+}
+
+/// The sound of a word, roughly: letters that transliterations write in several ways are made equal, and
+/// doubled letters single.
+fn sound(word: &str) -> String {
+    let mut text = word.to_owned();
+    for (from, to) in [
+        ("shch", "s"),
+        ("tch", "c"),
+        ("sch", "s"),
+        ("kh", "h"),
+        ("gh", "g"),
+        ("ph", "f"),
+        ("sh", "s"),
+        ("ch", "c"),
+        ("zh", "z"),
+        ("dzh", "j"),
+        ("dj", "j"),
+        ("ts", "c"),
+        ("tz", "c"),
+        ("th", "t"),
+        ("dh", "d"),
+        ("ck", "k"),
+        ("ks", "x"),
+        ("qu", "k"),
+        ("q", "k"),
+        ("ou", "u"),
+        ("oo", "u"),
+        ("ee", "i"),
+        ("ie", "i"),
+        ("iy", "i"),
+        ("yi", "i"),
+        ("ij", "i"),
+        ("ii", "i"),
+        ("ya", "a"),
+        ("ia", "a"),
+        ("ja", "a"),
+        ("yu", "u"),
+        ("iu", "u"),
+        ("ju", "u"),
+        ("ye", "e"),
+        ("je", "e"),
+        ("yo", "o"),
+        ("jo", "o"),
+        ("w", "v"),
+        ("y", "i"),
+        ("j", "i"),
+        ("'", ""),
+    ] {
+        if text.contains(from) {
+            text = text.replace(from, to);
+        }
+    }
+    let mut letters: Vec<char> = text.chars().collect();
+    letters.dedup();
+    letters.into_iter().collect()
+}
+
+/// A letter in Latin letters; others stay.
+fn transliterated(letter: char) -> Transliterated {
+    let index = TRANSLITERATIONS.binary_search_by_key(&letter, |(from, _)| *from);
+    match index.ok().and_then(|index| TRANSLITERATIONS.get(index)) {
+        Some((_, to)) => Transliterated(to, None),
+        None => Transliterated("", Some(letter)),
+    }
+}
+
+/// Letters that stand for one.
+struct Transliterated(&'static str, Option<char>);
+
+impl FromIterator<Transliterated> for String {
+    fn from_iter<I: IntoIterator<Item = Transliterated>>(letters: I) -> Self {
+        let mut text = Self::new();
+        for Transliterated(several, one) in letters {
+            text.push_str(several);
+            text.extend(one);
+        }
+        text
+    }
+}
+
+/// Lowercase letters after compatibility decomposition, sorted.
+#[rustfmt::skip]
+static TRANSLITERATIONS: &[(char, &str)] = &[
+    ('ß', "ss"), ('æ', "ae"), ('ð', "d"), ('ø', "o"), ('þ', "th"), ('đ', "d"), ('ħ', "h"),
+    ('ı', "i"), ('ł', "l"), ('ŋ', "n"), ('œ', "oe"), ('ə', "a"), ('α', "a"), ('β', "v"), ('γ', "g"),
+    ('δ', "d"), ('ε', "e"), ('ζ', "z"), ('η', "i"), ('θ', "th"), ('ι', "i"), ('κ', "k"), ('λ', "l"),
+    ('μ', "m"), ('ν', "n"), ('ξ', "x"), ('ο', "o"), ('π', "p"), ('ρ', "r"), ('ς', "s"), ('σ', "s"),
+    ('τ', "t"), ('υ', "y"), ('φ', "f"), ('χ', "ch"), ('ψ', "ps"), ('ω', "o"), ('а', "a"),
+    ('б', "b"), ('в', "v"), ('г', "g"), ('д', "d"), ('е', "e"), ('ж', "zh"), ('з', "z"), ('и', "i"),
+    ('к', "k"), ('л', "l"), ('м', "m"), ('н', "n"), ('о', "o"), ('п', "p"), ('р', "r"), ('с', "s"),
+    ('т', "t"), ('у', "u"), ('ф', "f"), ('х', "kh"), ('ц', "ts"), ('ч', "ch"), ('ш', "sh"),
+    ('щ', "shch"), ('ъ', ""), ('ы', "y"), ('ь', ""), ('э', "e"), ('ю', "yu"), ('я', "ya"),
+    ('ђ', "dj"), ('є', "e"), ('і', "i"), ('ј', "j"), ('љ', "lj"), ('њ', "nj"), ('ћ', "c"),
+    ('џ', "dz"), ('ґ', "g"), ('ғ', "g"), ('қ', "k"), ('ң', "n"), ('ү', "u"), ('ұ', "u"), ('һ', "h"),
+    ('ә', "a"), ('ө', "o"), ('א', "a"), ('ב', "b"), ('ג', "g"), ('ד', "d"), ('ה', "h"), ('ו', "v"),
+    ('ז', "z"), ('ח', "h"), ('ט', "t"), ('י', "y"), ('ך', "k"), ('כ', "k"), ('ל', "l"), ('ם', "m"),
+    ('מ', "m"), ('ן', "n"), ('נ', "n"), ('ס', "s"), ('ע', ""), ('ף', "f"), ('פ', "p"), ('ץ', "ts"),
+    ('צ', "ts"), ('ק', "k"), ('ר', "r"), ('ש', "sh"), ('ת', "t"), ('ء', ""), ('ا', "a"), ('ب', "b"),
+    ('ة', "a"), ('ت', "t"), ('ث', "th"), ('ج', "j"), ('ح', "h"), ('خ', "kh"), ('د', "d"),
+    ('ذ', "dh"), ('ر', "r"), ('ز', "z"), ('س', "s"), ('ش', "sh"), ('ص', "s"), ('ض', "d"),
+    ('ط', "t"), ('ظ', "z"), ('ع', ""), ('غ', "gh"), ('ف', "f"), ('ق', "q"), ('ك', "k"), ('ل', "l"),
+    ('م', "m"), ('ن', "n"), ('ه', "h"), ('و', "w"), ('ى', "a"), ('ي', "y"), ('پ', "p"), ('چ', "ch"),
+    ('ژ', "zh"), ('ک', "k"), ('گ', "g"), ('ی', "y"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(one: &str, other: &str) -> Option<(NameMatch, u8)> {
+        FoldedName::of(one).matches(&FoldedName::of(other))
+    }
+
+    #[test]
+    fn the_table_of_letters_is_sorted() {
+        assert!(TRANSLITERATIONS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn names_are_found_over_spelling_script_and_order() {
+        assert_eq!(found("doe, jane", "DOE, Jane"), Some((NameMatch::Exact, 100)));
+        assert_eq!(found("JOSE GARCIA", "José García"), Some((NameMatch::Exact, 100)));
+        assert_eq!(found("Jane Doe", "DOE, Jane"), Some((NameMatch::Transliterated, 99)));
+        assert_eq!(found("Иванов", "Ivanov"), Some((NameMatch::Transliterated, 99)));
+        assert_eq!(found("Юсупов Хасан", "Khasan Yusupov"), Some((NameMatch::Transliterated, 99)));
+        assert_eq!(
+            found("Yussupow Hasan", "YUSUPOV, Khasan"),
+            Some((NameMatch::Transliterated, 97))
+        );
+        let (kind, score) = found("Kim Jong Umn", "KIM, Jong Un").unwrap();
+        assert_eq!(kind, NameMatch::Fuzzy);
+        assert!((80..97).contains(&score), "{score}");
+        assert_eq!(found("Jane", "DOE, Jane Quinn"), None, "one word of several");
+        assert_eq!(found("John Smith", "DOE, Jane"), None);
+        assert_eq!(found("", "DOE"), None);
+        assert_eq!(found("!!!", "!!!"), None);
+    }
+}

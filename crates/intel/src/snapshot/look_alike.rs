@@ -1,0 +1,130 @@
+//! Addresses that look alike: listed or labelled ones that share the ends that wallets show.
+//!
+//! Poisoning sends money from an address whose first and last characters are those of an address that the
+//! victim pays often. Wallets show little more than these.
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use assay_engine::{
+    address::{AddressRules, CanonicalAddress},
+    chain::ChainId,
+    facts::LookAlike,
+};
+
+use super::IntelSnapshot;
+
+/// Characters at each end that two addresses must share.
+const SHARED: usize = 4;
+/// Largest number of look-alikes that are returned.
+const MOST: usize = 20;
+
+/// Look-alikes of listed addresses, by a hash of their ends.
+pub(super) type ListedEnds = HashMap<u64, Vec<Arc<CanonicalAddress>>>;
+
+/// Hash of the visible ends of an address; `None` if it is too short to have two. EVM chains count as one,
+/// and letter case does not there.
+pub(super) fn ends_hash(chain: ChainId, text: &str) -> Option<u64> {
+    let body = body(text);
+    // Ends that touch are the whole address.
+    if body.len() < 3 * SHARED {
+        return None;
+    }
+    let (first, last) = (body.get(..SHARED)?, body.get(body.len() - SHARED..)?);
+    let is_evm = matches!(chain.info().rules, AddressRules::Evm);
+    let chain = if is_evm { ChainId::ETH } else { chain };
+    let mut hasher = DefaultHasher::new();
+    (chain, first.to_ascii_lowercase(), last.to_ascii_lowercase()).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// The address after the part that all addresses of its form share: `0x`, the prefix of bech32 with its
+/// version, the prefix of CashAddr.
+fn body(text: &str) -> &str {
+    if let Some(rest) = text.strip_prefix("0x") {
+        return rest;
+    }
+    if let Some((_, rest)) = text.split_once(':') {
+        return rest;
+    }
+    let is_bech32 = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+    match text
+        .split_once('1')
+        .filter(|(prefix, rest)| is_bech32 && !prefix.is_empty() && rest.len() >= 38)
+    {
+        Some((_, rest)) => rest.get(1..).unwrap_or(rest),
+        None => text,
+    }
+}
+
+/// Number of characters that two texts share at their beginnings and at their ends.
+fn shared(one: &str, other: &str) -> (usize, usize) {
+    let same = |(a, b): &(u8, u8)| a.eq_ignore_ascii_case(b);
+    let first = one.bytes().zip(other.bytes()).take_while(same).count();
+    let last = one.bytes().rev().zip(other.bytes().rev()).take_while(same).count();
+    (first, last)
+}
+
+impl IntelSnapshot {
+    /// Listed or labelled addresses that share the visible ends of `subject`, the most alike first. The
+    /// subject itself and the same account on other chains are none.
+    #[must_use]
+    pub fn look_alikes(&self, subject: &CanonicalAddress) -> Vec<LookAlike> {
+        let Some(hash) = ends_hash(subject.chain(), subject.as_str()) else { return Vec::new() };
+        let listed = self.listed_ends.get(&hash).into_iter().flatten().map(|address| {
+            let listing = self.listings_of(address).into_iter().next();
+            let what = listing.map_or_else(String::new, |listing| {
+                format!("listed on {}: {}", listing.entry.list_name, listing.entry.entity.name)
+            });
+            (CanonicalAddress::clone(address), what)
+        });
+        let labelled = self.labels.with_ends(hash).map(|address| {
+            let label = self.labels.of(&address).into_iter().next();
+            let what = label.map_or_else(String::new, |label| {
+                let name = label.entity.as_deref().map(|name| format!(" ({name})"));
+                format!("labelled {}{}", label.category, name.unwrap_or_default())
+            });
+            (address, what)
+        });
+        let mut found: Vec<LookAlike> = Vec::new();
+        for (address, what) in listed.chain(labelled) {
+            let is_same = address.as_str().eq_ignore_ascii_case(subject.as_str());
+            let (first, last) = shared(body(address.as_str()), body(subject.as_str()));
+            let is_known = found.iter().any(|known| known.address.as_str() == address.as_str());
+            if !is_same && !is_known && first >= SHARED && last >= SHARED {
+                found.push(LookAlike { address, first, last, what });
+            }
+        }
+        found.sort_by(|one, other| {
+            let alike = |found: &LookAlike| std::cmp::Reverse(found.first + found.last);
+            alike(one).cmp(&alike(other)).then_with(|| one.address.cmp(&other.address))
+        });
+        found.truncate(MOST);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_are_those_that_wallets_show() {
+        let hash = |chain: &str, text: &str| ends_hash(chain.parse().unwrap(), text);
+        let evm = "0x189f40034be7a199f1fa9891668ee3ab6049f82d";
+        let other = "0x189F00000000000000000000000000000000f82D";
+        assert_eq!(hash("eth", evm), hash("polygon", other), "every EVM chain, any letter case");
+        assert_ne!(hash("eth", evm), hash("eth", "0x189f00000000000000000000000000000000f82e"));
+        let segwit = "bc1q9e7jcqaf2pawye0v7k6n26y955ee8gsztpqggj";
+        assert_eq!(body(segwit), "9e7jcqaf2pawye0v7k6n26y955ee8gsztpqggj");
+        assert_eq!(body("bitcoincash:qp3w"), "qp3w");
+        assert_eq!(
+            body("1KUCzSr49wPWckUDouJLybJuRYtViF5hfM"),
+            "1KUCzSr49wPWckUDouJLybJuRYtViF5hfM"
+        );
+        assert_eq!(hash("eos", "short"), None);
+    }
+}
