@@ -4,15 +4,15 @@ use anstyle::{AnsiColor, Style};
 use assay_engine::{
     address::CanonicalAddress,
     assessment::{
-        Amount, AssessedLabel, AssessedListing, AssessedSource, Assessment, CoverageBlock,
-        CoverageStatus, LabelStatus,
+        Amount, AssessedLabel, AssessedListing, AssessedSource, AssessedTransfer, Assessment,
+        CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
     },
     chain::Chain,
     evidence::{EndedReason, ListingStatus},
     facts::Environment,
     policy::ListEffect,
     score::{RiskLevel, Score, Verdict},
-    transfer::{AssessedTransfer, Sender, TransferBasis, TransferDirection},
+    transfer::TransferDirection,
 };
 use jiff::{Timestamp, civil::Date};
 

@@ -3,6 +3,7 @@
 //! Its fields are the contract of version 1: fields are added, never renamed or removed.
 
 mod exposure;
+mod transfer;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 pub use exposure::{Exposure, ExposurePart, ExposurePath};
+pub use transfer::{AssessedOutput, AssessedTransfer, Sender, TransferBasis, TransferStatus};
 
 use crate::{
     chain::ChainId,
@@ -24,7 +26,6 @@ use crate::{
     policy::ListEffect,
     score::{Confidence, RiskLevel, Score, Verdict},
     taxonomy::Category,
-    transfer::AssessedTransfer,
 };
 
 /// A risk assessment of one address. It depends on the facts, the policy and the time only.

@@ -5,15 +5,15 @@ use jiff::Timestamp;
 
 use super::assess;
 use crate::{
-    assessment::{Amount, Assessment, Exposure},
+    assessment::{
+        Amount, AssessedOutput, AssessedTransfer, Assessment, Exposure, Sender, TransferBasis,
+        TransferStatus,
+    },
     evidence::{ChainState, Direction, DirectionFlows},
     facts::Facts,
     policy::Policy,
     trace::AttributedEnd,
-    transfer::{
-        AssessedOutput, AssessedTransfer, Sender, TransferBasis, TransferDirection, TransferFacts,
-        TransferStatus,
-    },
+    transfer::{TransferDirection, TransferFacts},
     utxo::ScriptOwner,
 };
 

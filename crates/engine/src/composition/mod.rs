@@ -34,6 +34,7 @@ pub struct Composition {
 
 impl Composition {
     /// The origins, with their shares.
+    #[must_use]
     pub fn origins(&self) -> impl ExactSizeIterator<Item = (Origin, CoinShare)> + '_ {
         self.origins.iter().copied()
     }

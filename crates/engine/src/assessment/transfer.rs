@@ -1,0 +1,84 @@
+//! The part of an answer about one transfer.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Amount, Exposure};
+use crate::{taxonomy::Category, transfer::TransferDirection};
+
+/// A transfer that was assessed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedTransfer {
+    /// Identifier of the transaction.
+    pub transaction: String,
+    /// Direction of the transfer.
+    pub direction: TransferDirection,
+    /// Outputs of the transaction that are the transfer, in order: at most 100.
+    pub outputs: Vec<AssessedOutput>,
+    /// Number of the outputs.
+    pub outputs_count: u64,
+    /// Total of the outputs.
+    pub amount: Amount,
+    /// Status of the transaction.
+    pub status: TransferStatus,
+    /// Number of known blocks from the transaction's block on, that block included.
+    pub confirmations: u64,
+    /// Height of the transaction's block.
+    pub block_height: u64,
+    /// Time of the transaction's block.
+    pub block_time: Timestamp,
+    /// Owners of the transaction's inputs, those with the largest amounts first: at most 100.
+    pub senders: Vec<Sender>,
+    /// Number of the owners that were read.
+    pub senders_count: u64,
+    /// Funds on which `exposure` and the score rest.
+    pub basis: TransferBasis,
+    /// Destinations of the funds of this very transfer; for withdrawals only. Shares sum exactly to 1.
+    pub destinations: Vec<Exposure>,
+}
+
+/// Output of an assessed transfer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AssessedOutput {
+    /// Index among the transaction's outputs, from 0.
+    pub index: u32,
+    /// Amount of the output.
+    pub amount: Amount,
+}
+
+/// Owner of inputs of an assessed transfer's transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sender {
+    /// Address in canonical form; null for a script or a pool without one.
+    pub address: Option<String>,
+    /// Total of its inputs.
+    pub amount: Amount,
+    /// Category of the party that it is attributed to by a listing or a strong label; null otherwise.
+    pub category: Option<Category>,
+    /// Name of the party, where known.
+    pub entity: Option<String>,
+    /// True if the party is on a list in force.
+    pub listed: bool,
+}
+
+/// Status of an assessed transfer's transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferStatus {
+    /// A block holds it.
+    Confirmed,
+}
+
+/// Funds on which the assessment of a transfer rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferBasis {
+    /// The origins of this transfer's funds alone: every deposit.
+    Origins,
+    /// All funds that the receiver received and sent: a withdrawal, judged as its receiver.
+    Receiver,
+    /// All funds that the receiver received, and the destinations of this transfer's funds alone: a
+    /// withdrawal whose own funds went to riskier destinations than the receiver's funds together.
+    Destinations,
+}
