@@ -32,19 +32,23 @@ pub(crate) async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Opt
         line.push(stream.read_u8().await?);
     }
     let text = String::from_utf8(line).map_err(|_| invalid())?;
-    source_of_line(text.trim_end()).ok_or_else(invalid)
+    source_of_line(text.trim_end())
 }
 
-/// Returns the source in a header of version 1; `None` if it is none.
-fn source_of_line(line: &str) -> Option<Option<IpAddr>> {
+/// Returns the source in a header of version 1.
+fn source_of_line(line: &str) -> io::Result<Option<IpAddr>> {
     let words: Vec<&str> = line.split(' ').collect();
     match words.as_slice() {
-        ["PROXY", "UNKNOWN", ..] => Some(None),
+        ["PROXY", "UNKNOWN", ..] => Ok(None),
         ["PROXY", family @ ("TCP4" | "TCP6"), source, _, _, _] => {
-            let address: IpAddr = source.parse().ok()?;
-            (address.is_ipv4() == (*family == "TCP4")).then_some(Some(address))
+            let address: IpAddr = source.parse().map_err(|_| invalid())?;
+            if address.is_ipv4() == (*family == "TCP4") {
+                Ok(Some(address))
+            } else {
+                Err(invalid())
+            }
         }
-        _ => None,
+        _ => Err(invalid()),
     }
 }
 
@@ -55,7 +59,6 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<
     stream.read_exact(&mut content).await?;
     let source = |length: usize| content.get(..length).ok_or_else(invalid);
     match (version_and_command, family >> 4) {
-        (0x20, _) => Ok(None),
         (0x21, 1) => {
             let octets: [u8; 4] = source(4)?.try_into().map_err(|_| invalid())?;
             Ok(Some(octets.into()))
@@ -64,7 +67,8 @@ async fn read_binary<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<
             let octets: [u8; 16] = source(16)?.try_into().map_err(|_| invalid())?;
             Ok(Some(IpAddr::from(octets).to_canonical()))
         }
-        (0x21, _) => Ok(None),
+        // The proxy speaks for itself, or of a caller without an address.
+        (0x20 | 0x21, _) => Ok(None),
         _ => Err(invalid()),
     }
 }

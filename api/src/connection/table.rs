@@ -42,6 +42,9 @@ struct State {
     strangers: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Entry>>>,
 }
 
+/// A peer with strangers, by its key there.
+struct Peer(Option<IpAddr>);
+
 /// A connection.
 #[derive(Debug)]
 struct Entry {
@@ -93,7 +96,7 @@ impl ConnectionTable {
         state.bound_peer(peer, self.bounds.per_peer);
         if state.open >= self.bounds.all {
             let fullest = state.fullest_peer()?;
-            state.evict_oldest(fullest);
+            state.evict_oldest(fullest.0);
         }
         state.open += 1;
         state.next += 1;
@@ -120,12 +123,12 @@ impl State {
     }
 
     /// Returns the peer with most strangers; of equal ones, that with the oldest.
-    fn fullest_peer(&self) -> Option<Option<IpAddr>> {
+    fn fullest_peer(&self) -> Option<Peer> {
         let by_count = |(_, strangers): &(&Option<IpAddr>, &BTreeMap<u64, Arc<Entry>>)| {
             let oldest = strangers.first_key_value().map_or(u64::MAX, |(number, _)| *number);
             (strangers.len(), std::cmp::Reverse(oldest))
         };
-        self.strangers.iter().max_by_key(by_count).map(|(peer, _)| *peer)
+        self.strangers.iter().max_by_key(by_count).map(|(peer, _)| Peer(*peer))
     }
 
     fn evict_oldest(&mut self, peer: Option<IpAddr>) {
@@ -210,6 +213,7 @@ mod tests {
         ConnectionTable::new(ConnectionBounds { all, per_peer })
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the table takes it")]
     fn peer(last: u8) -> Option<IpAddr> {
         Some(IpAddr::from([192, 0, 2, last]))
     }

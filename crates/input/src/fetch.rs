@@ -3,7 +3,7 @@
 
 use std::{
     fs, io,
-    net::IpAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -44,9 +44,10 @@ impl UrlAccess {
             let error = "it holds no line with `user:password` or a token";
             return Err(failed(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
-        Ok(Some(match text.contains(':') {
-            true => format!("Basic {}", base64(text.as_bytes())),
-            false => format!("Bearer {text}"),
+        Ok(Some(if text.contains(':') {
+            format!("Basic {}", base64(text.as_bytes()))
+        } else {
+            format!("Bearer {text}")
         }))
     }
 }
@@ -283,7 +284,7 @@ impl Resolver for GuardedResolver {
         let is_refused = |address: &IpAddr| {
             self.networks.as_ref().is_some_and(|networks| !networks.permit(*address))
         };
-        match found.iter().map(|found| found.ip()).find(is_refused) {
+        match found.iter().map(SocketAddr::ip).find(is_refused) {
             Some(address) => {
                 let error = io::Error::new(io::ErrorKind::PermissionDenied, Private(address));
                 Err(ureq::Error::Io(error))

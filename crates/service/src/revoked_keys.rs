@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    const AGE: Duration = Duration::from_secs(600);
+    const AGE: Duration = Duration::from_mins(10);
 
     fn key(number: u64) -> KeyId {
         ApiKey::generate(KeyEnvironment::Live, number, [1, 2]).id().clone()

@@ -127,12 +127,12 @@ fn charges_equal_what_was_admitted_through_overload_kills_and_a_restart_of_redis
             scope.spawn(move || {
                 let mut turn = usize::try_from(number).unwrap();
                 while !over.load(Ordering::Relaxed) {
-                    let counter = match fleet.check(turn, false) {
+                    let outcome = match fleet.check(turn, false) {
                         Some(200) => &counted.admitted,
                         Some(_) => &counted.refused,
                         None => &counted.cut,
                     };
-                    counter.fetch_add(1, Ordering::Relaxed);
+                    outcome.fetch_add(1, Ordering::Relaxed);
                     turn += 1;
                     thread::sleep(PAUSE);
                 }
@@ -151,12 +151,12 @@ fn charges_equal_what_was_admitted_through_overload_kills_and_a_restart_of_redis
                     }
                     served
                 });
-                let counter = if is_served {
+                let outcome = if is_served {
                     &counted_quiet.quiet_served
                 } else {
                     &counted_quiet.quiet_waited
                 };
-                counter.fetch_add(1, Ordering::Relaxed);
+                outcome.fetch_add(1, Ordering::Relaxed);
                 thread::sleep(Duration::from_secs(1));
             }
         });

@@ -11,7 +11,7 @@ use assay_chain::http::{
     Http, Request,
     client::{Client, Credentials},
 };
-use assay_input::{Conditions, InputLimits, fetch};
+use assay_input::{Conditions, InputLimits, UrlAccess, fetch};
 use assay_test_servers::Listener;
 use opentelemetry::{
     Context,
@@ -41,7 +41,9 @@ fn server() -> (Listener, mpsc::Receiver<Vec<String>>) {
 /// Sends one request as each of the clients: of lists, of Esplora, of a node.
 fn ask_all(url: &str) {
     let time = Duration::from_secs(5);
-    fetch(url, &Conditions::default(), InputLimits::default(), time).unwrap();
+    let networks = "127.0.0.0/8".parse().unwrap();
+    let access = UrlAccess { networks, ..UrlAccess::default() };
+    fetch(url, &Conditions::default(), InputLimits::default(), time, &access).unwrap();
     let client = Client::new(url, Credentials::None, time).unwrap();
     client.exchange(Request::get("/blocks/tip/height")).unwrap();
     client.exchange(Request::post(b"{}")).unwrap();

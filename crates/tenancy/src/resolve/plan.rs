@@ -57,23 +57,6 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
         "spec.maxScreenRows",
         format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.max_screen_rows),
     );
-    for (path, bound) in
-        [("spec.maxInFlight", spec.max_in_flight), ("spec.maxStreams", spec.max_streams)]
-    {
-        require(
-            bound.is_none_or(|bound| (1..=MOST_IN_FLIGHT).contains(&bound)),
-            path,
-            format!("{} is not from 1 to {MOST_IN_FLIGHT}", bound.unwrap_or_default()),
-        );
-    }
-    for (path, ceiling) in [
-        ("spec.trace.hops", spec.trace.hops.map(u32::from)),
-        ("spec.trace.transactions", spec.trace.transactions),
-        ("spec.trace.entries", spec.trace.entries),
-        ("spec.trace.transfersPerAddress", spec.trace.transfers_per_address),
-    ] {
-        require(ceiling != Some(0), path, "must be from 1; leave it out for no ceiling".into());
-    }
     require(
         spec.fallback_share <= LARGEST_FALLBACK_SHARE,
         "spec.fallbackShare",
@@ -102,6 +85,7 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
             format!("must be at least `requests` ({})", limit.requests),
         );
     }
+    check_bounds(plan, problems);
     let limits: Vec<Limit> = spec
         .limits
         .iter()
@@ -131,6 +115,33 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
         trace: spec.trace,
         on_token_store_loss: spec.on_token_store_loss,
         fallback_share: spec.fallback_share,
+    }
+}
+
+/// Refuses bounds of places and of traces that nothing could satisfy.
+fn check_bounds(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) {
+    let spec = plan.spec;
+    let mut require = |holds: bool, path: &str, message: String| {
+        if !holds {
+            problems.push(plan.problem(path, message));
+        }
+    };
+    for (path, bound) in
+        [("spec.maxInFlight", spec.max_in_flight), ("spec.maxStreams", spec.max_streams)]
+    {
+        require(
+            bound.is_none_or(|bound| (1..=MOST_IN_FLIGHT).contains(&bound)),
+            path,
+            format!("{} is not from 1 to {MOST_IN_FLIGHT}", bound.unwrap_or_default()),
+        );
+    }
+    for (path, ceiling) in [
+        ("spec.trace.hops", spec.trace.hops.map(u32::from)),
+        ("spec.trace.transactions", spec.trace.transactions),
+        ("spec.trace.entries", spec.trace.entries),
+        ("spec.trace.transfersPerAddress", spec.trace.transfers_per_address),
+    ] {
+        require(ceiling != Some(0), path, "must be from 1; leave it out for no ceiling".into());
     }
 }
 

@@ -90,8 +90,8 @@ fn a_client_that_reads_nothing_is_disconnected_and_costs_little() {
     let chunk = format!("{:x}\r\n{rows}\r\n", rows.len());
     for stream in &mut streams {
         // Until the server takes no more, and closes: a write that waits for ever would time out.
-        let writes = (0..MOST_CHUNKS).map(|_| stream.write_all(chunk.as_bytes()));
-        let failed = writes.filter_map(Result::err).next().expect("it reads on and on");
+        let mut writes = (0..MOST_CHUNKS).map(|_| stream.write_all(chunk.as_bytes()));
+        let failed = writes.find_map(Result::err).expect("it reads on and on");
         let error = failed.kind();
         assert_ne!(error, std::io::ErrorKind::WouldBlock, "it is not closed");
     }
