@@ -1,4 +1,4 @@
-//! Encodings and checksums that several chains share: base32, CRC-16, CRC-32 and BLAKE2b.
+//! Encodings and checksums that several chains share: base32, CRC-16, CRC-32 and `BLAKE2b`.
 
 use super::error::AddressError;
 
@@ -75,7 +75,7 @@ pub(super) fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// BLAKE2b with a digest of `length` bytes.
+/// `BLAKE2b` with a digest of `length` bytes.
 pub(super) fn blake2b(length: usize, bytes: &[u8]) -> Vec<u8> {
     blake2b_simd::Params::new().hash_length(length).hash(bytes).as_bytes().to_vec()
 }

@@ -1,4 +1,4 @@
-//! Filecoin: `f`, a protocol, and base32 in lower case of a payload with four bytes of BLAKE2b (the Filecoin
+//! Filecoin: `f`, a protocol, and base32 in lower case of a payload with four bytes of `BLAKE2b` (the Filecoin
 //! specification, appendix on addresses). `f0` is a number without a checksum, `f1` to `f3` are keys and
 //! actors, `f410f` is an account of Ethereum.
 

@@ -57,7 +57,7 @@ fn friendly(text: &str) -> Result<(i8, [u8; 32]), AddressError> {
     }
     match flags {
         BOUNCEABLE | NOT_BOUNCEABLE => {}
-        test if matches!(test ^ TEST, BOUNCEABLE | NOT_BOUNCEABLE) => {
+        marked if matches!(marked ^ TEST, BOUNCEABLE | NOT_BOUNCEABLE) => {
             return Err(AddressError::TestNetwork { network: "TON test network" });
         }
         other => return Err(AddressError::UnknownVersion { version: format!("0x{other:02x}") }),

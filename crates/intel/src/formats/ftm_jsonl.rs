@@ -243,10 +243,7 @@ fn keep(
                 collector.keep(claim, position)?;
             }
             Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code)?,
-            Err(LabelAddressError::Invalid(reason)) => {
-                let reason = found::case_lost(key).map_or(reason, str::to_owned);
-                collector.reject(position(), reason)?;
-            }
+            Err(LabelAddressError::Invalid(reason)) => collector.reject(position(), reason)?,
         }
     }
     Ok(())

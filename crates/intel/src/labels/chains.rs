@@ -5,6 +5,8 @@ use assay_engine::{
     chain::{AssetScope, ChainId},
 };
 
+use crate::listings::found::case_lost;
+
 /// Codes of token standards that label sets use for a chain, with the list code of the chain.
 static TOKEN_STANDARDS: [(&str, &str); 3] = [("ERC20", "ETH"), ("TRC20", "TRX"), ("BEP20", "BSC")];
 /// List codes of the chains that are tried first for a token whose address is no EVM account.
@@ -51,8 +53,10 @@ pub(crate) fn parse_address(
     }
     let chain = by_code(code)
         .ok_or_else(|| LabelAddressError::Unsupported(code.chars().take(64).collect()))?;
-    CanonicalAddress::parse_published(chain, address)
-        .map_err(|error| LabelAddressError::Invalid(format!("no address of {chain}: {error}")))
+    CanonicalAddress::parse_published(chain, address).map_err(|error| {
+        let reason = case_lost(address).map_or_else(|| error.to_string(), str::to_owned);
+        LabelAddressError::Invalid(format!("no address of {chain}: {reason}"))
+    })
 }
 
 /// Parses an address of a token that exists on many chains. The form of the address decides the chain.

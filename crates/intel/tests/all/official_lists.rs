@@ -421,6 +421,7 @@ fn the_israeli_tables_are_read() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn the_un_list_of_the_test_data_is_read_whole_and_holds_no_address() {
     let Some(folder) = env::var_os("ASSAY_TEST_DATA") else {
         eprintln!("skipped: ASSAY_TEST_DATA names no folder of test data");

@@ -331,9 +331,12 @@ impl<'g> Slice<'g> {
             return Ok((Arc::clone(composition), *holder));
         }
         let written = self.state.transactions - self.state.transactions % TRANSACTIONS;
-        let (composition, holder) = read::resolve(transaction, |number| match number >= written {
-            true => Ok(self.page.get(number)),
-            false => read::stored(txn, self.table, self.state.half, number),
+        let (composition, holder) = read::resolve(transaction, |number| {
+            if number >= written {
+                Ok(self.page.get(number))
+            } else {
+                read::stored(txn, self.table, self.state.half, number)
+            }
         })?;
         let composition = Arc::new(composition);
         self.remember(transaction, &composition, holder);
