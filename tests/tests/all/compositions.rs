@@ -106,9 +106,8 @@ fn of_payment(
         };
         let part = spent.value as f64 / whole;
         if let Some(end) = parties.get(&spent.owner) {
-            let period = end.listed_on.map(|listed| match day < listed {
-                true => ListingPeriod::Before,
-                false => ListingPeriod::Since,
+            let period = end.listed_on.map(|listed| {
+                if day < listed { ListingPeriod::Before } else { ListingPeriod::Since }
             });
             *fractions.origins.entry(Origin::Party(end.category, period)).or_default() += part;
         } else if let Some(source) = known.get(&input.outpoint.txid) {
