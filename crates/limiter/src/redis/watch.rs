@@ -8,7 +8,7 @@ use super::{BUCKETS, EpochRegistry, RedisTokenStore};
 
 /// Interval of looks at a bucket: one server that forgets is noticed within it, of several servers each within 64 of
 /// them, and sooner the more replicas look.
-const INTERVAL: Duration = Duration::from_millis(125);
+const INTERVAL: Duration = Duration::from_millis(500);
 
 impl RedisTokenStore {
     /// Looks at one bucket after the other until the future is dropped, and opens an epoch in all of them as soon as one
