@@ -61,9 +61,10 @@ struct Near<'a> {
 }
 
 pub(super) async fn run(args: &AddressArgs, context: &Context) -> Result<Done, Failure> {
-    let intel = match args.near {
-        true => Some(IntelSnapshot::load(&*context.open().await?, None).await?),
-        false => None,
+    let intel = if args.near {
+        Some(IntelSnapshot::load(&*context.open().await?, None).await?)
+    } else {
+        None
     };
     let intel = intel.as_ref();
     let mut output = output();
