@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 
 use assay_tests::assay;
 use serde_json::Value;
+use tempfile::TempDir;
 
 const ON_THREE_LISTS: &str = "0x189f40034bE7a199F1fa9891668EE3AB6049F82D";
 const IN_A_SENTENCE: &str = "1KUCzSr49wPWckUDouJLybJuRYtViF5hfM";
@@ -48,8 +49,8 @@ fn check(directory: &Path, chain: &str, address: &str) -> Value {
     assay(directory, ["check", chain, address, "--json"]).ok().json()
 }
 
-#[test]
-fn day_one_is_enable_import_check() {
+/// An installation in a folder with the files of four lists, each of which is enabled.
+fn enabled() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path();
     let write = |name: &str, text: &str| fs::write(directory.join(name), text).unwrap();
@@ -68,6 +69,23 @@ fn day_one_is_enable_import_check() {
         ),
     );
 
+    for (name, location) in
+        [("uk", "uk.xml"), ("eu", "eu.xml"), ("fr-gels", "fr.json"), ("il-nbctf", "nbctf")]
+    {
+        let enabled = run(directory, &["sources", "enable", name, "--location", location]);
+        assert!(enabled.starts_with(&format!("IntelSource {name} created")), "{enabled}");
+    }
+    // No test asks OFAC's server.
+    let ofac = run(directory, &["sources", "enable", "ofac-sdn", "--location", "missing.xml"]);
+    assert!(ofac.starts_with("IntelSource ofac-sdn configured"), "{ofac}");
+    folder
+}
+
+#[test]
+fn lists_are_enabled_by_name_and_imported_at_once() {
+    let folder = enabled();
+    let directory = folder.path();
+
     // Given what comes ready-made, of which the commercial source is off.
     let available = run(directory, &["sources", "available"]);
     assert!(available.contains("UK Foreign, Commonwealth & Development Office"), "{available}");
@@ -76,15 +94,7 @@ fn day_one_is_enable_import_check() {
     assert_eq!(refused.code, 2, "{}", refused.stderr);
     assert!(refused.stderr.contains("needs a licence"), "{}", refused.stderr);
 
-    // When lists are enabled, here from files, and imported at once; OFAC's cannot be reached.
-    for (name, location) in
-        [("uk", "uk.xml"), ("eu", "eu.xml"), ("fr-gels", "fr.json"), ("il-nbctf", "nbctf")]
-    {
-        let enabled = run(directory, &["sources", "enable", name, "--location", location]);
-        assert!(enabled.starts_with(&format!("IntelSource {name} created")), "{enabled}");
-    }
-    let ofac = run(directory, &["sources", "enable", "ofac-sdn", "--location", "missing.xml"]);
-    assert!(ofac.starts_with("IntelSource ofac-sdn configured"), "{ofac}");
+    // When all lists are imported, of which OFAC's cannot be read.
     let imported = assay(directory, ["ingest", "sanctions", "--all", "--json"]);
     assert_eq!(imported.code, 1);
     assert!(imported.stderr.contains("1 of 5 lists failed: ofac-sdn"), "{}", imported.stderr);
@@ -111,6 +121,13 @@ fn day_one_is_enable_import_check() {
     let again: Value = serde_json::from_str(&again).unwrap();
     let unchanged = again.as_array().unwrap().iter().filter(|one| one["outcome"] == "unchanged");
     assert_eq!(unchanged.count(), 4);
+}
+
+#[test]
+fn a_report_can_be_filed_from_each_answer() {
+    let folder = enabled();
+    let directory = folder.path();
+    let _ = assay(directory, ["ingest", "sanctions", "--all"]);
 
     // Then an address on three lists has one answer that names each, with order, basis and link.
     let answer = check(directory, "eth", ON_THREE_LISTS);
@@ -146,7 +163,7 @@ fn day_one_is_enable_import_check() {
     );
 
     // One that a later publication dropped: delisted on that day.
-    write("uk.xml", &uk("07/07/2026", ""));
+    fs::write(directory.join("uk.xml"), uk("07/07/2026", "")).unwrap();
     let _ = assay(directory, ["ingest", "sanctions", "--all"]);
     let answer = check(directory, "trx", DELISTED);
     let listing = &answer["sanctions"][0];
@@ -154,6 +171,13 @@ fn day_one_is_enable_import_check() {
         (&listing["status"], &listing["delisted_on"]),
         (&"delisted".into(), &"2026-07-07".into())
     );
+}
+
+#[test]
+fn parties_are_found_by_name_and_look_alikes_by_their_ends() {
+    let folder = enabled();
+    let directory = folder.path();
+    let _ = assay(directory, ["ingest", "sanctions", "--all"]);
 
     // Parties are found by name, with their addresses.
     let found: Value = assay(directory, ["entity", "exchange exampel", "--json"]).ok().json();

@@ -135,7 +135,7 @@ impl List<'_> {
             Ok(address) => {
                 let claim = Claim {
                     address,
-                    category: self.category.clone(),
+                    category: self.category,
                     tier: Tier::Community,
                     confidence: Confidence::from_percent(CONFIDENCE),
                     entity: None,
@@ -161,15 +161,14 @@ impl List<'_> {
 /// Reads a list, for tests.
 #[cfg(test)]
 pub(crate) fn read_text(text: &str, chain: Option<ChainId>) -> Result<LabelSet, FileError> {
-    let mut content = text.as_bytes();
-    let content: &mut dyn std::io::BufRead = &mut content;
+    let mut bytes = text.as_bytes();
     let source = "list".parse().map_err(|_| FileError::TooLarge { max: 0 })?;
     let context = ReadContext {
         source: &source,
         published_on: jiff::civil::date(2026, 1, 1),
         blockchain: chain,
     };
-    read(FormatFile { name: "list", content }, &context, Category::PhishingDrainer)
+    read(FormatFile { name: "list", content: &mut bytes }, &context, Category::PhishingDrainer)
 }
 
 #[cfg(test)]

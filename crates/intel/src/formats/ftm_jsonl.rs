@@ -1,8 +1,8 @@
-//! Format `ftm-jsonl`: entities of FollowTheMoney as JSON lines, as OpenSanctions publishes them.
+//! Format `ftm-jsonl`: entities of `FollowTheMoney` as JSON lines, as `OpenSanctions` publishes them.
 //!
 //! A line is an entity with an `id`, a `schema`, its `datasets` and `properties`, each an array of texts. A
 //! `CryptoWallet` has a public key, a currency, a holder and topics; the holder is another entity of the
-//! file, before or after it. The data of OpenSanctions needs a licence for commercial use.
+//! file, before or after it. The data of `OpenSanctions` needs a licence for commercial use.
 
 use std::{collections::HashMap, io::BufRead};
 
@@ -27,7 +27,7 @@ use crate::{
     listings::{currency, dates::day, found},
 };
 
-/// Entities of FollowTheMoney.
+/// Entities of `FollowTheMoney`.
 pub static FORMAT: Format = Format {
     id: "ftm-jsonl",
     short_id: None,
@@ -209,7 +209,7 @@ fn keep(
     let category = TOPICS
         .iter()
         .find(|(topic, _)| topics.iter().any(|found| found == topic))
-        .map_or(Category::Uncategorized, |(_, category)| category.clone());
+        .map_or(Category::Uncategorized, |(_, category)| *category);
     let named = wallet.currency.as_deref().unwrap_or_default();
     let code = currency::beside(named, "").first().map_or(named, |currency| currency.code);
     for key in &wallet.keys {
@@ -227,7 +227,7 @@ fn keep(
             Ok(address) => {
                 let claim = Claim {
                     address,
-                    category: category.clone(),
+                    category,
                     tier: Tier::Investigation,
                     confidence: Confidence::from_percent(CONFIDENCE),
                     entity: holder.map(|(name, _)| name.as_str()),

@@ -10,7 +10,7 @@
 //! - [`listings_csv`], [`listings_jsonl`]: Assay's own formats for listings
 //! - [`tagpack`]: GraphSense TagPacks
 //! - [`explorer`]: name tags of block explorers
-//! - [`ftm_jsonl`], [`ransomware_json`], [`address_list`], [`exchange_csv`]: entities of FollowTheMoney, and
+//! - [`ftm_jsonl`], [`ransomware_json`], [`address_list`], [`exchange_csv`]: entities of `FollowTheMoney`, and
 //!   lists of addresses of one kind
 //! - [`labels_csv`], [`labels_jsonl`]: Assay's own formats for labels
 

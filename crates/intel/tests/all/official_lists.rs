@@ -405,7 +405,7 @@ fn the_israeli_tables_are_read() {
     assert_eq!(entity.name, "JOHN EXAMPLE");
     assert_eq!(entity.remarks.as_deref(), Some("Forfeiture Order (FO 18/24)"));
     assert_eq!(publication.entries[0].entity.listed_on, Some(date(2025, 9, 1)));
-    let rejected: Vec<_> = publication.rejected.iter().map(|row| row.to_string()).collect();
+    let rejected: Vec<_> = publication.rejected.iter().map(ToString::to_string).collect();
     assert_eq!(
         rejected,
         [

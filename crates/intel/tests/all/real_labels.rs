@@ -107,19 +107,16 @@ fn all_tag_packs_of_graphsense() {
         ("hosted_wallet", 261),
         ("illicit_actor_org", 519),
         ("issuer_frozen", 774),
-        ("market", 246),
         ("miner", 37_895),
         ("mixer", 258),
-        ("organization", 5),
         ("phishing_drainer", 5_886),
         ("ransomware", 14_635),
         ("sanctions", 595),
         ("scam", 2_825),
         ("stolen_funds", 1_209),
         ("terrorism_financing", 155),
-        ("uncategorized", 8_666),
+        ("uncategorized", 8_936),
         ("unnamed_service", 134),
-        ("user", 19),
     ];
     assert_eq!(count(&set, category), expected(&categories));
     let chains = [

@@ -1,7 +1,12 @@
 //! Expiry, renewal, removal and re-listing of an order over time: each day has the status that the
 //! publications of that day gave it, in whatever order they are imported.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::{fs, time::Duration};
 

@@ -112,7 +112,7 @@ async fn import_first(store: &dyn Store) {
     let begun = vec![
         (entry("XBT", "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h"), open),
         (entry("ETH", "0x931546D9e66836AbF687d2bc64B30407bAc8C568"), open),
-        (entry("TON", "UQB-ejjqwZvzd8m7fcZbPTofsRbGbuw96bQ190Lgi198e1Gl"), open),
+        (entry("KDA", "UQB-ejjqwZvzd8m7fcZbPTofsRbGbuw96bQ190Lgi198e1Gl"), open),
     ];
     let generation = store.source_history(&ofac()).await.unwrap().generation;
     store.record_publication(import(generation, first, vec![], begun)).await.unwrap();
