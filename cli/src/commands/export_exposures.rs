@@ -173,7 +173,7 @@ fn decimal(share: CoinShare) -> f64 {
 
 /// The output.
 enum Sink {
-    Csv(csv::Writer<Box<dyn Write + Send>>),
+    Csv(Box<csv::Writer<Box<dyn Write + Send>>>),
     Lines(Box<dyn Write + Send>),
 }
 
@@ -188,7 +188,7 @@ impl Sink {
             ExportFormat::Csv => {
                 let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(target);
                 csv.write_record(COLUMNS).map_err(csv_failure)?;
-                Self::Csv(csv)
+                Self::Csv(Box::new(csv))
             }
         })
     }
