@@ -3,7 +3,12 @@
 //!
 //! For 10,000, 100 and no labelled services, all compositions of a chain are computed anew. Printed: CPU time and bytes
 //! of a transaction.
-#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::cast_precision_loss,
+    reason = "a program for people at a terminal"
+)]
 
 use std::{env, path::PathBuf};
 

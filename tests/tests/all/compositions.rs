@@ -1,4 +1,5 @@
 //! What the money of each transaction is made of is what an independent calculation says, however it was computed.
+#![expect(clippy::cast_precision_loss, reason = "fractions are compared within a millionth")]
 
 use std::collections::{BTreeMap, HashMap};
 
