@@ -62,7 +62,8 @@ pub struct RiskServiceSpec {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(extend("x-kubernetes-validations" = [field_rule(
     ".proxyProtocol",
-    "!self.proxyProtocol || (has(self.trustedProxies) && size(self.trustedProxies) > 0)",
+    "!has(self.proxyProtocol) || !self.proxyProtocol || (has(self.trustedProxies) && \
+     size(self.trustedProxies) > 0)",
     "needs trustedProxies",
 )]))]
 pub struct ConnectionsSpec {

@@ -243,7 +243,7 @@ fn hostile_lists_change_nothing_and_are_refused_with_a_reason() {
     }
     assert_eq!(
         assay(directory.path(), ["sources"]).ok().stdout,
-        "no sources: import a list with `assay ingest sanctions`\n"
+        "no sources: enable some with `assay sources enable`, or import a list with `assay ingest sanctions`\n"
     );
 }
 
