@@ -62,7 +62,8 @@ impl Chain {
             labels: true,
             flows: coins,
             tokens: false,
-            patterns: coins,
+            // No reader finds them yet, as the catalogue of patterns says.
+            patterns: false,
             transfers: coins,
             clusters: coins,
         }
