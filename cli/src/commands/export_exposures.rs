@@ -43,8 +43,8 @@ const SLICE: u64 = 200_000;
 /// the whole chain, at any distance, by haircut: all outputs of a transaction are made of the same money. Labels that
 /// single policies hear and private labels do not count.
 ///
-/// What transactions are made of is kept beside the graph and computed as far as it is not. Lists or labels that
-/// changed are applied to the whole chain first.
+/// Assay keeps beside the graph what each transaction is made of, and first computes what is missing. After a change
+/// of lists or labels it computes the whole chain anew.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExposuresArgs {

@@ -56,7 +56,7 @@ impl FoldedName {
         self.words.is_empty()
     }
 
-    /// How this name was found in another one, with a score from 75 to 100; `None` if they are not alike.
+    /// The way in which another name is like this one, with a score from 75 to 100; `None` if they are not alike.
     #[must_use]
     pub fn matches(&self, other: &Self) -> Option<(NameMatch, u8)> {
         if self.is_empty() || other.is_empty() {

@@ -6,8 +6,8 @@ use assay_engine::{
     chain::ChainId,
     evidence::{Direction, FlowFacts},
     reading::{
-        ChainView, LookUp, OwnerNumber, ReadRequest, TransactionNumber, TransactionRead, ViewError,
-        Waypoint,
+        ChainView, LookUp, OwnHistory, OwnerNumber, ReadRequest, TransactionNumber,
+        TransactionRead, ViewError, Waypoint,
     },
     trace::{AttributionsByScript, Trace, TraceSubject},
     utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
@@ -97,10 +97,10 @@ impl Case {
         batch: Option<usize>,
     ) -> Result<Option<FlowFacts>, GraphError> {
         match batch {
-            None => self.trace_over(view, &mut ViewSource(view)).await,
+            None => self.trace_of_view(view, &mut ViewSource(view)).await,
             Some(batch) => {
                 let (asked, haste) = (HashSet::new(), Haste::default());
-                self.trace_over(view, &mut Pieces { view, batch, asked, haste }).await
+                self.trace_of_view(view, &mut Pieces { view, batch, asked, haste }).await
             }
         }
     }
@@ -116,24 +116,43 @@ impl Case {
         graph: &MemoryGraph,
     ) -> Result<Option<FlowFacts>, GraphError> {
         let mut pieces = Pieces { view: graph, batch: 7, asked: HashSet::new(), haste };
-        self.trace_over(graph, &mut pieces).await
+        self.trace_of_view(graph, &mut pieces).await
     }
 
-    async fn trace_over<S: ReadSource<Error = GraphError>>(
+    async fn trace_of_view<S: ReadSource<Error = GraphError>>(
         &self,
         view: &dyn GraphView,
         source: &mut S,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let attributions = AttributionsByScript::new(|owner: &ScriptOwner| self.attribution(owner));
         let Some(owner) = view.owner_number(&self.subject).await? else { return Ok(None) };
         let history = view.history(owner, self.rules.read_limits()).await?;
+        self.trace_over(source, (owner, &history)).await.map(Some)
+    }
+
+    /// Result of the engine for a history of the subject, over any source.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if reading fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the source lends no view.
+    pub async fn trace_over<S: ReadSource<Error = GraphError>>(
+        &self,
+        source: &mut S,
+        (owner, history): (OwnerNumber, &OwnHistory),
+    ) -> Result<FlowFacts, GraphError> {
+        let attributions = AttributionsByScript::new(|owner: &ScriptOwner| self.attribution(owner));
         let (chain, rules, today) = (self.chain, self.rules, self.today);
-        let subject = TraceSubject { chain, owner, history: &history, rules, today };
+        let subject = TraceSubject { chain, owner, history, rules, today };
         let mut begun = None;
         source.lend(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
         let mut trace = begun.expect("a view is lent")?;
         run(&mut trace, source).await?;
-        view.read(|view| trace.finish(view)).map(Some)
+        let (mut trace, mut flows) = (Some(trace), None);
+        source.lend(&mut |view| flows = trace.take().map(|trace| trace.finish(view)));
+        Ok(flows.expect("a view is lent")?)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use assay_engine::{
     chain::ChainId,
-    evidence::{Direction, FlowFacts, Tier},
+    evidence::{Direction, Tier},
     policy::Policy,
     reading::{
         ChainView, FeePayer, GatheredChain, InBlock, LookUp, OwnHistory, OwnerNumber, ReadRequest,
@@ -16,18 +16,13 @@ use assay_engine::{
     },
     score::Confidence,
     taxonomy::Category,
-    trace::{
-        AttributedEnd, Attribution, Attributions, AttributionsByScript, Trace, TraceRules,
-        TraceSubject,
-    },
+    trace::{AttributedEnd, Attribution, Attributions, TraceRules},
     utxo::{
         Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut,
         Txid,
     },
 };
-use assay_graph::{
-    EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions, run,
-};
+use assay_graph::{EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions};
 use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
 use assay_tests::{
     big_chain::{BigChain, Dice, Hub, Person, Shape},
@@ -63,23 +58,6 @@ fn attributions(chain: &BigChain) -> BTreeMap<ScriptOwner, Attribution> {
         (person.owner(), Attribution { end, carried: vec![] })
     });
     attributed.collect()
-}
-
-async fn traced<S: ReadSource<Error = GraphError>>(
-    case: &Case,
-    source: &mut S,
-    (owner, history): (OwnerNumber, &OwnHistory),
-) -> FlowFacts {
-    let attributions = AttributionsByScript::new(|owner: &ScriptOwner| case.attribution(owner));
-    let Case { chain, rules, today, .. } = *case;
-    let subject = TraceSubject { chain, owner, history, rules, today };
-    let mut begun = None;
-    source.lend(&mut |view| begun = Some(Trace::begin(view, subject, &attributions)));
-    let mut trace = begun.unwrap().unwrap();
-    run(&mut trace, source).await.unwrap();
-    let (mut trace, mut flows) = (Some(trace), None);
-    source.lend(&mut |view| flows = trace.take().map(|trace| trace.finish(view)));
-    flows.unwrap().unwrap()
 }
 
 /// What an API tells of a chain: neither clusters nor who paid a coinbase.
@@ -250,10 +228,10 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
         let found = case.trace(&*embedded, None).await.unwrap().unwrap();
         let owner = memory.owner_number(&case.subject).await.unwrap().unwrap();
         let history = memory.history(owner, case.rules.read_limits()).await.unwrap();
-        let bare = traced(&case, &mut AsAnApi(&memory), (owner, &history)).await;
+        let bare = case.trace_over(&mut AsAnApi(&memory), (owner, &history)).await.unwrap();
         let mut on_demand = OnDemand { gathered: GatheredChain::default(), chain: &published };
         let (owner, history) = on_demand.history(&case.subject, &memory, &case.rules).await;
-        let gathered = traced(&case, &mut on_demand, (owner, &history)).await;
+        let gathered = case.trace_over(&mut on_demand, (owner, &history)).await.unwrap();
         // then the flows are the same, as far as a view knows clusters.
         assert_eq!(found, expected, "embedded, {:?}", case.subject);
         assert_eq!(gathered, bare, "on demand, {:?}", case.subject);

@@ -22,7 +22,7 @@ pub use mixture::Mixture;
 pub use origin::Origin;
 pub use share::CoinShare;
 
-/// What money is made of.
+/// The origins of an amount of money, with their shares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Composition {
     /// The origins in their order, each with a share of at least [`CoinShare::LEAST`]. Together at most the whole; the

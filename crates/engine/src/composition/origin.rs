@@ -25,8 +25,8 @@ impl Origin {
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Party(category, period) => {
-                let place = Category::ALL.iter().position(|known| *known == category);
-                let place = place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX);
+                // Its place among all: they are declared in the order of `Category::ALL`.
+                let place = category as u8;
                 let period = match period {
                     None => 0,
                     Some(ListingPeriod::Before) => 1,

@@ -63,9 +63,8 @@ impl Ends {
         EndsUpTo { owners, revision: self.revision(owners) }
     }
 
-    /// Names what the parties with numbers below `owners` are: equal for equal ones, whatever came later.
-    #[must_use]
-    pub fn revision(&self, owners: u64) -> [u8; 32] {
+    /// Names the parties with numbers below `owners`: equal for equal ones, whatever came later.
+    fn revision(&self, owners: u64) -> [u8; 32] {
         let mut ends: Vec<(u64, End)> =
             self.0.iter().map(|(owner, end)| (owner.0, *end)).filter(|it| it.0 < owners).collect();
         ends.sort_unstable_by_key(|(owner, _)| *owner);

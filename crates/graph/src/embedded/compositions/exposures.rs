@@ -19,7 +19,7 @@ pub struct Exposure {
     pub owner: ScriptOwner,
     /// All that it received, net of change, in base units.
     pub received: u128,
-    /// What that is made of. An amount of a transaction whose composition is not computed yet is unknown.
+    /// The origins of that. An amount of a transaction whose composition is not computed yet is unknown.
     pub composition: Composition,
 }
 

@@ -54,7 +54,7 @@ impl std::fmt::Debug for CompositionReader {
 }
 
 impl CompositionReader {
-    /// How far they go.
+    /// The transactions that they cover, and the ends that they rest on.
     #[must_use]
     pub const fn state(&self) -> &CompositionState {
         &self.state

@@ -24,7 +24,7 @@ pub struct CompositionState {
 pub struct EndsUpTo {
     /// Number of these owners.
     pub owners: u64,
-    /// Names the ends, see [`Ends::revision`](super::Ends::revision).
+    /// Names the ends, see [`Ends::up_to`](super::Ends::up_to).
     pub revision: [u8; 32],
 }
 
