@@ -156,8 +156,9 @@ fn write(chain: ChainId, exposure: &Exposure, sink: &mut Sink) -> Result<(), Fai
         row.share = decimal(share);
         sink.row(&row)?;
     }
+    // Less is what rounding left.
     let unknown = composition.unknown();
-    if !unknown.is_nothing() {
+    if unknown >= CoinShare::LEAST {
         (row.origin, row.listing_period, row.share) = ("unknown", None, decimal(unknown));
         sink.row(&row)?;
     }

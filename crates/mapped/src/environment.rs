@@ -39,12 +39,19 @@ pub struct Environment {
 #[derive(Debug)]
 pub struct WriterLock {
     /// The locked file.
-    _file: File,
+    file: File,
 }
 
 impl WriterLock {
     pub(crate) const fn new(file: File) -> Self {
-        Self { _file: file }
+        Self { file }
+    }
+}
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        // Closing the file alone is not enough: a process that is just being started has a copy of it for a moment.
+        let _ = self.file.unlock();
     }
 }
 
