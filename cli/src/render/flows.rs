@@ -10,7 +10,7 @@ use assay_engine::{
 
 use super::{
     page::Page,
-    text::{coins, hops, percent, short},
+    text::{coins, further_than, hops, percent, short},
 };
 
 const DIM: Style = Style::new().dimmed();
@@ -113,11 +113,11 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Fewest hops to the endpoint.
-    fn hops(&self) -> usize {
+    /// Fewest hops to the endpoint; `None` if it is further away than the trace went.
+    fn hops(&self) -> Option<usize> {
         match self.way {
-            Way::Path(steps) => steps.len(),
-            Way::Straight | Way::Further => self.line.hops.into(),
+            Way::Path(steps) => Some(steps.len()),
+            Way::Straight | Way::Further => self.line.hops.map(usize::from),
         }
     }
 
@@ -249,8 +249,10 @@ fn endpoint(chain: &Chain, piece: &Piece<'_>) -> String {
     let via = via.filter(|_| !matches!(line.endpoint_type, "mining" | "coinjoin" | "bridge"));
     let via = via.map(|category| format!(" via an address labelled {category}"));
     let mut remarks = vec![format!("{style}{name}{style:#}{}", via.unwrap_or_default())];
-    if piece.hops() > 1 {
-        remarks.push(hops(piece.hops()));
+    match (piece.hops(), line.further_than_transactions) {
+        (Some(number), _) if number > 1 => remarks.push(hops(number)),
+        (None, Some(transactions)) => remarks.push(further_than(transactions)),
+        _ => {}
     }
     if line.listed {
         remarks.push("listed".to_owned());

@@ -11,6 +11,11 @@ pub(crate) fn counted(number: u64, one: &str, several: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { several })
 }
 
+/// Further away than so many transactions.
+pub(super) fn further_than(transactions: u32) -> String {
+    format!("further than {}", counted(transactions.into(), "transaction", "transactions"))
+}
+
 /// A number of hops.
 pub(super) fn hops(number: usize) -> String {
     counted(u64::try_from(number).unwrap_or(u64::MAX), "hop", "hops")

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use anstyle::Style;
 use assay_engine::{
     chain::Chain,
-    evidence::{Direction, PathStep},
+    evidence::{Direction, FlowDistance, PathStep},
 };
 use jiff::civil::Date;
 
 use super::{
     flows::title,
     page::Page,
-    text::{coins, counted, hops, percent},
+    text::{coins, counted, further_than, hops, percent},
 };
 
 /// Largest number of paths that are drawn of an endpoint.
@@ -39,8 +39,8 @@ pub(crate) struct TracedEnd<'a> {
     pub(crate) name: String,
     /// Name of the entity there.
     pub(crate) entity: Option<&'a str>,
-    /// Fewest hops to it.
-    pub(crate) hops: u16,
+    /// How far it is.
+    pub(crate) distance: FlowDistance,
     /// Funds, in base units.
     pub(crate) amount: u128,
     /// Millionths of all funds of the direction.
@@ -104,8 +104,10 @@ fn draw_end(page: &mut Page, chain: &Chain, end: &TracedEnd<'_>, dates: &BTreeMa
         Some(entity) => format!("{BOLD}{entity}{BOLD:#} ({})", end.name),
         None => end.name.clone(),
     }];
-    if end.hops > 0 {
-        remarks.push(hops(end.hops.into()));
+    match end.distance {
+        FlowDistance::Hops(0) => {}
+        FlowDistance::Hops(number) => remarks.push(hops(number.into())),
+        FlowDistance::Further(number) => remarks.push(further_than(number)),
     }
     if end.listed {
         remarks.push("listed".to_owned());

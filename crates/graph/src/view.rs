@@ -11,7 +11,7 @@ use assay_engine::{
 };
 use async_trait::async_trait;
 
-use crate::{Graph, GraphError};
+use crate::{Graph, GraphError, compositions::EndsUpTo};
 
 /// One state of a graph, with its newest block. All of its answers, those of [`Graph`] included, are of that state.
 #[async_trait]
@@ -41,6 +41,11 @@ pub trait GraphView: Graph {
     /// 0 where numbers belong to one view.
     async fn settled_owners(&self) -> Result<u64, GraphError> {
         Ok(0)
+    }
+
+    /// The ends that the compositions of this view rest on; `None` where it knows none.
+    fn compositions(&self) -> Option<EndsUpTo> {
+        None
     }
 
     /// All outputs of a transaction.

@@ -111,6 +111,7 @@ fn keep_within_plans(directory: &mut Directory<Policy>) {
             hops,
             stop_below_share_millionths: trace.stop_below_share_millionths,
             transactions: transactions.unwrap_or(trace.transactions),
+            source_transactions: trace.source_transactions,
             entries: entries.unwrap_or(trace.entries),
             transfers_per_address: transfers_per_address.unwrap_or(trace.transfers_per_address),
         };

@@ -233,6 +233,7 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
             0 => u32::try_from(random.within(1, 12)).expect("transactions"),
             _ => 100_000,
         },
+        source_transactions: 2_000,
         entries: match random.below(4) {
             0 => u32::try_from(random.within(1, 20)).expect("entries"),
             1 => u32::try_from(random.within(1, 100)).expect("entries"),

@@ -57,7 +57,7 @@ impl Case {
         let info = self.chain.info();
         let unit = info.asset.to_owned();
         let ledgers = vec![Flows { unit, decimals: info.decimals, source, destination }];
-        FlowFacts { complete, ledgers }
+        FlowFacts { complete, ledgers, compositions: None }
     }
 
     /// Differences between the flows that a trace found and the expected ones, part by part; `None`

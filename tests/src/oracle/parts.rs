@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     evidence::{
-        CarriedPart, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation, Tier,
+        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation, Tier,
         UnresolvedReason,
     },
     score::Confidence,
@@ -221,7 +221,8 @@ impl Parts {
         let flow = |((key, part), (recent, earlier)): ((&Key, &Part), (u128, u128))| FlowPart {
             end: key.end.shown(),
             entity: key.entity.clone(),
-            hops: part.hops,
+            party_of_path: None,
+            distance: FlowDistance::Hops(part.hops),
             is_direct: !key.indirect,
             tier: key.tier,
             confidence: key.confidence,

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use assay_engine::{
     chain::ChainId,
     composition::{CoinShare, Composition, Origin},
-    evidence::ListingPeriod,
+    evidence::{FlowEnd, FlowFacts, FlowPart, ListingPeriod, UnresolvedReason},
     reading::TransactionNumber,
+    trace::TraceRules,
     utxo::{Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, Txid},
 };
 use assay_graph::{
@@ -288,4 +289,101 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             assert!(changed.bytes() == straight.bytes(), "{chain}, round {round}");
         }
     }
+}
+
+fn source_parts(flows: &FlowFacts) -> impl Iterator<Item = &FlowPart> {
+    flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts)
+}
+
+/// What was received, by origin, in the unit of a trace, and what is of no known origin.
+fn by_origin(flows: &FlowFacts) -> BTreeMap<Option<Origin>, u128> {
+    let mut sums = BTreeMap::new();
+    for part in source_parts(flows) {
+        let origin = match part.end {
+            FlowEnd::Attributed(category) => Some(Origin::Party(category, part.listing_period)),
+            FlowEnd::Mining => Some(Origin::Mining),
+            _ => None,
+        };
+        *sums.entry(origin).or_default() += part.mass.total();
+    }
+    sums
+}
+
+#[tokio::test]
+async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
+    let (mut compared, mut further, mut with_paths) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut case = Case::generate(seed);
+        // A trace goes on at the subject itself.
+        if case.attribution(&case.subject).end.is_some() {
+            continue;
+        }
+        let chains = one_after_another(std::slice::from_ref(&case));
+        let (chain, blocks) = chains.into_iter().next().unwrap();
+        // Given a history with its compositions,
+        let (computed, mut writer) = Computed::new(chain).await;
+        append(&mut *writer, &blocks, u64::MAX).await;
+        let _ = computed.complete(&parties(std::slice::from_ref(&case)), u64::MAX).await;
+        let graph = computed.graphs.graph(chain).await.unwrap().unwrap();
+        let view = graph.view().await.unwrap().unwrap();
+        assert!(view.compositions().is_some());
+        case.rules = TraceRules {
+            hops: None,
+            stop_below_share_millionths: 0,
+            transactions: 100_000,
+            source_transactions: 100_000,
+            entries: 1_000_000,
+            transfers_per_address: 1_000_000,
+            ..case.rules
+        };
+        // when a subject is traced without end, and with a trace that stops soon, or is cut, or has few hops,
+        let Some(whole) = case.trace(&*view, None).await.unwrap() else { continue };
+        let whole = by_origin(&whole);
+        let stops = [
+            TraceRules { source_transactions: 0, ..case.rules },
+            TraceRules { source_transactions: 3, ..case.rules },
+            TraceRules { transactions: 2, ..case.rules },
+            TraceRules { entries: 4, ..case.rules },
+            TraceRules { hops: Some(1), ..case.rules },
+            TraceRules {
+                stop_below_share_millionths: 200_000,
+                stop_trace_below: u128::from(u64::MAX),
+                ..case.rules
+            },
+        ];
+        for rules in stops {
+            case.rules = rules;
+            let stopped = case.trace(&*view, None).await.unwrap().unwrap();
+            // then each origin has the same amount, but for what is rounded.
+            let sums = by_origin(&stopped);
+            let all: u128 = sums.values().sum();
+            // Parts of less than one base unit are left out, of which there are a few.
+            // Of a coinbase, fees that are little are not followed.
+            let little: u128 = source_parts(&stopped)
+                .filter(|part| part.end == FlowEnd::Unresolved(UnresolvedReason::BelowThreshold))
+                .map(|part| part.mass.total())
+                .sum();
+            let left_out = (8 << 32) + little;
+            for origin in whole.keys().chain(sums.keys()) {
+                let of = |sums: &BTreeMap<_, u128>| sums.get(origin).copied().unwrap_or_default();
+                let difference = of(&whole).abs_diff(of(&sums));
+                assert!(
+                    difference <= (all >> 20) + left_out,
+                    "case {seed}, {rules:?}: {origin:?} has {}, not {}",
+                    of(&sums),
+                    of(&whole)
+                );
+            }
+            for part in source_parts(&stopped).filter(|part| part.distance.further_than().is_some())
+            {
+                further += 1;
+                // And a path that is shown carries no more than the part.
+                with_paths += u64::from(!part.paths.is_empty());
+                assert!(part.paths.iter().all(|path| path.amount <= part.amount));
+            }
+            compared += 1;
+        }
+    }
+    eprintln!("{compared} traces, {further} parts further away, {with_paths} with a path");
+    assert!(further > 100 && with_paths > 50);
 }

@@ -17,7 +17,9 @@ use std::{
 
 use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
-    evidence::{Direction, FlowEnd, FlowFacts, FlowPart, ListingPeriod, Solicitation},
+    evidence::{
+        Direction, FlowDistance, FlowEnd, FlowFacts, FlowPart, ListingPeriod, Solicitation,
+    },
     taxonomy::Category,
 };
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphView, PostgresGraphs, WriterOptions};
@@ -139,9 +141,11 @@ fn sights(facts: &FlowFacts) -> Vec<String> {
                 part.carried.iter().any(|carried| carried.distance.hops > 1),
                 "carries something met on the way",
             ),
-            (part.hops >= 6, "six hops"),
+            (part.distance >= FlowDistance::Hops(6), "six hops"),
             (
-                part.paths.iter().any(|path| path.steps.len() > part.hops.max(1).into()),
+                part.paths
+                    .iter()
+                    .any(|path| path.steps.len() > part.distance.hops().unwrap_or(0).max(1).into()),
                 "more transactions than hops",
             ),
             (part.decayed.is_zero(), "decayed to nothing"),

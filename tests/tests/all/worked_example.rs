@@ -9,9 +9,9 @@ use assay_engine::{
     assessment::Assessment,
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, IngestMode, Label,
-        Ledger, Pattern, PatternFact, PatternRole, SourceKind, SourceState, Tier, Tip,
-        UnresolvedReason,
+        ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
+        IngestMode, Label, Ledger, Pattern, PatternFact, PatternRole, SourceKind, SourceState,
+        Tier, Tip, UnresolvedReason,
     },
     facts::{Environment, Facts},
     policy::Policy,
@@ -40,7 +40,7 @@ fn facts() -> Facts {
     let part = |(end, dollars, hops, percent): Received| {
         let plain = FlowPart::plain(end, u128::from(dollars) * 100);
         FlowPart {
-            hops,
+            distance: FlowDistance::Hops(hops),
             is_direct: hops == 1,
             decayed: (1..hops).fold(plain.mass, |mass, _| mass.times(decay)),
             tier: Tier::Investigation,
@@ -98,7 +98,7 @@ fn facts() -> Facts {
                 ingest_mode: IngestMode::Ingested,
                 sample: false,
             },
-            flows: FlowFacts { complete: true, ledgers: vec![ledger] },
+            flows: FlowFacts { complete: true, ledgers: vec![ledger], compositions: None },
             patterns: Some(vec![PatternFact {
                 pattern: Pattern::RapidPassThrough,
                 role: PatternRole::Actor,
@@ -165,7 +165,7 @@ fn given() -> String {
         writeln!(
             text,
             "| {} | {dollars} | {:.2} | {hops} | {:.4} | {:.2} | {:.2} | {:.4} | {:.5} |",
-            end.as_str(hops),
+            end.as_str(FlowDistance::Hops(hops)),
             share(part),
             share(part) * decay(part),
             severity(end),

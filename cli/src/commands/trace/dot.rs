@@ -83,7 +83,7 @@ fn add<'a>(
 /// The endpoint of a part, with its entity.
 fn end_name(part: &FlowPart) -> String {
     match &part.entity {
-        Some(entity) => format!("{entity} ({})", part.end.as_str(part.hops)),
+        Some(entity) => format!("{entity} ({})", part.end.as_str(part.distance)),
         None => end_type(part),
     }
 }

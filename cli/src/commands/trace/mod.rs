@@ -122,7 +122,9 @@ struct ShownEnd<'a> {
     endpoint_type: &'static str,
     unresolved_reason: Option<UnresolvedReason>,
     entity: Option<&'a str>,
-    hops: u16,
+    /// Null if the endpoint is further away than the trace went.
+    hops: Option<u16>,
+    further_than_transactions: Option<u32>,
     amount: String,
     share: String,
     recent_amount: String,
@@ -220,7 +222,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
 /// The parts of a direction with at least a share, the largest first.
 fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> Traced<'_> {
     let whole: u128 = parts.iter().map(|part| part.amount).sum();
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.hops));
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.distance));
     let amounts: Vec<u128> = parts.iter().map(|part| part.amount).collect();
     // Shares of all parts, so that they sum to one unless some are omitted.
     let shares = apportion(SHARE_WHOLE, &amounts);
@@ -268,7 +270,7 @@ fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
         TracedEnd {
             name: end_type(part),
             entity: part.entity.as_deref(),
-            hops: part.hops,
+            distance: part.distance,
             amount: part.amount,
             share: *share,
             listed: part.listed,
@@ -287,7 +289,7 @@ fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
 
 /// Type of an endpoint, with the reason where it is unresolved.
 fn end_type(part: &FlowPart) -> String {
-    let end = part.end.as_str(part.hops);
+    let end = part.end.as_str(part.distance);
     match part.end {
         FlowEnd::Unresolved(reason) => {
             let reason = serde_json::to_value(reason).ok();
@@ -301,13 +303,14 @@ fn end_type(part: &FlowPart) -> String {
 fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
     let (paths, other) = split(part);
     ShownEnd {
-        endpoint_type: part.end.as_str(part.hops),
+        endpoint_type: part.end.as_str(part.distance),
         unresolved_reason: match part.end {
             FlowEnd::Unresolved(reason) => Some(reason),
             _ => None,
         },
         entity: part.entity.as_deref(),
-        hops: part.hops,
+        hops: part.distance.hops(),
+        further_than_transactions: part.distance.further_than(),
         amount: part.amount.to_string(),
         share: decimal(share),
         recent_amount: part.recent.to_string(),

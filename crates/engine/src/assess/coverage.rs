@@ -15,8 +15,8 @@ use crate::{
     },
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, Direction, FlowEnd, Listing, ListingStatus, SourceKind,
-        SourceState, Tip, UnresolvedReason,
+        ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts, FlowPart, Listing,
+        ListingStatus, SourceKind, SourceState, Tip, UnresolvedReason,
     },
     facts::{Cluster, Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -334,17 +334,8 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
     } else {
         CoverageStatus::Partial
     };
-    let followed = |direction| {
-        let whole = parts(direction).fold(U256::ZERO, |sum, part| sum + U256::from(part.amount));
-        let ended = parts(direction)
-            .filter(|part| !matches!(part.end, FlowEnd::Unresolved(_)))
-            .fold(U256::ZERO, |sum, part| sum + U256::from(part.amount));
-        if whole.is_zero() {
-            return None;
-        }
-        let tenths = u64::try_from(ended * U256::from(1_000_u32) / whole).unwrap_or(0);
-        Some(format!("{}.{} %", tenths / 10, tenths % 10))
-    };
+    let followed =
+        |direction| share(parts(direction), |part| !matches!(part.end, FlowEnd::Unresolved(_)));
     let mut detail = up_to(chain);
     for (direction, name) in
         [(Direction::Source, "received"), (Direction::Destination, "sent or held")]
@@ -353,10 +344,41 @@ fn exposure(chain: &ChainFacts) -> CoverageBlock {
             let _ = write!(detail, "; {share} of funds {name} traced to an endpoint");
         }
     }
+    if let (Some(share), Some(revision)) = (further(flows), &flows.compositions) {
+        let _ = write!(
+            detail,
+            "; the origin of {share} of funds received by what the transactions are made of at which \
+             the trace stopped (revision {revision})"
+        );
+    }
     if !flows.complete {
         detail.push_str("; the time limit was reached, the next check continues");
     }
     block(status, &detail)
+}
+
+/// The share of funds received whose origin is further away than the trace went; `None` if there are none.
+fn further(flows: &FlowFacts) -> Option<String> {
+    let parts = || flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts);
+    let is_further = |part: &FlowPart| matches!(part.distance, FlowDistance::Further(_));
+    if parts().any(is_further) { share(parts(), is_further) } else { None }
+}
+
+/// The share that some parts have of all, in percent; `None` if all are nothing.
+fn share<'f>(
+    parts: impl Iterator<Item = &'f FlowPart>,
+    takes: impl Fn(&FlowPart) -> bool,
+) -> Option<String> {
+    let (mut taken, mut whole) = (U256::ZERO, U256::ZERO);
+    for part in parts {
+        whole += U256::from(part.amount);
+        if takes(part) {
+            taken += U256::from(part.amount);
+        }
+    }
+    let tenths = (taken * U256::from(1_000_u32)).checked_div(whole)?;
+    let tenths = u64::try_from(tenths).unwrap_or(0);
+    Some(format!("{}.{} %", tenths / 10, tenths % 10))
 }
 
 fn block(status: CoverageStatus, detail: &str) -> CoverageBlock {

@@ -39,8 +39,12 @@ pub struct Exposure {
     pub before_listing: Option<Amount>,
     /// Part of the amount that moved on the day of the listing or later.
     pub since_listing: Option<Amount>,
-    /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds.
-    pub hops: u16,
+    /// Fewest hops to the endpoint: 1 is direct, 0 stands for funds that the address itself holds. Null if the
+    /// endpoint is further away than the trace went.
+    pub hops: Option<u16>,
+    /// Number of transactions that the trace passed before it stopped, where the endpoint is further away: the amount
+    /// follows from what the money of the transactions is made of at which it stopped. Null elsewhere.
+    pub further_than_transactions: Option<u32>,
     /// True if the party is a direct counterparty.
     pub direct: bool,
     /// True if the party is on a list in force.

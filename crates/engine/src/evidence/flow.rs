@@ -107,6 +107,8 @@ pub struct FlowFacts {
     /// One ledger an asset, or one for all assets together where each has a price. Ledgers are
     /// assessed apart and the worst counts.
     pub ledgers: Vec<Ledger>,
+    /// Names the parties that what transactions are made of rests on, as far as that was used.
+    pub compositions: Option<String>,
 }
 
 /// A chain's newest block as its source reported it.
@@ -185,8 +187,8 @@ pub struct FlowPart {
     pub end: FlowEnd,
     /// Name of the party at the endpoint, if known.
     pub entity: Option<String>,
-    /// Fewest hops between the subject and the end, in whatever amount; 1 is direct. Zero counts as one.
-    pub hops: u16,
+    /// Distance of the end from the subject.
+    pub distance: FlowDistance,
     /// True if all of it came by the first hop.
     pub is_direct: bool,
     /// The strength of the attribution.
@@ -215,6 +217,9 @@ pub struct FlowPart {
     pub listing_period: Option<ListingPeriod>,
     /// The fewest days before the listing on which money of a part from before it moved.
     pub days_before_listing: Option<u32>,
+    /// The name of the party at the end of the path that is shown, where the part's money comes from several parties of
+    /// its category.
+    pub party_of_path: Option<String>,
     /// Identifiers of transactions that show it, those of the largest path first.
     pub transactions: Vec<String>,
     /// The largest paths to the end.
@@ -229,7 +234,7 @@ impl FlowPart {
         Self {
             end,
             entity: None,
-            hops: 1,
+            distance: FlowDistance::Hops(1),
             is_direct: true,
             tier: Tier::Behavior,
             confidence: Confidence::CERTAIN,
@@ -243,8 +248,48 @@ impl FlowPart {
             carried: Vec::new(),
             listing_period: None,
             days_before_listing: None,
+            party_of_path: None,
             transactions: Vec::new(),
             paths: Vec::new(),
+        }
+    }
+}
+
+/// How far the end of money is from the subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FlowDistance {
+    /// Fewest hops, in whatever amount; 1 is direct. Zero stands for money that the subject itself holds.
+    Hops(u16),
+    /// Further than a trace went that passed so many transactions: the end follows from what the transactions are made
+    /// of at which the trace stopped.
+    Further(u32),
+}
+
+impl FlowDistance {
+    /// Fewest hops; `None` if they are not known.
+    #[must_use]
+    pub const fn hops(self) -> Option<u16> {
+        match self {
+            Self::Hops(hops) => Some(hops),
+            Self::Further(_) => None,
+        }
+    }
+
+    /// The number of transactions that the trace passed before it stopped nearer than this; `None` where hops are known.
+    #[must_use]
+    pub const fn further_than(self) -> Option<u32> {
+        match self {
+            Self::Hops(_) => None,
+            Self::Further(transactions) => Some(transactions),
+        }
+    }
+
+    /// The fewest hops of what is no end of the subject's own: at least one.
+    #[must_use]
+    pub const fn at_least_one(self) -> Self {
+        match self {
+            Self::Hops(0) => Self::Hops(1),
+            other => other,
         }
     }
 }
@@ -329,14 +374,14 @@ impl FlowEnd {
         }
     }
 
-    /// The identifier used in answers, of an end at this number of hops.
+    /// The identifier used in answers, of an end at this distance.
     #[must_use]
-    pub const fn as_str(self, hops: u16) -> &'static str {
+    pub const fn as_str(self, distance: FlowDistance) -> &'static str {
         match self {
             Self::Attributed(category) => category.as_str(),
             Self::Mining => "mining",
             Self::Bridge => "bridge",
-            Self::Unspent if hops == 0 => "unspent_by_subject",
+            Self::Unspent if matches!(distance, FlowDistance::Hops(0)) => "unspent_by_subject",
             Self::Unspent => "unspent_downstream",
             Self::Fee => "fee",
             Self::Unresolved(_) => "unresolved",

@@ -11,8 +11,8 @@ mod tier;
 
 pub use flow::{
     ActivityFacts, AssetActivity, CarriedPart, ChainFacts, ChainState, Direction, DirectionFlows,
-    FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingPeriod, PathStep,
-    Solicitation, Tip, Unavailable, UnresolvedReason,
+    FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingPeriod,
+    PathStep, Solicitation, Tip, Unavailable, UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{

@@ -168,6 +168,7 @@ fn trace(trace: &TraceSpec, problems: &mut Problems) {
     );
     for (path, value, most) in [
         ("trace.transactions", trace.transactions, 1_000_000),
+        ("trace.sourceTransactions", trace.source_transactions, 1_000_000),
         ("trace.entries", trace.entries, 10_000_000),
         ("trace.transfersPerAddress", trace.transfers_per_address, 1_000_000),
     ] {

@@ -174,6 +174,10 @@ pub struct TraceSpec {
     /// Most transactions that money passes in each direction. Default 100000.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub transactions: u32,
+    /// Most transactions that money passes towards sources where it is known what the following ones are made of
+    /// (`docs/compositions.md`): that divides what is left. Default 2000.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub source_transactions: u32,
     /// Most inputs and outputs of these transactions that are read in each direction. Default 1000000.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub entries: u32,
@@ -188,6 +192,7 @@ impl Default for TraceSpec {
             hops: None,
             stop_below_share_millionths: 61,
             transactions: 100_000,
+            source_transactions: 2_000,
             entries: 1_000_000,
             transfers_per_address: 1_000_000,
         }
@@ -207,6 +212,7 @@ impl TraceSpec {
                 .stop_below_share_millionths
                 .max(ceiling.stop_below_share_millionths),
             transactions: self.transactions.min(ceiling.transactions),
+            source_transactions: self.source_transactions.min(ceiling.source_transactions),
             entries: self.entries.min(ceiling.entries),
             transfers_per_address: self.transfers_per_address.min(ceiling.transfers_per_address),
         }

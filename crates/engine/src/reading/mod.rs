@@ -20,6 +20,7 @@ pub use history::{OwnHistory, OwnTransaction};
 pub use number::{OutputNumber, OwnerNumber, TransactionNumber};
 
 use crate::{
+    composition::Composition,
     evidence::Direction,
     utxo::{ScriptOwner, TransactionKind, Txid},
 };
@@ -71,6 +72,15 @@ pub trait ChainView {
     ///
     /// Returns an error if the store fails.
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError>;
+
+    /// What the money of a transaction is made of; `None` where the view does not know.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn composition(&self, _of: TransactionNumber) -> Result<Option<Composition>, ViewError> {
+        Ok(None)
+    }
 }
 
 /// Where money waits to be followed.

@@ -49,7 +49,7 @@ pub(super) struct DirectionalTrace<'a> {
     pub(super) paths: Paths,
     pub(super) labels: LabelSets,
     /// The transaction that was read last, and the side over which money was split.
-    read: TransactionRead,
+    pub(super) read: TransactionRead,
     side: Side,
     pub(super) scratch: Scratch,
     /// False if something was not read that should have been.
@@ -104,7 +104,7 @@ impl<'a> DirectionalTrace<'a> {
     ) -> Result<Reached, ViewError> {
         while let Some(next) = self.frontier.next() {
             if self.frontier.level >= self.rules.cut_magnitude() && self.rest_is_little() {
-                self.end_waiting(UnresolvedReason::BelowThreshold);
+                self.end_waiting(view, UnresolvedReason::BelowThreshold)?;
                 break;
             }
             match next {
@@ -196,10 +196,16 @@ impl<'a> DirectionalTrace<'a> {
     }
 
     /// Ends all money that waits.
-    fn end_waiting(&mut self, reason: UnresolvedReason) {
+    fn end_waiting(
+        &mut self,
+        view: &dyn ChainView,
+        reason: UnresolvedReason,
+    ) -> Result<(), ViewError> {
         while let Some(waypoint) = self.frontier.any() {
-            self.end_at(waypoint, FlowEnd::Unresolved(reason));
+            let flows = self.frontier.take(waypoint);
+            self.stop_at(view, waypoint, reason, &flows)?;
         }
+        Ok(())
     }
 
     pub(super) fn end_waited(&mut self, end: FlowEnd, key: &FlowKey, flow: &Flow) {
@@ -208,11 +214,17 @@ impl<'a> DirectionalTrace<'a> {
     }
 
     /// Ends what is left, if anything: time ran out.
-    pub(super) fn stop(&mut self) {
-        if !self.frontier.is_empty() {
-            self.is_complete = false;
-            self.end_waiting(UnresolvedReason::TraceLimit);
+    pub(super) fn stop(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
+        if self.frontier.is_empty() {
+            return Ok(());
         }
+        self.is_complete = false;
+        self.end_waiting(view, UnresolvedReason::TraceLimit)
+    }
+
+    /// Number of transactions that money passed.
+    pub(super) fn transactions_passed(&self) -> u32 {
+        u32::try_from(self.passed.len()).unwrap_or(u32::MAX)
     }
 
     /// Ends an amount of the subject without a single transaction: its balance, and what was not read.
@@ -277,9 +289,12 @@ impl<'a> DirectionalTrace<'a> {
             || self.entries_read + read > budget
             || self.splits + splits > SPLITS_OF_ENTRY * budget
         {
-            for (key, flow) in flows.iter() {
-                self.end_waited(FlowEnd::Unresolved(UnresolvedReason::TraceLimit), key, flow);
-            }
+            let waypoint = Waypoint::Transaction(self.read.number);
+            self.stop_at(view, waypoint, UnresolvedReason::TraceLimit, &flows)
+        } else if self.may_stop_at(transactions)
+            && let Some(composition) = view.composition(self.read.number)?
+        {
+            self.divide(self.read.number, &composition, &flows);
             Ok(())
         } else {
             self.passed.insert(self.read.number);

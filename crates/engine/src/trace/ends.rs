@@ -17,11 +17,14 @@ use super::{
 };
 use crate::{
     chain::ChainId,
+    composition::Origin,
     evidence::{
-        CarriedPart, FlowEnd, FlowPart, FlowPath, ListingPeriod, PathStep, Solicitation, Tier,
+        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, PathStep,
+        Solicitation, Tier,
     },
-    reading::{ChainView, ViewError},
+    reading::{ChainView, TransactionNumber, ViewError},
     score::Confidence,
+    taxonomy::Category,
 };
 
 /// The key of a part: flows with equal keys are one part.
@@ -30,6 +33,8 @@ struct EndKey {
     end: FlowEnd,
     /// False for the subject's own balance alone: it is no output downstream.
     has_moved: bool,
+    /// True if it follows from what a transaction is made of at which the trace stopped.
+    is_further: bool,
     entity: Option<Arc<str>>,
     is_indirect: bool,
     tier: Tier,
@@ -64,9 +69,38 @@ struct Reached {
     listed_by: Option<Arc<str>>,
     /// Amounts by paths, several of one path.
     routes: Vec<(PathId, u128)>,
+    /// Where most of what follows from the transactions stopped at which the trace did.
+    stop: Option<Stop>,
+    /// The party at the end of the path that was found from there.
+    party_of_path: Option<Arc<str>>,
+}
+
+/// Money of one origin at a transaction at which the trace stopped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop {
+    pub(super) transaction: TransactionNumber,
+    /// The path to it.
+    pub(super) path: Option<PathId>,
+    /// The amount in the unit of a trace.
+    pub(super) amount: u128,
 }
 
 impl Reached {
+    /// Adds a flow over at least so many hops.
+    fn add(&mut self, flow: &Flow, least_hops: u16) {
+        let hops = flow.hops.max(least_hops);
+        self.mass += flow.mass;
+        self.decayed += flow.decayed;
+        self.hops = Some(self.hops.map_or(hops, |fewest| fewest.min(hops)));
+        if self.carried.is_empty() {
+            self.carried.clone_from(&flow.carried);
+        } else {
+            for (distance, other) in self.carried.iter_mut().zip(&flow.carried) {
+                distance.add(*other);
+            }
+        }
+    }
+
     /// The largest paths, at most `kept`.
     fn largest(&mut self, kept: usize, paths: &Paths) -> Vec<Route> {
         self.routes.sort_unstable_by_key(|(path, _)| *path);
@@ -85,6 +119,17 @@ impl Reached {
         routes.sort_by(order);
         routes
     }
+}
+
+/// The way of money from a transaction at which the trace stopped to a party.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The whole path.
+    pub(super) path: PathId,
+    /// The amount that took it, in the unit of a trace.
+    pub(super) amount: u128,
+    /// The party's name.
+    pub(super) party: Option<Arc<str>>,
 }
 
 /// Everything that ended.
@@ -111,6 +156,7 @@ impl Ends {
         let key = EndKey {
             end: FlowEnd::Attributed(end.category),
             has_moved: true,
+            is_further: false,
             entity: end.entity.clone(),
             is_indirect: !ended.is_direct,
             tier: end.tier,
@@ -127,6 +173,38 @@ impl Ends {
         reached.listed_by = lists.min();
         let days = end.listed_on.and_then(|listed_on| days_between(moved_on, listed_on));
         reached.days_before_listing = reached.days_before_listing.into_iter().chain(days).min();
+    }
+
+    /// Adds money that waited at `stop`, of an origin of what that transaction is made of. How far it came is not
+    /// known: all of it has decayed.
+    pub(super) fn further(
+        &mut self,
+        origin: Origin,
+        ended: &EndedFlow<'_>,
+        stop: TransactionNumber,
+    ) {
+        if ended.flow.mass.is_zero() {
+            return;
+        }
+        let (end, listing_period) = match origin {
+            Origin::Party(category, period) => (FlowEnd::Attributed(category), period),
+            Origin::Mining => (FlowEnd::Mining, None),
+        };
+        let EndedFlow { key, flow, .. } = ended;
+        let key = EndKey {
+            is_further: true,
+            // The weakest attribution at which traces end.
+            tier: if origin == Origin::Mining { Tier::OnChainProof } else { Tier::Investigation },
+            listed: listing_period.is_some() || end == FlowEnd::Attributed(Category::Sanctions),
+            listing_period,
+            ..plain_key(end, true, key.solicitation, key.carried)
+        };
+        let reached = self.reached.entry(key).or_default();
+        reached.add(flow, 1);
+        let amount = flow.mass.total();
+        if reached.stop.is_none_or(|known| known.amount < amount) {
+            reached.stop = Some(Stop { transaction: stop, path: flow.route.path, amount });
+        }
     }
 
     /// Adds a flow that ended at no attributed party.
@@ -148,30 +226,44 @@ impl Ends {
     }
 
     fn add(&mut self, key: EndKey, flow: &Flow) -> &mut Reached {
-        // Another address of the subject's own cluster is an end in its own right.
-        let hops = flow.hops.max(u16::from(key.has_moved));
+        let has_moved = key.has_moved;
         let reached = self.reached.entry(key).or_default();
-        reached.mass += flow.mass;
-        reached.decayed += flow.decayed;
-        reached.hops = Some(reached.hops.map_or(hops, |fewest| fewest.min(hops)));
-        if reached.carried.is_empty() {
-            reached.carried.clone_from(&flow.carried);
-        } else {
-            for (distance, other) in reached.carried.iter_mut().zip(&flow.carried) {
-                distance.add(*other);
-            }
-        }
+        // Another address of the subject's own cluster is an end in its own right.
+        reached.add(flow, u16::from(has_moved));
         if let Route { path: Some(path), amount } = flow.route {
             reached.routes.push((path, amount));
         }
         reached
     }
 
-    /// The parts in base units. They sum to `whole`, and the recent amounts to the recent total. Parts of
-    /// less than one base unit are left out.
+    /// Passes those of which money stopped on its way to `find`, the largest amounts first, and keeps the path and the
+    /// party that it finds.
+    pub(super) fn find_further(
+        &mut self,
+        mut find: impl FnMut(Origin, Stop) -> Result<Option<Found>, ViewError>,
+    ) -> Result<(), ViewError> {
+        let mut stopped: Vec<(Origin, Stop, &mut Reached)> = Vec::new();
+        for (key, reached) in &mut self.reached {
+            if let (Some(stop), FlowEnd::Attributed(category)) = (reached.stop, key.end) {
+                stopped.push((Origin::Party(category, key.listing_period), stop, reached));
+            }
+        }
+        stopped.sort_by_key(|(origin, stop, _)| (std::cmp::Reverse(stop.amount), *origin));
+        for (origin, stop, reached) in stopped {
+            if let Some(found) = find(origin, stop)? {
+                reached.routes.push((found.path, found.amount));
+                reached.party_of_path = found.party;
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts in base units, of a direction that passed so many transactions. They sum to `whole`, and the recent
+    /// amounts to the recent total. Parts of less than one base unit are left out.
     pub(super) fn into_parts(
         self,
         whole: u128,
+        passed: u32,
         (paths, labels): (&Paths, &LabelSets),
         (chain, view): (ChainId, &dyn ChainView),
     ) -> Result<Vec<FlowPart>, ViewError> {
@@ -200,7 +292,12 @@ impl Ends {
                 recent,
                 mass: reached.mass,
                 decayed: reached.decayed,
-                hops: reached.hops.unwrap_or_default(),
+                distance: if key.is_further {
+                    FlowDistance::Further(passed)
+                } else {
+                    FlowDistance::Hops(reached.hops.unwrap_or_default())
+                },
+                party_of_path: reached.party_of_path.as_deref().map(str::to_owned),
                 carried: carried.collect(),
                 days_before_listing: reached.days_before_listing,
                 listed_by: reached.listed_by.as_deref().map(str::to_owned),
@@ -233,6 +330,7 @@ fn plain_key(
     EndKey {
         end,
         has_moved: true,
+        is_further: false,
         entity: None,
         is_indirect,
         tier: match end {

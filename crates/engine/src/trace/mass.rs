@@ -4,7 +4,7 @@ use std::ops::{Add, AddAssign};
 
 use ruint::aliases::U256;
 
-use crate::fixed::Fraction;
+use crate::{composition::CoinShare, fixed::Fraction};
 
 /// Amounts are base units times two to this power, so that splitting a satoshi over a hundred addresses
 /// loses nothing significant.
@@ -62,6 +62,21 @@ impl Mass {
         let one = u128::from(Fraction::ONE.billionths());
         let times = |amount| share(amount, fraction.billionths().into(), one);
         Self { earlier: times(self.earlier), recent: times(self.recent) }
+    }
+
+    /// A share of it, rounded down for each period.
+    #[must_use]
+    pub fn part(self, share: CoinShare) -> Self {
+        Self { earlier: share.of(self.earlier), recent: share.of(self.recent) }
+    }
+
+    /// What is left without another amount.
+    #[must_use]
+    pub const fn less(self, other: Self) -> Self {
+        Self {
+            earlier: self.earlier.saturating_sub(other.earlier),
+            recent: self.recent.saturating_sub(other.recent),
+        }
     }
 
     /// Splits the amount in proportion to `weights` into `parts`, whose earlier content is dropped.

@@ -17,6 +17,7 @@
 //! - `frontier`: the waypoints that are to be followed, in their order
 //! - `direction`: the order, the budget, the cut
 //! - `side`, `pass`: the passage of money through a transaction
+//! - `further`: origins beyond the transactions at which a trace stops
 //! - `ends`: amounts by endpoint, with the largest paths
 
 pub mod attribution;
@@ -24,6 +25,7 @@ mod direction;
 mod ends;
 mod flow;
 mod frontier;
+mod further;
 mod label_sets;
 pub mod mass;
 mod pass;
@@ -106,18 +108,20 @@ impl<'a> Trace<'a> {
         let info = self.chain.info();
         let mut complete = true;
         for direction in [&mut self.source, &mut self.destination] {
-            direction.stop();
+            direction.stop(view)?;
+            direction.find_further(view)?;
             complete &= direction.is_complete;
         }
         let flows = |of: DirectionalTrace<'_>| {
+            let passed = of.transactions_passed();
             let DirectionalTrace { ends, paths, labels, whole, .. } = of;
-            let parts = ends.into_parts(whole, (&paths, &labels), (self.chain, view))?;
+            let parts = ends.into_parts(whole, passed, (&paths, &labels), (self.chain, view))?;
             Ok::<_, ViewError>(DirectionFlows { parts })
         };
         let (source, destination) = (flows(self.source)?, flows(self.destination)?);
         let unit = info.asset.to_owned();
         let ledgers = vec![Ledger { unit, decimals: info.decimals, source, destination }];
-        Ok(FlowFacts { complete, ledgers })
+        Ok(FlowFacts { complete, ledgers, compositions: None })
     }
 }
 

@@ -222,8 +222,14 @@ impl DirectionalTrace<'_> {
         is_direct: bool,
     ) -> Result<(), ViewError> {
         if self.rules.hops.is_some_and(|most| flow.hops >= most) {
-            let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
-            self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
+            if let Some(composition) = self.composition_at(view, waypoint)?
+                && let Some(Waypoint::Transaction(transaction)) = waypoint
+            {
+                self.divide(transaction, &composition, &Flows::one(key, flow));
+            } else {
+                let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
+                self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
+            }
         } else if let Some(waypoint) = waypoint {
             if !flow.mass.is_zero() {
                 let rank = self.rank_of(waypoint, view)?;

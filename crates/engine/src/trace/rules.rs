@@ -19,6 +19,8 @@ pub struct TraceRules {
     pub stop_trace_below: u128,
     /// Transactions that money passes in each direction.
     pub transactions: u32,
+    /// Transactions that money passes towards sources, where the view knows what the following ones are made of.
+    pub source_transactions: u32,
     /// Inputs or outputs read in each direction, of all these transactions together.
     pub entries: u32,
     /// Transfers read of an address.
@@ -70,6 +72,7 @@ impl TraceRules {
             hops,
             stop_below_share_millionths,
             transactions,
+            source_transactions,
             entries,
             transfers_per_address,
         } = policy.spec().trace;
@@ -79,6 +82,7 @@ impl TraceRules {
             stop_below_share_millionths,
             stop_trace_below: amounts.map_or(0, |curve| curve.stop_trace_below(chain.decimals)),
             transactions,
+            source_transactions,
             entries,
             transfers_per_address,
             decay: policy.decay_of_a_hop(),

@@ -21,6 +21,7 @@ const SUBJECT: u16 = 1;
 /// An exchange, at which traces end.
 const EXCHANGE: u16 = 2;
 const RULES: TraceRules = TraceRules {
+    source_transactions: 2_000,
     hops: None,
     stop_below_share_millionths: 0,
     stop_trace_below: 0,
@@ -225,7 +226,7 @@ fn payments_to_oneself_are_no_hops() {
     let parts = chain.trace(Direction::Source, RULES, &[]);
     let [part] = &*parts else { panic!("{parts:?}") };
     assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
-    assert_eq!((part.hops, part.is_direct, part.amount), (2, false, COIN.into()));
+    assert_eq!((part.distance.hops(), part.is_direct, part.amount), (Some(2), false, COIN.into()));
     assert_eq!(part.mass, Mass::of(COIN.into(), false));
     assert_eq!(part.decayed, decayed(part.mass, 1));
     assert_eq!(part.paths[0].steps.len(), 7);
@@ -243,7 +244,7 @@ fn a_peel_chain_decays_by_each_hop_but_the_first() {
     chain.pay(&[(last, 1)], &[(SUBJECT, COIN)]);
     let parts = chain.trace(Direction::Source, RULES, &[]);
     let [part] = &*parts else { panic!("{parts:?}") };
-    assert_eq!((part.hops, part.amount), (8, COIN.into()));
+    assert_eq!((part.distance.hops(), part.amount), (Some(8), COIN.into()));
     assert_eq!(part.mass, Mass::of(COIN.into(), false));
     assert_eq!(part.decayed, decayed(part.mass, 7));
 }
@@ -272,7 +273,7 @@ fn money_that_is_fanned_out_and_merged_arrives_whole() {
     let parts = chain.trace(Direction::Source, TraceRules { entries, ..RULES }, &[]);
     let [part] = &*parts else { panic!("{} parts", parts.len()) };
     assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
-    assert_eq!((part.hops, part.amount), (4 + behind, sum.into()));
+    assert_eq!((part.distance.hops(), part.amount), (Some(4 + behind), sum.into()));
     let least = entries - 1;
     let parts = chain.trace(Direction::Source, TraceRules { entries: least, ..RULES }, &[]);
     let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
@@ -289,8 +290,8 @@ fn a_joint_transaction_is_passed_in_proportion_and_carried() {
     chain.add(kind, &inputs, &[(SUBJECT, 2 * COIN), (11, 2 * COIN)]);
     let parts = chain.trace(Direction::Source, RULES, &[]);
     let [exchange, mined] = &*parts else { panic!("{parts:?}") };
-    assert_eq!((exchange.amount, exchange.hops), (u128::from(COIN) * 3 / 2, 1));
-    assert_eq!((mined.end, mined.hops), (FlowEnd::Mining, 2));
+    assert_eq!((exchange.amount, exchange.distance.hops()), (u128::from(COIN) * 3 / 2, Some(1)));
+    assert_eq!((mined.end, mined.distance.hops()), (FlowEnd::Mining, Some(2)));
     assert_eq!(mined.amount, u128::from(COIN) / 2);
     for part in &parts {
         let [carried] = &*part.carried else { panic!("{part:?}") };
@@ -311,7 +312,7 @@ fn money_ends_at_newly_mined_coins() {
     chain.pay(&[(mined, 0), (mined, 1)], &[(SUBJECT, 2 * COIN)]);
     let parts = chain.trace(Direction::Source, RULES, &[]);
     let [part] = &*parts else { panic!("{parts:?}") };
-    assert_eq!((part.end, part.hops, part.is_direct), (FlowEnd::Mining, 2, false));
+    assert_eq!((part.end, part.distance.hops(), part.is_direct), (FlowEnd::Mining, Some(2), false));
     assert_eq!(part.decayed, decayed(part.mass, 1));
     // Both miners' money is one flow there, with the path of one.
     assert_eq!(part.paths.len(), 1);
@@ -331,8 +332,8 @@ fn money_beyond_the_budget_is_unresolved() {
     assert_eq!((mined.end, mined.amount), (FlowEnd::Mining, COIN.into()));
     assert_eq!(unresolved.end, FlowEnd::Unresolved(UnresolvedReason::TraceLimit));
     assert_eq!(
-        (unresolved.amount, unresolved.hops, unresolved.is_direct),
-        (2 * u128::from(COIN), 1, true)
+        (unresolved.amount, unresolved.distance.hops(), unresolved.is_direct),
+        (2 * u128::from(COIN), Some(1), true)
     );
     let parts = chain.trace(Direction::Source, TraceRules { entries: 2, ..RULES }, &[]);
     assert_eq!(parts[0].end, FlowEnd::Attributed(Category::Exchange));
@@ -349,13 +350,13 @@ fn little_money_is_not_followed() {
         let parts = chain.trace(Direction::Source, rules, &[]);
         let [_, little] = &*parts else { panic!("{parts:?}") };
         assert_eq!(little.amount, COIN.into());
-        (little.end, little.hops)
+        (little.end, little.distance.hops())
     };
-    let cut = (FlowEnd::Unresolved(UnresolvedReason::BelowThreshold), 1);
+    let cut = (FlowEnd::Unresolved(UnresolvedReason::BelowThreshold), Some(1));
     // One in a hundred has the magnitude 6: floor(log2(100)).
     assert_eq!(end(u128::from(COIN) + 1, 15_625), cut);
-    assert_eq!(end(u128::from(COIN), 15_625), (FlowEnd::Mining, 2));
-    assert_eq!(end(u128::from(COIN) + 1, 7_812), (FlowEnd::Mining, 2));
+    assert_eq!(end(u128::from(COIN), 15_625), (FlowEnd::Mining, Some(2)));
+    assert_eq!(end(u128::from(COIN) + 1, 7_812), (FlowEnd::Mining, Some(2)));
 }
 
 #[test]
@@ -367,10 +368,13 @@ fn the_balance_is_apart_from_money_in_the_same_cluster() {
     let parts = chain.trace(Direction::Destination, RULES, &clusters);
     let [balance, moved] = &*parts else { panic!("{parts:?}") };
     assert_eq!(
-        (balance.end, balance.hops, balance.amount),
-        (FlowEnd::Unspent, 0, 2 * u128::from(COIN))
+        (balance.end, balance.distance.hops(), balance.amount),
+        (FlowEnd::Unspent, Some(0), 2 * u128::from(COIN))
     );
-    assert_eq!((moved.end, moved.hops, moved.amount), (FlowEnd::Unspent, 1, COIN.into()));
+    assert_eq!(
+        (moved.end, moved.distance.hops(), moved.amount),
+        (FlowEnd::Unspent, Some(1), COIN.into())
+    );
     assert!(balance.is_direct && moved.is_direct && balance.paths.is_empty());
 }
 
@@ -394,10 +398,13 @@ fn fees_come_from_those_who_paid_them_two_hops_behind_the_miner() {
         let parts = chain.trace(Direction::Source, RULES, &[]);
         let [payer, mined] = &*parts else { panic!("{parts:?}") };
         assert_eq!(payer.end, FlowEnd::Attributed(Category::Exchange));
-        assert_eq!((payer.amount, payer.hops, payer.is_direct), ((3 * COIN).into(), hops, false));
+        assert_eq!(
+            (payer.amount, payer.distance.hops(), payer.is_direct),
+            ((3 * COIN).into(), Some(hops), false)
+        );
         assert_eq!(payer.decayed, decayed(payer.mass, u32::from(hops) - 1));
         let steps = |part: &FlowPart| part.paths[0].steps.len();
-        assert_eq!((mined.end, mined.hops), (FlowEnd::Mining, hops - 1));
+        assert_eq!((mined.end, mined.distance.hops()), (FlowEnd::Mining, Some(hops - 1)));
         assert_eq!((steps(payer), steps(mined)), (usize::from(hops), usize::from(hops) - 1));
     }
 }

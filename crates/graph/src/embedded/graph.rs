@@ -1,6 +1,10 @@
 //! A graph's answers.
 
-use std::{cmp::Reverse, ops::ControlFlow, sync::Arc};
+use std::{
+    cmp::Reverse,
+    ops::ControlFlow,
+    sync::{Arc, Mutex},
+};
 
 use assay_database::value;
 use assay_engine::utxo::{
@@ -12,6 +16,7 @@ use async_trait::async_trait;
 use super::{
     Snapshot,
     bytes::number,
+    compositions::{CompositionReader, CompositionsBeside},
     error::{damaged, table_error},
     links::EmbeddedClusterRows,
     reader::Reader,
@@ -34,11 +39,15 @@ pub struct EmbeddedGraph {
     pub(super) tables: Arc<Tables>,
     /// The state of a view.
     pub(super) state: Option<SharedSnapshot>,
+    compositions: CompositionsBeside,
+    /// What the transactions of a view are made of, if that is known.
+    pub(super) made_of: Option<Mutex<CompositionReader>>,
 }
 
 impl EmbeddedGraph {
-    pub(super) const fn new(tables: Arc<Tables>) -> Self {
-        Self { tables, state: None }
+    /// The graph of these tables, with the compositions beside it.
+    pub(super) const fn new(tables: Arc<Tables>, compositions: CompositionsBeside) -> Self {
+        Self { tables, state: None, compositions, made_of: None }
     }
 
     /// Its newest state.
@@ -266,12 +275,19 @@ impl Graph for EmbeddedGraph {
         if self.state.is_some() {
             return Ok(Some(self));
         }
+        // Before the graph's own state, which then knows the blocks that they are of.
+        let made_of = self.compositions.reader()?;
         let snapshot = self.snapshot()?;
         if snapshot.tip()?.is_none() {
             return Ok(None);
         }
-        let (tables, state) = (Arc::clone(&self.tables), Some(SharedSnapshot::new(snapshot)));
-        Ok(Some(Arc::new(Self { tables, state })))
+        let made_of = match made_of {
+            Some(made_of) if made_of.is_of(&snapshot.reader())? => Some(Mutex::new(made_of)),
+            _ => None,
+        };
+        let (tables, compositions) = (Arc::clone(&self.tables), self.compositions.clone());
+        let state = Some(SharedSnapshot::new(snapshot));
+        Ok(Some(Arc::new(Self { tables, state, compositions, made_of })))
     }
 
     async fn tip(&self) -> Result<Option<GraphTip>, GraphError> {

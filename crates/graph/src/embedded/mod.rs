@@ -52,7 +52,7 @@ pub use record::{
 pub use snapshot::Snapshot;
 
 use self::{
-    compositions::{CompositionWriter, Compositions},
+    compositions::{CompositionWriter, Compositions, CompositionsBeside},
     tables::Tables,
 };
 use crate::{Graph, GraphError, GraphStore, GraphWriter, WriterOptions, blocking};
@@ -76,6 +76,10 @@ impl EmbeddedGraphs {
 
     fn path(&self, chain: ChainId) -> PathBuf {
         self.folder.join(format!("{chain}.graph"))
+    }
+
+    fn compositions_path(&self, chain: ChainId) -> PathBuf {
+        self.folder.join(compositions::folder_name(chain))
     }
 
     /// Refuses a graph that an earlier version of the program made, unless there is a new one beside it.
@@ -102,7 +106,8 @@ impl EmbeddedGraphs {
             opened.remove(&chain);
         }
         let Some(tables) = Tables::open(&self.path(chain))? else { return Ok(None) };
-        let graph = Arc::new(EmbeddedGraph::new(Arc::new(tables)));
+        let beside = CompositionsBeside::new(self.compositions_path(chain));
+        let graph = Arc::new(EmbeddedGraph::new(Arc::new(tables), beside));
         match graph.snapshot()?.reader().stored_state()? {
             Some(stored) if stored.state.chain == chain => {}
             Some(stored) => {
@@ -122,7 +127,7 @@ impl EmbeddedGraphs {
     ///
     /// Returns an error if another process computes them, or if they cannot be opened.
     pub fn composition_writer(&self, chain: ChainId) -> Result<CompositionWriter, GraphError> {
-        CompositionWriter::open(&self.folder.join(compositions::folder_name(chain)))
+        CompositionWriter::open(&self.compositions_path(chain))
     }
 
     /// The compositions of a chain; `None` if there are none.
@@ -131,7 +136,7 @@ impl EmbeddedGraphs {
     ///
     /// Returns an error if they cannot be opened.
     pub fn compositions(&self, chain: ChainId) -> Result<Option<Compositions>, GraphError> {
-        Compositions::open(&self.folder.join(compositions::folder_name(chain)))
+        Compositions::open(&self.compositions_path(chain))
     }
 }
 

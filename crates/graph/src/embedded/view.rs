@@ -1,8 +1,9 @@
 //! What queries read, straight from the tables.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::PoisonError};
 
 use assay_engine::{
+    composition::Composition,
     evidence::Direction,
     reading::{
         ChainView, Entry, FeePayer, LookUp, OutputNumber, OwnHistory, OwnTransaction, OwnerNumber,
@@ -16,6 +17,7 @@ use async_trait::async_trait;
 use super::{
     EmbeddedGraph,
     bytes::number,
+    compositions::{CompositionReader, EndsUpTo},
     error::damaged,
     reader::{Reader, Side},
     record::{InputOrigin, StoredBlock, read_payers},
@@ -187,12 +189,62 @@ impl ChainView for Reader<'_> {
     }
 }
 
+/// A state of a graph with what its transactions are made of.
+struct WithCompositions<'v> {
+    reader: Reader<'v>,
+    made_of: &'v CompositionReader,
+}
+
+impl ChainView for WithCompositions<'_> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+        self.reader.look_up(waypoint)
+    }
+
+    fn read(
+        &self,
+        transaction: TransactionNumber,
+        direction: Direction,
+        most: u32,
+        into: &mut TransactionRead,
+    ) -> Result<(), ViewError> {
+        self.reader.read(transaction, direction, most, into)
+    }
+
+    fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
+        self.reader.cluster_of(owner)
+    }
+
+    fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
+        ChainView::owner(&self.reader, number)
+    }
+
+    fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
+        ChainView::txid(&self.reader, number)
+    }
+
+    fn composition(&self, of: TransactionNumber) -> Result<Option<Composition>, ViewError> {
+        Ok(self.made_of.composition(of)?)
+    }
+}
+
 #[async_trait]
 impl GraphView for EmbeddedGraph {
     fn lend(&self, read: &mut dyn FnMut(&dyn ChainView)) {
-        if let Some(state) = &self.state {
-            read(&state.lock().reader());
+        let Some(state) = &self.state else { return };
+        let state = state.lock();
+        let reader = state.reader();
+        match &self.made_of {
+            Some(made_of) => {
+                let made_of = made_of.lock().unwrap_or_else(PoisonError::into_inner);
+                read(&WithCompositions { reader, made_of: &made_of });
+            }
+            None => read(&reader),
         }
+    }
+
+    fn compositions(&self) -> Option<EndsUpTo> {
+        let made_of = self.made_of.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(made_of.state().ends)
     }
 
     async fn owner_number(&self, owner: &ScriptOwner) -> Result<Option<OwnerNumber>, GraphError> {

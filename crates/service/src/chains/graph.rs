@@ -77,7 +77,7 @@ impl State<'_> {
         let TraceRequest { subject, rules, intel, .. } = request;
         let (chain, view, tip) = (subject.chain(), &*self.view, &self.tip);
         let nothing = |cluster| {
-            let flows = FlowFacts { complete: true, ledgers: vec![] };
+            let flows = FlowFacts { complete: true, ..FlowFacts::default() };
             traced(request, tip, flows, None, (cluster, Counterparties::default()))
         };
         let Some(script) = ScriptOwner::from_address(subject) else { return Ok(nothing(None)) };
@@ -121,7 +121,9 @@ impl State<'_> {
         let subject = TraceSubject { chain, owner, history, rules, today };
         let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
         run(&mut trace, &mut ViewSource(view)).await?;
-        view.read(|view| trace.finish(view))
+        let flows = view.read(|view| trace.finish(view))?;
+        let compositions = view.compositions().map(|ends| hex::encode(ends.short_revision()));
+        Ok(FlowFacts { compositions, ..flows })
     }
 
     async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {

@@ -89,7 +89,7 @@ impl Part {
             Some(RuleClaim {
                 category: claim.category?,
                 tier: claim.tier,
-                hops: claim.hops,
+                hops: claim.distance.hops(),
                 direct: self.is_direct(claim),
                 // The first claim is that of the endpoint, at which alone a list ends a trace.
                 listed: index == 0 && self.flow.listed,

@@ -8,7 +8,8 @@ use super::reading::{Basis, Decay};
 use crate::{
     coinjoin::CoinjoinKind,
     evidence::{
-        CarriedPart, Direction, FlowEnd, FlowPart, Ledger, ListingPeriod, Solicitation, Tier,
+        CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, Ledger, ListingPeriod,
+        Solicitation, Tier,
     },
     fixed::{Power, apportion},
     policy::{AmountCurve, Policy, Role, UNRESOLVED_SEVERITY},
@@ -55,7 +56,7 @@ pub(super) struct PartClaim {
     pub(super) confidence: Confidence,
     /// The kind of joint transaction, if the claim is one.
     pub(super) coinjoin: Option<CoinjoinKind>,
-    pub(super) hops: u16,
+    pub(super) distance: FlowDistance,
     pub(super) severity: u8,
     /// `severity x confidence`, to the power 2.5.
     pub(super) power: Power,
@@ -86,7 +87,7 @@ impl Part {
             tier: tier_of(flow.end.category(), flow.tier, true),
             confidence: flow.confidence,
             coinjoin: None,
-            hops: flow.hops.max(1),
+            distance: flow.distance.at_least_one(),
             severity,
             power: power(severity, flow.confidence),
             decayed: flow.decayed,
@@ -99,7 +100,7 @@ impl Part {
                 tier: tier_of(Some(label.category), label.tier, false),
                 confidence: label.confidence,
                 coinjoin: label.coinjoin,
-                hops: distance.hops.max(1),
+                distance: FlowDistance::Hops(distance.hops.max(1)),
                 severity,
                 power: power(severity, label.confidence),
                 decayed: distance.decayed,
@@ -229,7 +230,8 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
         b.amount
             .cmp(&a.amount)
             .then_with(|| {
-                (a.end, a.hops, &a.entity, b.decayed).cmp(&(b.end, b.hops, &b.entity, a.decayed))
+                (a.end, a.distance, &a.entity, b.decayed)
+                    .cmp(&(b.end, b.distance, &b.entity, a.decayed))
             })
             .then_with(|| (a.tier, b.confidence, b.recent).cmp(&(b.tier, a.confidence, a.recent)))
             .then_with(|| {

@@ -40,8 +40,8 @@ pub struct RuleClaim {
     pub category: Category,
     /// Strength of the attribution.
     pub tier: Tier,
-    /// Hops between the address and the party; 1 is direct.
-    pub hops: u16,
+    /// Hops between the address and the party; 1 is direct. Null if it is further away than the trace went.
+    pub hops: Option<u16>,
     /// True if the party is a direct counterparty.
     pub direct: bool,
     /// True if the party is on a list in force.
@@ -159,7 +159,7 @@ impl Evaluation<'_> {
         categories.as_ref().is_none_or(|categories| categories.contains(&claim.category))
             && severity_from.is_none_or(|from| self.policy.severity(claim.category) >= from)
             && (!direct || claim.direct)
-            && hops_up_to.is_none_or(|most| claim.hops <= u16::from(most))
+            && hops_up_to.is_none_or(|most| claim.hops.is_some_and(|hops| hops <= u16::from(most)))
             && tier_from.is_none_or(|weakest| claim.tier.at_least(weakest))
             && role.is_none_or(|role| role == role_of())
             && (!selection.since_listing || claim.listed)

@@ -12,7 +12,7 @@ use crate::{
         ExposurePath, ScoringComponent,
     },
     coinjoin::CoinjoinKind,
-    evidence::{Direction, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation},
+    evidence::{Direction, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation},
     policy::Role,
     score::Score,
     taxonomy::Category,
@@ -48,8 +48,8 @@ impl DirectionalFlows {
         decay: Decay,
     ) -> ScoringComponent {
         let flow = &part.flow;
-        let hops = claim.map_or(flow.hops, |claim| claim.hops).max(1);
-        let detail = detail(self.direction, flow, claim, hops);
+        let distance = claim.map_or(flow.distance, |claim| claim.distance).at_least_one();
+        let detail = detail(self.direction, flow, claim, distance);
         ScoringComponent {
             kind: ComponentKind::Exposure,
             standalone_score: Score::from_fraction(self.alone(part, decay)),
@@ -60,7 +60,7 @@ impl DirectionalFlows {
             severity: Some(claim.map_or(0, |claim| claim.severity)),
             confidence: Some(claim.map_or(flow.confidence, |claim| claim.confidence)),
             direction: Some(self.direction),
-            hops: Some(hops),
+            hops: distance.hops(),
             share: Some(decimal(part.share)),
             amount: Some(self.amount(flow.amount)),
             evidence: transactions(&flow.transactions),
@@ -76,7 +76,7 @@ impl DirectionalFlows {
             if let Some((_, line)) = lines.iter_mut().find(|(known, _)| *known == key) {
                 line.add(part);
             } else {
-                let mut line = Line { hops: u16::MAX, ..Line::default() };
+                let mut line = Line::default();
                 line.add(part);
                 lines.push((key, line));
             }
@@ -100,7 +100,7 @@ impl DirectionalFlows {
         }
         Exposure {
             direction: self.direction,
-            endpoint_type: key.end.as_str(line.hops),
+            endpoint_type: key.end.as_str(line.distance()),
             unresolved_reason: match key.end {
                 FlowEnd::Unresolved(reason) => Some(reason),
                 _ => None,
@@ -113,8 +113,9 @@ impl DirectionalFlows {
             recent_amount: self.amount(line.recent),
             before_listing: line.listing.map(|[before, _]| self.amount(before)),
             since_listing: line.listing.map(|[_, since]| self.amount(since)),
-            hops: line.hops,
-            direct: key.distance != Distance::Indirect,
+            hops: line.distance().hops(),
+            further_than_transactions: line.distance().further_than(),
+            direct: matches!(key.distance, Distance::None | Distance::Direct),
             listed: key.listed,
             solicited: key.solicitation == Solicitation::Solicited,
             dust: key.solicitation == Solicitation::Dust,
@@ -145,7 +146,16 @@ fn without_score(mut line: Exposure) -> Exposure {
 }
 
 /// A part in words: the party, its attribution and its distance.
-fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops: u16) -> String {
+fn detail(
+    direction: Direction,
+    flow: &FlowPart,
+    claim: Option<&PartClaim>,
+    distance: FlowDistance,
+) -> String {
+    let hops = match distance {
+        FlowDistance::Hops(hops) => hops,
+        FlowDistance::Further(transactions) => return further(flow, transactions),
+    };
     let (moved, to_or_from, other_side) = match direction {
         Direction::Source => ("received", "from", "origin"),
         Direction::Destination => ("sent", "to", "destination"),
@@ -200,6 +210,29 @@ fn detail(direction: Direction, flow: &FlowPart, claim: Option<&PartClaim>, hops
     }
 }
 
+/// A part whose end is further away than the trace went, in words.
+fn further(flow: &FlowPart, transactions: u32) -> String {
+    let from = match flow.end.category() {
+        Some(Category::Miner) | None => party(flow),
+        Some(Category::Sanctions) => "sanctioned parties".to_owned(),
+        Some(category) => format!("parties labelled {}", words(category.as_str())),
+    };
+    let before = match flow.listing_period {
+        Some(ListingPeriod::Before) => " before they were listed",
+        _ => "",
+    };
+    let further = match transactions {
+        1 => "further than 1 transaction".to_owned(),
+        transactions => format!("further than {transactions} transactions"),
+    };
+    let path = match &flow.party_of_path {
+        Some(party) => format!("; one of the paths begins at {party}"),
+        None if !flow.paths.is_empty() => "; one of the paths is shown".to_owned(),
+        None => String::new(),
+    };
+    format!("received from {from}{before}, {further} away{path}")
+}
+
 /// The endpoint of a part, in words.
 fn party(flow: &FlowPart) -> String {
     match (flow.end, &flow.entity) {
@@ -246,6 +279,8 @@ enum Distance {
     None,
     Direct,
     Indirect,
+    /// Further than the trace went.
+    Further,
 }
 
 impl<'a> LineKey<'a> {
@@ -260,8 +295,9 @@ impl<'a> LineKey<'a> {
             entity: flow.entity.as_deref(),
             listed: flow.listed,
             solicitation: flow.solicitation,
-            distance: match flow.hops {
-                0 => Distance::None,
+            distance: match flow.distance {
+                FlowDistance::Hops(0) => Distance::None,
+                FlowDistance::Further(_) => Distance::Further,
                 _ if flow.is_direct => Distance::Direct,
                 _ => Distance::Indirect,
             },
@@ -275,7 +311,7 @@ struct Line {
     amount: u128,
     recent: u128,
     share: u64,
-    hops: u16,
+    distance: Option<FlowDistance>,
     /// Amounts from before the listing and since. `None` if all of it has no known day of a listing.
     listing: Option<[u128; 2]>,
     scored: bool,
@@ -290,7 +326,7 @@ impl Line {
         self.amount = self.amount.saturating_add(flow.amount);
         self.recent = self.recent.saturating_add(flow.recent);
         self.share += part.share;
-        self.hops = self.hops.min(flow.hops);
+        self.distance = self.distance.into_iter().chain([flow.distance]).min();
         self.scored |= part.counted;
         self.add_funds(part.rule_funds());
         if let Some(period) = flow.listing_period {
@@ -307,6 +343,11 @@ impl Line {
 }
 
 impl Line {
+    /// The distance of the nearest part.
+    fn distance(&self) -> FlowDistance {
+        self.distance.unwrap_or(FlowDistance::Hops(0))
+    }
+
     /// Adds funds to those of equal attributions. Funds with a known day of listing stay apart: how much of them
     /// is recent and since the listing is not known of a sum.
     fn add_funds(&mut self, funds: RuleFunds) {

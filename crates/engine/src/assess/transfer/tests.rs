@@ -5,8 +5,8 @@ use crate::{
     address::CanonicalAddress,
     chain::ChainId,
     evidence::{
-        ChainFacts, FlowEnd, FlowFacts, FlowPart, IngestMode, Ledger, SourceKind, SourceState,
-        Tier, Tip,
+        ChainFacts, FlowDistance, FlowEnd, FlowFacts, FlowPart, IngestMode, Ledger, SourceKind,
+        SourceState, Tier, Tip,
     },
     facts::{Counterparties, Environment},
     score::{Confidence, Verdict},
@@ -71,7 +71,7 @@ fn facts(
         ingest_mode: IngestMode::Ingested,
         sample: false,
     };
-    let flows = FlowFacts { complete: true, ledgers: vec![ledger] };
+    let flows = FlowFacts { complete: true, ledgers: vec![ledger], compositions: None };
     let chain = ChainFacts { tip, flows, patterns: None, activity: None };
     let list = SourceState {
         id: "ofac-sdn".parse().unwrap(),
@@ -116,7 +116,7 @@ fn as_receiver(facts: &TransferFacts) -> Assessment {
 }
 
 fn held(amount: u128) -> FlowPart {
-    FlowPart { hops: 0, ..FlowPart::plain(FlowEnd::Unspent, amount) }
+    FlowPart { distance: FlowDistance::Hops(0), ..FlowPart::plain(FlowEnd::Unspent, amount) }
 }
 
 #[test]

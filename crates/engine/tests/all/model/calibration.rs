@@ -4,8 +4,8 @@ use super::common::*;
 use assay_engine::{
     assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
     evidence::{
-        ChainState, FlowPart, Label, Pattern, PatternFact, PatternRole, Solicitation, Tier,
-        Unavailable,
+        ChainState, FlowDistance, FlowPart, Label, Pattern, PatternFact, PatternRole, Solicitation,
+        Tier, Unavailable,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, Environment, Facts,
@@ -166,7 +166,7 @@ fn flows_meet_the_calibration_points() {
     assert!(tenths(&scam) >= 250, "7 % direct scam is at least medium: {}", scam.risk_score);
     let sanctioned = of_a_hundred(vec![listed_part(490)]);
     assert_eq!(level(&sanctioned), "severe", "49 % direct from a sanctioned party");
-    let distant = FlowPart { hops: 3, ..listed_part(27) };
+    let distant = FlowPart { distance: FlowDistance::Hops(3), ..listed_part(27) };
     let distant = of_a_hundred(vec![distant]);
     assert_eq!((level(&distant), verdict(&distant)), ("low", "allow"), "2.7 % at three hops");
     let whole = of_a_hundred(vec![listed_part(1000)]);
@@ -250,7 +250,7 @@ fn a_tenth_from_severe_crime_by_any_label_leads_to_review() {
     let weak = |amount| FlowPart {
         tier: Tier::Heuristic,
         confidence: Confidence::from_percent(10),
-        hops: 5,
+        distance: FlowDistance::Hops(5),
         ..part(Category::StolenFunds, amount)
     };
     let share = |amount| {
@@ -287,7 +287,10 @@ fn recent_money_counts_by_its_recent_share() {
 #[test]
 fn distance_alone_never_makes_severe_money_harmless() {
     let at = |hops, category| {
-        let answer = assess_flows(flows(vec![FlowPart { hops, ..part(category, 1_000) }], vec![]));
+        let answer = assess_flows(flows(
+            vec![FlowPart { distance: FlowDistance::Hops(hops), ..part(category, 1_000) }],
+            vec![],
+        ));
         (tenths(&answer), verdict(&answer))
     };
     assert_eq!(at(1, Category::StolenFunds), (900, "block"));

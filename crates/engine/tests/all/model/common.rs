@@ -6,9 +6,9 @@ use assay_engine::{
     assessment::{Assessment, ComponentKind},
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, DirectionFlows, FlowEnd, FlowFacts, FlowPart, IngestMode, Label,
-        Ledger, ListedEntity, Listing, ListingEntry, PatternFact, SourceKind, SourceState, Tier,
-        Tip, UnresolvedReason,
+        ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
+        IngestMode, Label, Ledger, ListedEntity, Listing, ListingEntry, PatternFact, SourceKind,
+        SourceState, Tier, Tip, UnresolvedReason,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
@@ -157,8 +157,8 @@ fn at_its_distance(part: FlowPart) -> FlowPart {
     let earlier = part.amount.saturating_sub(part.recent);
     let mass = Mass::of(earlier, false) + Mass::of(part.recent, true);
     let decay = Policy::default().decay_of_a_hop();
-    let decayed = (1..part.hops).fold(mass, |mass, _| mass.times(decay));
-    FlowPart { mass, decayed, is_direct: part.hops <= 1, ..part }
+    let decayed = (1..part.distance.hops().unwrap_or(1)).fold(mass, |mass, _| mass.times(decay));
+    FlowPart { mass, decayed, is_direct: part.distance <= FlowDistance::Hops(1), ..part }
 }
 
 pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState {
@@ -172,7 +172,7 @@ pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState 
             ingest_mode: IngestMode::Ingested,
             sample: false,
         },
-        flows: FlowFacts { complete: true, ledgers },
+        flows: FlowFacts { complete: true, ledgers, compositions: None },
         patterns: Some(patterns),
         activity: None,
     }))

@@ -1,7 +1,7 @@
 //! The cases that decide between definitions: `docs/scoring.md` §7, in its order.
 
 use assay_engine::{
-    evidence::{FlowPart, Label, Tier},
+    evidence::{FlowDistance, FlowPart, Label, Tier},
     facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -57,7 +57,7 @@ fn categories_more_severe_than_stolen_funds_are_severe_too() {
         let rumour = FlowPart {
             tier: Tier::Heuristic,
             confidence: Confidence::from_percent(10),
-            hops: 5,
+            distance: FlowDistance::Hops(5),
             ..part(category, 100)
         };
         let answer = assess_flows(flows(vec![rumour, part(Category::Exchange, 900)], vec![]));
@@ -153,6 +153,6 @@ fn more_stolen_money_never_takes_a_review_away() {
         part(Category::Exchange, 90),
     ];
     assert_eq!(verdict(&assess_flows(flows(source.clone(), vec![]))), "review");
-    source.push(FlowPart { hops: 4, ..stolen(5) });
+    source.push(FlowPart { distance: FlowDistance::Hops(4), ..stolen(5) });
     assert_eq!(verdict(&assess_flows(flows(source, vec![]))), "review");
 }

@@ -3,7 +3,7 @@
 use super::common::*;
 use assay_engine::{
     assessment::Assessment,
-    evidence::{FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
+    evidence::{FlowDistance, FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
     facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -41,7 +41,7 @@ fn any_part() -> impl Strategy<Value = FlowPart> {
         .prop_map(|(category, tier, percent, hops, amount, recent, is_unresolved)| {
             let flow = FlowPart {
                 tier,
-                hops,
+                distance: FlowDistance::Hops(hops),
                 confidence: Confidence::from_percent(percent),
                 recent: amount * recent / 100,
                 ..part(category, amount)
@@ -182,7 +182,7 @@ proptest! {
         source[which] = FlowPart {
             recent: amounts.1,
             tier: if known { source[which].tier } else { Tier::Behavior },
-            hops: if known { source[which].hops } else { 1 },
+            distance: if known { source[which].distance } else { FlowDistance::Hops(1) },
             confidence: if known { source[which].confidence } else { Confidence::CERTAIN },
             ..part(worse, amounts.0)
         };

@@ -2,7 +2,7 @@
 
 use assay_engine::{
     assessment::{Amount, Assessment, ComponentKind, ScoringComponent},
-    evidence::{FlowPart, ListingPeriod, Tier},
+    evidence::{FlowDistance, FlowPart, ListingPeriod, Tier},
     facts::Facts,
     policy::{Policy, PolicySpec, Role},
     taxonomy::Category,
@@ -30,7 +30,7 @@ fn beside(part_of: FlowPart, clean: u128) -> Vec<FlowPart> {
 }
 
 fn distant(part_of: FlowPart) -> FlowPart {
-    FlowPart { hops: 5, ..part_of }
+    FlowPart { distance: FlowDistance::Hops(5), ..part_of }
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn the_strictest_rule_comes_first() {
     let policy = own_rules(&json!([{
         "id": "strict", "description": "Strict", "severityFrom": 90, "verdict": "block",
     }]));
-    let stolen = FlowPart { hops: 6, ..part(Category::StolenFunds, 200) };
+    let stolen = FlowPart { distance: FlowDistance::Hops(6), ..part(Category::StolenFunds, 200) };
     let chain = flows(beside(stolen, 800), vec![]);
     let answer = assess_by(&Facts { chain, ..nothing_known() }, &policy);
     assert_eq!(rules(&answer), ["strict", "severe_category_exposure"]);

@@ -10,9 +10,11 @@
 //! - `page`: compositions of neighbouring transactions
 //! - `advance`: computing them
 //! - `read`: reading them
+//! - `beside`: the compositions that belong to one state of a graph
 //! - `exposures`: what the money is made of that an owner received
 
 mod advance;
+mod beside;
 mod ends;
 mod exposures;
 mod page;
@@ -25,6 +27,7 @@ use assay_engine::chain::ChainId;
 use assay_mapped::{Environment, Format, Table, WriterLock};
 
 pub use advance::Advanced;
+pub(super) use beside::CompositionsBeside;
 pub use ends::{End, Ends};
 pub use exposures::Exposure;
 pub use read::{CompositionReader, Compositions};

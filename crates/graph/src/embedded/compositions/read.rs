@@ -25,6 +25,11 @@ impl Compositions {
         Self(tables)
     }
 
+    /// True unless their file was deleted or replaced meanwhile.
+    pub(super) fn is_current(&self) -> bool {
+        self.0.environment.is_current()
+    }
+
     /// One state of the compositions; `None` before the first one is complete.
     ///
     /// # Errors

@@ -110,7 +110,7 @@ impl OnDemand {
         };
         let mut source = source(&fetching, &kept, tip.height);
         let mut complete = true;
-        let mut flows = FlowFacts { complete: true, ledgers: vec![] };
+        let mut flows = FlowFacts { complete: true, ..FlowFacts::default() };
         let mut lifetime = None;
         if let Some(owner) = ScriptOwner::from_address(subject) {
             let (transactions, totals, whole) =

@@ -23,11 +23,11 @@ fn rule(conditions: &Value) -> Policy {
 }
 
 fn claim(category: Category) -> RuleClaim {
-    RuleClaim { category, tier: Tier::Investigation, hops: 1, direct: true, listed: false }
+    RuleClaim { category, tier: Tier::Investigation, hops: Some(1), direct: true, listed: false }
 }
 
 fn distant(category: Category, hops: u16) -> RuleClaim {
-    RuleClaim { hops, direct: false, ..claim(category) }
+    RuleClaim { hops: Some(hops), direct: false, ..claim(category) }
 }
 
 fn funds(amount: u128, recent: u128, claims: Vec<RuleClaim>) -> RuleFunds {
@@ -288,7 +288,7 @@ fn any_claim() -> impl Strategy<Value = RuleClaim> {
         |(category, tier, hops, listed)| RuleClaim {
             category,
             tier,
-            hops,
+            hops: Some(hops),
             direct: hops == 1,
             listed,
         },

@@ -1,0 +1,234 @@
+//! Origins beyond the transactions at which a trace towards sources stops: what such a transaction is made of divides
+//! the money that waits there.
+//!
+//! How far these origins are is not known, so that their money counts as decayed altogether: it counts where distance
+//! makes nothing harmless, and nowhere else. For people, the way of most of it is followed to one of the parties.
+
+use super::{
+    direction::DirectionalTrace,
+    ends::{EndedFlow, Found, Stop},
+    flow::{Distance, Flow, Flows},
+    mass::{Mass, share},
+    path::{Passed, PathId, Route},
+};
+use crate::{
+    composition::{CoinShare, Composition, Origin},
+    evidence::{Direction, FlowEnd, ListingPeriod, UnresolvedReason},
+    reading::{
+        ChainView, ENTRIES_PER_TRANSACTION, Entry, LookUp, OwnerNumber, TransactionNumber,
+        TransactionRead, ViewError, Waypoint,
+    },
+};
+use jiff::{Timestamp, tz::TimeZone};
+
+/// Parts of a direction whose ways are followed, the largest ones.
+const MOST_WAYS: usize = 4;
+/// Inputs that are read for the ways of a direction.
+const MOST_INPUTS: usize = 20_000;
+
+impl DirectionalTrace<'_> {
+    /// Ends money at a waypoint at which the trace stops: by what the transaction is made of, where that is known.
+    pub(super) fn stop_at(
+        &mut self,
+        view: &dyn ChainView,
+        waypoint: Waypoint,
+        reason: UnresolvedReason,
+        flows: &Flows,
+    ) -> Result<(), ViewError> {
+        if let Waypoint::Transaction(transaction) = waypoint
+            && let Some(composition) = self.composition_at(view, Some(waypoint))?
+        {
+            self.divide(transaction, &composition, flows);
+            return Ok(());
+        }
+        for (key, flow) in flows.iter() {
+            self.end_waited(FlowEnd::Unresolved(reason), key, flow);
+        }
+        Ok(())
+    }
+
+    /// True if the trace may stop before another transaction, the `number`th, whose composition is known.
+    pub(super) fn may_stop_at(&self, number: u64) -> bool {
+        self.direction == Direction::Source && number > u64::from(self.rules.source_transactions)
+    }
+
+    /// What the money is made of that waits somewhere, if that is known.
+    pub(super) fn composition_at(
+        &self,
+        view: &dyn ChainView,
+        waypoint: Option<Waypoint>,
+    ) -> Result<Option<Composition>, ViewError> {
+        match (self.direction, waypoint) {
+            (Direction::Source, Some(Waypoint::Transaction(number))) => view.composition(number),
+            _ => Ok(None),
+        }
+    }
+
+    /// Divides money that waits at a transaction by what that is made of.
+    pub(super) fn divide(
+        &mut self,
+        transaction: TransactionNumber,
+        composition: &Composition,
+        flows: &Flows,
+    ) {
+        for (key, flow) in flows.iter() {
+            let mut rest = flow.mass;
+            for (origin, share) in composition.origins() {
+                let part = part(flow, share);
+                rest = rest.less(part.mass);
+                let part = Flow { decayed: Mass::default(), ..part };
+                let ended = EndedFlow { key, flow: &part, is_direct: false };
+                self.ends.further(origin, &ended, transaction);
+            }
+            let unknown = Flow { mass: rest, decayed: flow.decayed.at_most(rest), ..flow.clone() };
+            self.end_waited(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), key, &unknown);
+        }
+    }
+
+    /// Follows most of the money beyond the transactions at which the trace stopped, one way for each origin, as far as
+    /// the budget for it goes.
+    pub(super) fn find_further(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
+        let mut ends = std::mem::replace(&mut self.ends, super::ends::Ends::keeping(0));
+        let (mut ways, mut budget) = (0, MOST_INPUTS);
+        let mut read = std::mem::take(&mut self.read);
+        let found = ends.find_further(|origin, stop| {
+            ways += 1;
+            if ways > MOST_WAYS {
+                return Ok(None);
+            }
+            self.way(view, origin, stop, (&mut read, &mut budget))
+        });
+        self.ends = ends;
+        self.read = read;
+        found
+    }
+
+    /// The way of most of the money of an origin from where it stopped to a party.
+    fn way(
+        &mut self,
+        view: &dyn ChainView,
+        origin: Origin,
+        stop: Stop,
+        (read, budget): (&mut TransactionRead, &mut usize),
+    ) -> Result<Option<Found>, ViewError> {
+        let Stop { mut transaction, mut path, mut amount } = stop;
+        loop {
+            view.read(transaction, self.direction, ENTRIES_PER_TRANSACTION, read)?;
+            let LookUp::Transaction { position, .. } =
+                view.look_up(Waypoint::Transaction(transaction))?
+            else {
+                return Ok(None);
+            };
+            let passed = Passed { transaction, position };
+            let sources = self.sources(view, origin, read)?;
+            let Some(rest) = budget.checked_sub(sources.len().max(1)) else { return Ok(None) };
+            *budget = rest;
+            let sum = sources.iter().map(|source| source.weight).fold(0, u128::saturating_add);
+            // Of equal ones the first.
+            let most = sources.iter().rev().max_by_key(|source| source.weight);
+            let Some(most) = most.filter(|source| source.weight > 0) else { return Ok(None) };
+            amount = share(amount, most.weight, sum);
+            let step: PathId = self.paths.step(path, passed, most.through);
+            path = Some(step);
+            match most.leads_to {
+                LeadsTo::Party(owner) => {
+                    let attribution = self.attributions.of(owner, view)?;
+                    let end = attribution.and_then(|attribution| attribution.end.clone());
+                    let party = end.and_then(|end| end.entity);
+                    return Ok(Some(Found { path: step, amount, party }));
+                }
+                LeadsTo::Transaction(next) => transaction = next,
+            }
+        }
+    }
+
+    /// The sources of a transaction's money of one origin.
+    fn sources(
+        &self,
+        view: &dyn ChainView,
+        origin: Origin,
+        read: &TransactionRead,
+    ) -> Result<Vec<Source>, ViewError> {
+        let mut sources = Vec::with_capacity(read.entries.len() + read.fee_payers.len());
+        let of = |transaction, value| {
+            let composition = view.composition(transaction)?;
+            let share = composition.map_or(CoinShare::NOTHING, |it| it.share(origin));
+            Ok::<_, ViewError>(share.of(scale(value)))
+        };
+        for entry in &read.entries {
+            let Entry { index, value, owner, leads_to } = *entry;
+            let through = Some((owner, index));
+            if let Some(party) = self.origin_of(view, owner, read.time)? {
+                let weight = if party == origin { scale(value) } else { 0 };
+                sources.push(Source { weight, through, leads_to: LeadsTo::Party(owner) });
+            } else if let Some(Waypoint::Transaction(transaction)) = leads_to {
+                let (weight, leads_to) =
+                    (of(transaction, value)?, LeadsTo::Transaction(transaction));
+                sources.push(Source { weight, through, leads_to });
+            }
+        }
+        for payer in &read.fee_payers {
+            let leads_to = LeadsTo::Transaction(payer.transaction);
+            let weight = of(payer.transaction, payer.fee)?;
+            sources.push(Source { weight, through: None, leads_to });
+        }
+        Ok(sources)
+    }
+
+    /// The origin that an owner is by itself; `None` if traces go on there.
+    fn origin_of(
+        &self,
+        view: &dyn ChainView,
+        owner: OwnerNumber,
+        moved_at: Timestamp,
+    ) -> Result<Option<Origin>, ViewError> {
+        let attribution = self.attributions.of(owner, view)?;
+        let Some(end) = attribution.as_ref().and_then(|it| it.end.as_ref()) else {
+            return Ok(None);
+        };
+        let period = end.listed_on.map(|listed_on| {
+            let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
+            if moved_on < listed_on { ListingPeriod::Before } else { ListingPeriod::Since }
+        });
+        Ok(Some(Origin::Party(end.category, period)))
+    }
+}
+
+/// An amount with room for its smallest shares.
+fn scale(value: u64) -> u128 {
+    u128::from(value) << 32
+}
+
+/// A share of a flow.
+fn part(flow: &Flow, share: CoinShare) -> Flow {
+    let mass = flow.mass.part(share);
+    let carried = flow.carried.iter().map(|distance| Distance {
+        decayed: distance.decayed.part(share).at_most(mass),
+        ..*distance
+    });
+    Flow {
+        mass,
+        decayed: flow.decayed.part(share),
+        hops: flow.hops,
+        carried: carried.collect(),
+        route: Route { amount: share.of(flow.route.amount), ..flow.route },
+    }
+}
+
+/// Where some of a transaction's money of one origin comes from.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    /// The amount of that origin, to be compared.
+    weight: u128,
+    /// The owner and the index of the input; `None` for a fee.
+    through: Option<(OwnerNumber, u32)>,
+    leads_to: LeadsTo,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum LeadsTo {
+    /// A party at which traces end.
+    Party(OwnerNumber),
+    /// The transaction that made the output, or that paid the fee.
+    Transaction(TransactionNumber),
+}
