@@ -1,14 +1,17 @@
-//! `assay export exposures` says what the money that each address received is made of.
+//! `assay export exposures` says what the money that each address received is made of, and a server keeps it up to date.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
-use assay_tests::assay;
+use assay_engine::chain::ChainId;
+use assay_graph::{EmbeddedGraphs, compositions::CompositionState};
+use assay_tests::{Server, assay, sample};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
     chain_tools::{ingested, line, of, printed},
     clusters::spend,
+    support::wait_until,
 };
 
 /// A thief pays a mule, and the mule pays a shop together with a miner's new coins.
@@ -72,4 +75,65 @@ fn a_chain_without_a_graph_is_refused_with_what_to_do() {
     let refused = assay(directory.path(), export);
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("assay ingest chain ltc"), "{}", refused.stderr);
+}
+
+const BEHIND: &str = "assay_composition_transactions_behind{chain=\"btc\"}";
+
+/// The state of the compositions of Bitcoin, if they go up to the newest block.
+fn complete(directory: &Path) -> Option<CompositionState> {
+    let graphs = EmbeddedGraphs::new(directory);
+    let tip = graphs.open(ChainId::BTC).unwrap()?.snapshot().unwrap().tip().unwrap()?;
+    let state = *graphs.compositions(ChainId::BTC).unwrap()?.reader().unwrap()?.state();
+    (state.newest == Some((tip.block.height, tip.block.hash))).then_some(state)
+}
+
+#[test]
+fn a_server_computes_what_new_blocks_and_labels_change() {
+    // Given a server of a chain that was ingested before,
+    let directory = Arc::new(chain());
+    label(directory.path(), &[("thief", "stolen_funds")]);
+    let server = Server::start(Arc::clone(&directory), &[]);
+    let directory = directory.path();
+    let state = || complete(directory);
+    wait_until("everything is computed", || state().is_some());
+    let first = state().unwrap();
+    wait_until("the server says so", || server.metric::<u64>(BEHIND) == 0);
+    assert!(server.metric::<f64>("assay_composition_pass_seconds{chain=\"btc\"}") > 0.0);
+    // when a label changes,
+    label(directory, &[("mule", "scam")]);
+    // then everything is computed anew,
+    wait_until("the label counts", || state().is_some_and(|it| it.ends != first.ends));
+    let second = state().unwrap();
+    assert_eq!(origins(directory, "shop"), expected(&[("scam", 0.25), ("mining", 0.75)]));
+    assert_eq!(state().unwrap(), second, "nothing was left to compute");
+    // and a new block costs its own transactions.
+    let new = line(3, 4, &json!([spend(3, 0)]), &[("till", 40)]);
+    fs::write(directory.join("more.jsonl"), new).unwrap();
+    let _ = assay(directory, ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
+    wait_until("the block counts", || state().is_some_and(|it| it.transactions == 4));
+    assert_eq!(origins(directory, "till"), expected(&[("scam", 0.25), ("mining", 0.75)]));
+    let log = server.log();
+    let told = |text: &str| log.matches(text).count();
+    assert_eq!(told("computing compositions of transactions"), 2, "{log}");
+    assert_eq!(told("computed compositions of transactions"), 2, "{log}");
+}
+
+#[test]
+fn a_server_stands_by_while_another_program_computes() {
+    let directory = Arc::new(chain());
+    let graphs = EmbeddedGraphs::new(directory.path());
+    let other = graphs.composition_writer(ChainId::BTC).unwrap();
+    let server = Server::start(Arc::clone(&directory), &[]);
+    wait_until("it stands by", || server.log().contains("standing by"));
+    assert_eq!(server.metric::<u64>(BEHIND), 3);
+    drop(other);
+    wait_until("everything is computed", || complete(directory.path()).is_some());
+}
+
+#[test]
+fn the_demo_data_set_is_computed_too() {
+    let (server, ..) = sample();
+    let directory = server.directory();
+    wait_until("everything is computed", || complete(directory.path()).is_some());
+    wait_until("the server says so", || server.metric::<u64>(BEHIND) == 0);
 }
