@@ -112,6 +112,7 @@ fn a_server_computes_what_new_blocks_and_labels_change() {
     let _ = assay(directory, ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
     wait_until("the block counts", || state().is_some_and(|it| it.transactions == 4));
     assert_eq!(origins(directory, "till"), expected(&[("scam", 0.25), ("mining", 0.75)]));
+    assert!(!server.log().contains("received severe money"), "a scam is less severe");
     let log = server.log();
     let told = |text: &str| log.matches(text).count();
     assert_eq!(told("computing compositions of transactions"), 2, "{log}");
@@ -136,4 +137,49 @@ fn the_demo_data_set_is_computed_too() {
     let directory = server.directory();
     wait_until("everything is computed", || complete(directory.path()).is_some());
     wait_until("the server says so", || server.metric::<u64>(BEHIND) == 0);
+}
+
+/// The lines of the log about new blocks with severe money.
+fn alerts(server: &Server) -> Vec<Value> {
+    let about = |line: &Value| {
+        line["message"].as_str().is_some_and(|text| text.contains("received severe money"))
+    };
+    // The last line may be half written.
+    let log = server.log();
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).filter(about).collect()
+}
+
+#[test]
+fn a_server_tells_which_addresses_of_a_new_block_received_severe_money() {
+    // Given a server of a chain in which a thief pays a mule, all of it history,
+    let directory = Arc::new(chain());
+    label(directory.path(), &[("thief", "stolen_funds")]);
+    let server = Server::start(Arc::clone(&directory), &["--log-format", "json"]);
+    let directory = directory.path();
+    wait_until("everything is computed", || complete(directory).is_some());
+    // when new blocks arrive, the second of them with a payment of the shop, which has a quarter of stolen money,
+    let now = jiff::Timestamp::now().as_second();
+    let blocks = [
+        line(3, 4, &json!([]), &[("miner", 50)]),
+        line(4, 5, &json!([spend(3, 0)]), &[("till", 30), ("shop", 10)]),
+        line(5, 6, &json!([spend(4, 0)]), &[("miner", 50)]),
+    ];
+    let blocks = blocks.iter().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["block"]["time"] = json!(now);
+        format!("{line}\n")
+    });
+    fs::write(directory.join("more.jsonl"), blocks.collect::<String>()).unwrap();
+    let _ = assay(directory, ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
+    wait_until("the blocks count", || complete(directory).is_some_and(|it| it.transactions == 6));
+    // then one line tells of the payment, net of change.
+    wait_until("the server says so", || !alerts(&server).is_empty());
+    let [alert] = &alerts(&server)[..] else { panic!("{}", server.log()) };
+    assert_eq!((&alert["height"], &alert["addresses"]), (&json!(4), &json!(1)));
+    assert_eq!(alert["severe"], json!("750000000"));
+    let largest: Value = serde_json::from_str(alert["largest"].as_str().unwrap()).unwrap();
+    let expected = json!([{
+        "address": of("till"), "received": "3000000000", "shares": { "stolen_funds": 0.25 },
+    }]);
+    assert_eq!(largest, expected);
 }

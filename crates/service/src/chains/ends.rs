@@ -30,7 +30,7 @@ impl Parties {
             let end = intel.attribution(chain, &script, &policy, today).end?;
             Some((script, End { category: end.category, listed_on: end.listed_on }))
         });
-        Self(pools.into_iter().chain(named).collect())
+        pools.into_iter().chain(named).collect()
     }
 
     /// The party with a script; `None` if traces go on there.
@@ -54,6 +54,12 @@ impl Parties {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl FromIterator<(ScriptOwner, End)> for Parties {
+    fn from_iter<I: IntoIterator<Item = (ScriptOwner, End)>>(parties: I) -> Self {
+        Self(parties.into_iter().collect())
     }
 }
 

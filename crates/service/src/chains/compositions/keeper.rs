@@ -14,7 +14,11 @@ use assay_graph::{
 use assay_intel::IntelSnapshot;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-use super::{known_ends::KnownEnds, progress::CompositionProgress};
+use super::{
+    known_ends::KnownEnds,
+    new_blocks::{self, NewestBlocks},
+    progress::CompositionProgress,
+};
 use crate::chains::ends::Parties;
 
 /// Transactions whose compositions are computed at once, in whole blocks: some hundredths of a second.
@@ -72,12 +76,14 @@ pub(super) struct Keeper {
     graph: Option<Arc<EmbeddedGraph>>,
     known: Option<(IntelState, KnownEnds)>,
     complete_at: Option<CompleteAt>,
+    /// The newest blocks when the compositions were complete last.
+    newest: Option<NewestBlocks>,
     pass: Option<Pass>,
 }
 
 impl Keeper {
     pub(super) const fn new(chain: ChainId) -> Self {
-        Self { chain, graph: None, known: None, complete_at: None, pass: None }
+        Self { chain, graph: None, known: None, complete_at: None, newest: None, pass: None }
     }
 
     /// Lets other programs compute.
@@ -102,6 +108,7 @@ impl Keeper {
         let ends = self.ends(inputs, intel, &snapshot)?;
         let present = ends.up_to(snapshot.owners()?);
         let state = state(inputs.graphs, chain)?;
+        self.expect_newest(&snapshot, state.as_ref())?;
         if is_complete(state.as_ref(), wanted.newest, present) {
             // By an earlier run, or by another program.
             self.pass = None;
@@ -111,6 +118,7 @@ impl Keeper {
         self.complete_at = Some(wanted);
         let took = self.pass.take().map(|pass| pass.end(chain, present));
         inputs.progress.is_complete(chain, took);
+        self.tell_of_new_blocks(inputs, &snapshot, tip.block.height)?;
         Ok(Step::Complete)
     }
 
@@ -118,6 +126,39 @@ impl Keeper {
     fn expect_graph(&mut self, graph: &Arc<EmbeddedGraph>) {
         if !self.graph.as_ref().is_some_and(|known| Arc::ptr_eq(known, graph)) {
             *self = Self { graph: Some(Arc::clone(graph)), ..Self::new(self.chain) };
+        }
+    }
+
+    /// Takes over which blocks an earlier run completed, at the first step.
+    fn expect_newest(
+        &mut self,
+        snapshot: &Snapshot,
+        state: Option<&CompositionState>,
+    ) -> Result<(), GraphError> {
+        let newest = state.and_then(|state| state.newest);
+        if let (None, Some(newest)) = (&self.newest, newest) {
+            let known = NewestBlocks::of(snapshot, newest.0)?;
+            self.newest = Some(known).filter(|known| known.has(newest));
+        }
+        Ok(())
+    }
+
+    /// Logs what the blocks brought that are new since the compositions were complete last.
+    fn tell_of_new_blocks(
+        &mut self,
+        inputs: &Inputs<'_>,
+        snapshot: &Snapshot,
+        height: u64,
+    ) -> Result<(), GraphError> {
+        let newest = NewestBlocks::of(snapshot, height)?;
+        let new = self.newest.as_ref().map_or_else(Vec::new, |known| newest.since(known));
+        self.newest = Some(newest);
+        let Some(compositions) = inputs.graphs.compositions(self.chain)? else { return Ok(()) };
+        match compositions.reader()? {
+            Some(compositions) if !new.is_empty() => {
+                new_blocks::tell(self.chain, snapshot, &compositions, &new, inputs.now)
+            }
+            _ => Ok(()),
         }
     }
 

@@ -100,3 +100,117 @@ fn search(
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::{
+        chain::ChainId,
+        taxonomy::Category,
+        utxo::{
+            Block, BlockRef, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
+        },
+    };
+    use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn script(number: u8) -> ScriptOwner {
+        ScriptOwner::KeyHash([number; 20])
+    }
+
+    /// A block whose coinbase pays these owners.
+    fn block(parent: Option<&BlockRef>, fork: u8, owners: &[u8]) -> ResolvedBlock {
+        let height = parent.map_or(0, |parent| parent.height + 1);
+        let mut hash = [fork; 32];
+        hash[..8].copy_from_slice(&height.to_be_bytes());
+        let time = Timestamp::UNIX_EPOCH;
+        let parent = parent.map_or([0; 32], |parent| parent.hash);
+        let outputs = owners.iter().map(|owner| TxOut { owner: script(*owner), value: 1 });
+        let (txid, kind) = (Txid::from_bytes(hash), TransactionKind::Coinbase);
+        let coinbase = Transaction { txid, kind, inputs: vec![], outputs: outputs.collect() };
+        let reference = BlockRef { height, hash, parent, time };
+        ResolvedBlock::assume(Block { reference, transactions: vec![coinbase] })
+    }
+
+    struct Chain {
+        graphs: EmbeddedGraphs,
+        writer: Box<dyn GraphWriter>,
+        blocks: Vec<BlockRef>,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Chain {
+        async fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let graphs = EmbeddedGraphs::new(directory.path());
+            let options = WriterOptions { start: 0, sample: false, backfill: false };
+            let writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+            Self { graphs, writer, blocks: vec![], _directory: directory }
+        }
+
+        async fn add(&mut self, fork: u8, owners: &[u8]) {
+            let block = block(self.blocks.last(), fork, owners);
+            self.blocks.push(block.reference);
+            let settled = self.blocks.len().saturating_sub(3) as u64;
+            self.writer.append(&[block], settled, Timestamp::UNIX_EPOCH).await.unwrap();
+        }
+
+        async fn roll_back(&mut self, blocks: usize) {
+            self.blocks.truncate(self.blocks.len() - blocks);
+            self.writer.roll_back(self.blocks.last().unwrap().height).await.unwrap();
+        }
+
+        fn snapshot(&self) -> Snapshot {
+            self.graphs.open(ChainId::BTC).unwrap().unwrap().snapshot().unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn ends_are_those_of_a_new_search_after_every_block_and_reorganisation() {
+        let end = |number: u8| End {
+            category: if number.is_multiple_of(2) { Category::Scam } else { Category::Exchange },
+            listed_on: None,
+        };
+        // Few parties: new owners are looked up among them, or they among all owners.
+        let parties: Parties =
+            [3, 8, 9, 20, 30].map(|it| (script(it), end(it))).into_iter().collect();
+        let mut known = KnownEnds::new(parties.clone());
+        let mut chain = Chain::new().await;
+        let mut check = |chain: &Chain, expected: usize| {
+            let found = known.in_state(&chain.snapshot()).unwrap();
+            let searched = KnownEnds::new(parties.clone()).in_state(&chain.snapshot()).unwrap();
+            assert_eq!(found, searched);
+            assert_eq!(found.len(), expected);
+        };
+        chain.add(1, &[1, 2, 3, 4, 5, 6, 7, 8]).await;
+        check(&chain, 2);
+        chain.add(1, &[1, 9]).await;
+        check(&chain, 3);
+        for number in 10..14 {
+            chain.add(1, &[number, 3]).await;
+            check(&chain, 3);
+        }
+        chain.add(1, &[14, 15, 20]).await;
+        check(&chain, 4);
+        // The numbers of 14, 15 and 20 go to others.
+        chain.roll_back(2).await;
+        chain.add(2, &[30]).await;
+        check(&chain, 4);
+        chain.roll_back(1).await;
+        check(&chain, 3);
+        chain.add(3, &[40, 41, 42, 43, 44, 45, 20]).await;
+        check(&chain, 4);
+    }
+
+    #[tokio::test]
+    async fn a_known_state_is_not_searched_again() {
+        let mut chain = Chain::new().await;
+        chain.add(1, &[1, 2, 3]).await;
+        let parties = [2].map(|it| (script(it), End { category: Category::Scam, listed_on: None }));
+        let mut known = KnownEnds::new(parties.into_iter().collect());
+        let first = known.in_state(&chain.snapshot()).unwrap();
+        chain.add(1, &[1, 4]).await;
+        assert!(Arc::ptr_eq(&first, &known.in_state(&chain.snapshot()).unwrap()));
+    }
+}

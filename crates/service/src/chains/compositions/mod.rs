@@ -5,11 +5,15 @@
 //!
 //! - `keeper`: one chain, slice by slice
 //! - `known_ends`: the parties at which traces end, in a graph that grows
+//! - `new_blocks`: the log lines about new blocks
 //! - `progress`: how far each chain is, for metrics
+//! - `severe`: the addresses that received severe money in a block
 
 mod keeper;
 mod known_ends;
+mod new_blocks;
 mod progress;
+mod severe;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
