@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::score::Verdict;
+use assay_engine::{chain::ChainId, score::Verdict};
 use assay_request::problem::Code;
-use assay_service::{Backlog, CacheStatus, Service};
+use assay_service::{Backlog, CacheStatus, Service, chains::compositions::Progress};
 use assay_store::jobs::JobCount;
 use axum::http::StatusCode;
 use jiff::Timestamp;
@@ -143,6 +143,8 @@ pub struct Metrics {
     key_data_age: Seconds,
     intel_age: Seconds,
     tip_ages: Family<ChainLabels, Seconds>,
+    compositions_behind: Family<ChainLabels, Gauge<u64, AtomicU64>>,
+    composition_passes: Family<ChainLabels, Seconds>,
     records_pending: Family<RecordLabels, Gauge<u64, AtomicU64>>,
     records_dropped: Counter,
     jobs: Family<JobLabels, Gauge<u64, AtomicU64>>,
@@ -172,6 +174,8 @@ impl Default for Metrics {
             key_data_age: Seconds::default(),
             intel_age: Seconds::default(),
             tip_ages: Family::default(),
+            compositions_behind: Family::default(),
+            composition_passes: Family::default(),
             records_pending: Family::default(),
             records_dropped: Counter::default(),
             jobs: Family::default(),
@@ -250,6 +254,16 @@ impl Metrics {
             "chain_tip_age_seconds",
             "Time since the newest block that is known of a chain",
             self.tip_ages.clone(),
+        );
+        registry.register(
+            "composition_transactions_behind",
+            "Transactions of a chain whose compositions are to be computed until all are complete",
+            self.compositions_behind.clone(),
+        );
+        registry.register(
+            "composition_pass_seconds",
+            "Time that the last computation of a chain's compositions took",
+            self.composition_passes.clone(),
         );
         registry.register(
             "records_pending",
@@ -340,6 +354,16 @@ impl Metrics {
         }
     }
 
+    fn show_compositions(&self, chains: &[(ChainId, Progress)]) {
+        for (chain, progress) in chains {
+            let labels = ChainLabels { chain: chain.info().id };
+            self.compositions_behind.get_or_create(&labels).set(progress.behind);
+            if let Some(took) = progress.last_pass {
+                self.composition_passes.get_or_create(&labels).set(took.as_secs_f64());
+            }
+        }
+    }
+
     /// Returns all metrics as text.
     pub fn print(&self, service: &Service) -> String {
         let (intel, now) = (service.intel(), service.clock.now());
@@ -360,6 +384,7 @@ impl Metrics {
             let labels = ChainLabels { chain: chain.info().id };
             self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());
         }
+        self.show_compositions(&service.compositions.all());
         let Backlog { usage, answers, lost } = service.recorder.backlog();
         for (record, count) in [("usage", usage), ("answers", answers)] {
             self.records_pending.get_or_create(&RecordLabels { record }).set(count);

@@ -6,6 +6,9 @@ use assay_engine::{
     reading::ViewError,
     utxo::{OutPoint, Txid},
 };
+use assay_mapped::MappedError;
+
+use crate::embedded::EmbeddedError;
 
 /// A failure of a graph. Nothing was written, unless the answer of the store was lost.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +18,7 @@ pub enum GraphError {
     Database(#[from] DatabaseError),
     /// The embedded store failed.
     #[error(transparent)]
-    Embedded(#[from] crate::embedded::EmbeddedError),
+    Embedded(#[from] EmbeddedError),
     /// The store of a backend outside this crate failed.
     #[error("the store of the graph failed: {error}")]
     Backend {
@@ -112,6 +115,15 @@ impl GraphError {
     #[must_use]
     pub fn unreadable(column: &'static str, detail: impl ToString) -> Self {
         DatabaseError::unreadable(column, detail).into()
+    }
+
+    /// True if another program writes what was to be written: it is free again when that program is done.
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        matches!(
+            self,
+            Self::Busy(_) | Self::Embedded(EmbeddedError::Environment(MappedError::Busy { .. }))
+        )
     }
 
     /// True if the store refused an input that spends an output for the second time.

@@ -60,7 +60,7 @@ pub use write::write_regularly;
 
 use assay_system::Clock;
 
-use crate::chains::registry::Chains;
+use crate::chains::{compositions::CompositionProgress, registry::Chains};
 
 /// State that all requests share.
 #[derive(Debug)]
@@ -85,6 +85,8 @@ pub struct Service {
     pub refresh_requested: Notify,
     /// Limits of the age of data in memory.
     pub bounds: Bounds,
+    /// Progress of the compositions of each chain.
+    pub compositions: CompositionProgress,
     /// Requests for background work, and the number of jobs.
     pub background: background::runner::Background,
     redis: Option<RedisClient>,
@@ -142,6 +144,7 @@ impl Service {
             revoked_keys: revoked_keys::RevokedKeys::default(),
             refresh_requested: Notify::new(),
             bounds,
+            compositions: CompositionProgress::default(),
             background: background::runner::Background::default(),
             redis: redis.as_ref().map(|(link, _)| link.clone()),
             access: ArcSwap::from_pointee(access),

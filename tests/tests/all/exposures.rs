@@ -1,14 +1,17 @@
-//! `assay export exposures` says what the money that each address received is made of.
+//! `assay export exposures` says what the money that each address received is made of, and a server keeps it up to date.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
-use assay_tests::assay;
+use assay_engine::chain::ChainId;
+use assay_graph::{EmbeddedGraphs, compositions::CompositionState};
+use assay_tests::{Server, assay, sample};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
     chain_tools::{ingested, line, of, printed},
     clusters::spend,
+    support::wait_until,
 };
 
 /// A thief pays a mule, and the mule pays a shop together with a miner's new coins.
@@ -72,4 +75,111 @@ fn a_chain_without_a_graph_is_refused_with_what_to_do() {
     let refused = assay(directory.path(), export);
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("assay ingest chain ltc"), "{}", refused.stderr);
+}
+
+const BEHIND: &str = "assay_composition_transactions_behind{chain=\"btc\"}";
+
+/// The state of the compositions of Bitcoin, if they go up to the newest block.
+fn complete(directory: &Path) -> Option<CompositionState> {
+    let graphs = EmbeddedGraphs::new(directory);
+    let tip = graphs.open(ChainId::BTC).unwrap()?.snapshot().unwrap().tip().unwrap()?;
+    let state = *graphs.compositions(ChainId::BTC).unwrap()?.reader().unwrap()?.state();
+    (state.newest == Some((tip.block.height, tip.block.hash))).then_some(state)
+}
+
+#[test]
+fn a_server_computes_what_new_blocks_and_labels_change() {
+    // Given a server of a chain that was ingested before,
+    let directory = Arc::new(chain());
+    label(directory.path(), &[("thief", "stolen_funds")]);
+    let server = Server::start(Arc::clone(&directory), &[]);
+    let directory = directory.path();
+    let state = || complete(directory);
+    wait_until("everything is computed", || state().is_some());
+    let first = state().unwrap();
+    wait_until("the server says so", || server.metric::<u64>(BEHIND) == 0);
+    assert!(server.metric::<f64>("assay_composition_pass_seconds{chain=\"btc\"}") > 0.0);
+    // when a label changes,
+    label(directory, &[("mule", "scam")]);
+    // then everything is computed anew,
+    wait_until("the label counts", || state().is_some_and(|it| it.ends != first.ends));
+    let second = state().unwrap();
+    assert_eq!(origins(directory, "shop"), expected(&[("scam", 0.25), ("mining", 0.75)]));
+    assert_eq!(state().unwrap(), second, "nothing was left to compute");
+    // and a new block costs its own transactions.
+    let new = line(3, 4, &json!([spend(3, 0)]), &[("till", 40)]);
+    fs::write(directory.join("more.jsonl"), new).unwrap();
+    let _ = assay(directory, ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
+    wait_until("the block counts", || state().is_some_and(|it| it.transactions == 4));
+    assert_eq!(origins(directory, "till"), expected(&[("scam", 0.25), ("mining", 0.75)]));
+    assert!(!server.log().contains("received severe money"), "a scam is less severe");
+    let log = server.log();
+    let told = |text: &str| log.matches(text).count();
+    assert_eq!(told("computing compositions of transactions"), 2, "{log}");
+    assert_eq!(told("computed compositions of transactions"), 2, "{log}");
+}
+
+#[test]
+fn a_server_stands_by_while_another_program_computes() {
+    let directory = Arc::new(chain());
+    let graphs = EmbeddedGraphs::new(directory.path());
+    let other = graphs.composition_writer(ChainId::BTC).unwrap();
+    let server = Server::start(Arc::clone(&directory), &[]);
+    wait_until("it stands by", || server.log().contains("standing by"));
+    assert_eq!(server.metric::<u64>(BEHIND), 3);
+    drop(other);
+    wait_until("everything is computed", || complete(directory.path()).is_some());
+}
+
+#[test]
+fn the_demo_data_set_is_computed_too() {
+    let (server, ..) = sample();
+    let directory = server.directory();
+    wait_until("everything is computed", || complete(directory.path()).is_some());
+    wait_until("the server says so", || server.metric::<u64>(BEHIND) == 0);
+}
+
+/// The lines of the log about new blocks with severe money.
+fn alerts(server: &Server) -> Vec<Value> {
+    let about = |line: &Value| {
+        line["message"].as_str().is_some_and(|text| text.contains("received severe money"))
+    };
+    // The last line may be half written.
+    let log = server.log();
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).filter(about).collect()
+}
+
+#[test]
+fn a_server_tells_which_addresses_of_a_new_block_received_severe_money() {
+    // Given a server of a chain in which a thief pays a mule, all of it history,
+    let directory = Arc::new(chain());
+    label(directory.path(), &[("thief", "stolen_funds")]);
+    let server = Server::start(Arc::clone(&directory), &["--log-format", "json"]);
+    let directory = directory.path();
+    wait_until("everything is computed", || complete(directory).is_some());
+    // when new blocks arrive, the second of them with a payment of the shop, which has a quarter of stolen money,
+    let now = jiff::Timestamp::now().as_second();
+    let blocks = [
+        line(3, 4, &json!([]), &[("miner", 50)]),
+        line(4, 5, &json!([spend(3, 0)]), &[("till", 30), ("shop", 10)]),
+        line(5, 6, &json!([spend(4, 0)]), &[("miner", 50)]),
+    ];
+    let blocks = blocks.iter().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["block"]["time"] = json!(now);
+        format!("{line}\n")
+    });
+    fs::write(directory.join("more.jsonl"), blocks.collect::<String>()).unwrap();
+    let _ = assay(directory, ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
+    wait_until("the blocks count", || complete(directory).is_some_and(|it| it.transactions == 6));
+    // then one line tells of the payment, net of change.
+    wait_until("the server says so", || !alerts(&server).is_empty());
+    let [alert] = &alerts(&server)[..] else { panic!("{}", server.log()) };
+    assert_eq!((&alert["height"], &alert["addresses"]), (&json!(4), &json!(1)));
+    assert_eq!(alert["severe"], json!("750000000"));
+    let largest: Value = serde_json::from_str(alert["largest"].as_str().unwrap()).unwrap();
+    let expected = json!([{
+        "address": of("till"), "received": "3000000000", "shares": { "stolen_funds": 0.25 },
+    }]);
+    assert_eq!(largest, expected);
 }

@@ -27,7 +27,7 @@ use assay_api::{
 use assay_service::{
     Backlog, Bounds, LoadError, Refresher, Service, SharedLimits,
     background::{self, SourceAccess},
-    chains::follower,
+    chains::{compositions, follower},
     revoked_keys, write_regularly,
 };
 
@@ -145,6 +145,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     if fetches_sources {
         beside.spawn(follower::run(Arc::clone(&service)));
     }
+    beside.spawn(compositions::run(Arc::clone(&service)));
     if let Some(tls) = tls {
         beside.spawn(tls.watch_files());
     }

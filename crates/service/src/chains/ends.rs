@@ -12,9 +12,58 @@ use assay_graph::{
 };
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
+use rustc_hash::FxHashMap;
 
-/// The parties at which traces end on a day, by their numbers in one state of a graph. What single policies and tenants
-/// hear besides is left to traces.
+/// The parties at which traces end on a day, by their scripts, whether or not a graph has them. What single policies and
+/// tenants hear besides is left to traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parties(FxHashMap<ScriptOwner, End>);
+
+impl Parties {
+    /// The parties of a chain that lists and labels name, and its shielded pools.
+    #[must_use]
+    pub fn of(chain: ChainId, intel: &IntelSnapshot, today: Date) -> Self {
+        let policy = Policy::default();
+        let pool = End { category: Category::PrivacyProtocol, listed_on: None };
+        let pools = [Pool::Mweb, Pool::ZcashShielded].map(|it| (ScriptOwner::Pool(it), pool));
+        let named = intel.named_owners(chain).filter_map(|script| {
+            let end = intel.attribution(chain, &script, &policy, today).end?;
+            Some((script, End { category: end.category, listed_on: end.listed_on }))
+        });
+        pools.into_iter().chain(named).collect()
+    }
+
+    /// The party with a script; `None` if traces go on there.
+    #[must_use]
+    pub fn get(&self, script: &ScriptOwner) -> Option<End> {
+        self.0.get(script).copied()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, End)> {
+        self.0.iter().map(|(script, end)| (script, *end))
+    }
+
+    /// Number of parties.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(ScriptOwner, End)> for Parties {
+    fn from_iter<I: IntoIterator<Item = (ScriptOwner, End)>>(parties: I) -> Self {
+        Self(parties.into_iter().collect())
+    }
+}
+
+/// The parties at which traces end on a day, by their numbers in one state of a graph.
 ///
 /// # Errors
 ///
@@ -25,16 +74,10 @@ pub async fn ends(
     intel: &IntelSnapshot,
     today: Date,
 ) -> Result<Ends, GraphError> {
-    let (mut ends, policy) = (Ends::default(), Policy::default());
-    for pool in [Pool::Mweb, Pool::ZcashShielded] {
-        if let Some(owner) = view.owner_number(&ScriptOwner::Pool(pool)).await? {
-            ends.add(owner, End { category: Category::PrivacyProtocol, listed_on: None });
-        }
-    }
-    for script in intel.named_owners(chain) {
-        let Some(owner) = view.owner_number(&script).await? else { continue };
-        if let Some(end) = intel.attribution(chain, &script, &policy, today).end {
-            ends.add(owner, End { category: end.category, listed_on: end.listed_on });
+    let mut ends = Ends::default();
+    for (script, end) in Parties::of(chain, intel, today).iter() {
+        if let Some(owner) = view.owner_number(script).await? {
+            ends.add(owner, end);
         }
     }
     Ok(ends)

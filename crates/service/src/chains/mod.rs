@@ -4,6 +4,7 @@
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
 //! - `clusters`, `counterparties`: the addresses that are associated with a subject
+//! - [`compositions`]: keeping the compositions of transactions up to date while the server runs
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
 //! - [`registry`]: the chains that can be read now, with their readers
@@ -15,6 +16,7 @@
 
 pub mod attributed_owners;
 mod clusters;
+pub mod compositions;
 mod counterparties;
 pub mod ends;
 pub mod follower;

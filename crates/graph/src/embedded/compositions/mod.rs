@@ -33,7 +33,7 @@ pub use exposures::Exposure;
 pub use read::{CompositionReader, Compositions};
 pub use state::{CompositionState, EndsUpTo};
 
-use super::error::damaged;
+use super::{Snapshot, error::damaged};
 use crate::GraphError;
 
 /// Addresses of an environment, and its largest size: 256 GiB.
@@ -100,4 +100,26 @@ impl Compositions {
 /// The folder of a chain's compositions beside its graph.
 pub(super) fn folder_name(chain: ChainId) -> String {
     format!("{chain}.compositions")
+}
+
+impl Snapshot {
+    /// Number of owners whom no reorganisation removes: their numbers stay theirs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn settled_owners(&self) -> Result<u64, GraphError> {
+        let reader = self.reader();
+        let state = reader.state()?.state;
+        let block = reader.block(state.reorganisable_from.max(state.start))?;
+        Ok(block.map_or(state.next_owner.unsigned_abs(), |block| block.first_owner))
+    }
+}
+
+impl EndsUpTo {
+    /// A short name of the ends, for logs: equal for equal ones.
+    #[must_use]
+    pub fn name(&self) -> String {
+        hex::encode(self.revision.first_chunk::<8>().copied().unwrap_or_default())
+    }
 }

@@ -1,0 +1,270 @@
+//! Keeping the compositions of one chain up to date, slice by slice.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use assay_engine::chain::ChainId;
+use assay_graph::{
+    EmbeddedGraphs, GraphError,
+    compositions::{CompositionState, CompositionWriter, Ends, EndsUpTo},
+    embedded::{EmbeddedGraph, Snapshot},
+};
+use assay_intel::IntelSnapshot;
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+use super::{
+    known_ends::KnownEnds,
+    new_blocks::{self, NewestBlocks},
+    progress::CompositionProgress,
+};
+use crate::chains::ends::Parties;
+
+/// Transactions whose compositions are computed at once, in whole blocks: some hundredths of a second.
+const SLICE: u64 = 10_000;
+
+/// What a slice rests on.
+#[derive(Debug)]
+pub(super) struct Inputs<'a> {
+    pub(super) graphs: &'a EmbeddedGraphs,
+    pub(super) intel: &'a IntelSnapshot,
+    pub(super) now: Timestamp,
+    pub(super) progress: &'a CompositionProgress,
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The compositions are complete.
+    Complete,
+    /// A slice was computed, and more is missing.
+    More,
+}
+
+/// The lists and labels by which parties are found, on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct IntelState {
+    generation: u64,
+    today: Date,
+}
+
+/// The block up to which compositions are complete, and by which lists and labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CompleteAt {
+    newest: (u64, [u8; 32]),
+    intel: IntelState,
+}
+
+/// Computing what is missing, from the first slice to the last.
+#[derive(Debug)]
+struct Pass {
+    writer: CompositionWriter,
+    intel: IntelState,
+    begun: Instant,
+    /// Transactions that were missing at its beginning.
+    missing: u64,
+    computed: u64,
+    /// True if the log tells its beginning and its end.
+    is_told: bool,
+}
+
+/// What is known of one chain between two steps.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    chain: ChainId,
+    graph: Option<Arc<EmbeddedGraph>>,
+    known: Option<(IntelState, KnownEnds)>,
+    complete_at: Option<CompleteAt>,
+    /// The newest blocks when the compositions were complete last.
+    newest: Option<NewestBlocks>,
+    pass: Option<Pass>,
+}
+
+impl Keeper {
+    pub(super) const fn new(chain: ChainId) -> Self {
+        Self { chain, graph: None, known: None, complete_at: None, newest: None, pass: None }
+    }
+
+    /// Lets other programs compute.
+    pub(super) fn release(&mut self) {
+        self.pass = None;
+    }
+
+    /// Computes a slice of what is missing. Nothing is done if neither the chain nor lists and labels changed since the
+    /// compositions were complete.
+    pub(super) fn step(&mut self, inputs: &Inputs<'_>) -> Result<Step, GraphError> {
+        let chain = self.chain;
+        let Some(graph) = inputs.graphs.open(chain)? else { return Ok(Step::Complete) };
+        self.expect_graph(&graph);
+        let snapshot = graph.snapshot()?;
+        let Some(tip) = snapshot.tip()? else { return Ok(Step::Complete) };
+        let today = inputs.now.to_zoned(TimeZone::UTC).date();
+        let intel = IntelState { generation: inputs.intel.generation(), today };
+        let wanted = CompleteAt { newest: (tip.block.height, tip.block.hash), intel };
+        if self.complete_at == Some(wanted) {
+            return Ok(Step::Complete);
+        }
+        let ends = self.ends(inputs, intel, &snapshot)?;
+        let present = ends.up_to(snapshot.owners()?);
+        let state = state(inputs.graphs, chain)?;
+        self.expect_newest(&snapshot, state.as_ref())?;
+        if is_complete(state.as_ref(), wanted.newest, present) {
+            // By an earlier run, or by another program.
+            self.pass = None;
+        } else if !self.slice(inputs, intel, &snapshot, &ends, state.as_ref())? {
+            return Ok(Step::More);
+        }
+        self.complete_at = Some(wanted);
+        let took = self.pass.take().map(|pass| pass.end(chain, present));
+        inputs.progress.is_complete(chain, took);
+        self.tell_of_new_blocks(inputs, &snapshot, tip.block.height)?;
+        Ok(Step::Complete)
+    }
+
+    /// Forgets everything if the graph was deleted and made anew.
+    fn expect_graph(&mut self, graph: &Arc<EmbeddedGraph>) {
+        if !self.graph.as_ref().is_some_and(|known| Arc::ptr_eq(known, graph)) {
+            *self = Self { graph: Some(Arc::clone(graph)), ..Self::new(self.chain) };
+        }
+    }
+
+    /// Takes over which blocks an earlier run completed, at the first step.
+    fn expect_newest(
+        &mut self,
+        snapshot: &Snapshot,
+        state: Option<&CompositionState>,
+    ) -> Result<(), GraphError> {
+        let newest = state.and_then(|state| state.newest);
+        if let (None, Some(newest)) = (&self.newest, newest) {
+            let known = NewestBlocks::of(snapshot, newest.0)?;
+            self.newest = Some(known).filter(|known| known.has(newest));
+        }
+        Ok(())
+    }
+
+    /// Logs what the blocks brought that are new since the compositions were complete last.
+    fn tell_of_new_blocks(
+        &mut self,
+        inputs: &Inputs<'_>,
+        snapshot: &Snapshot,
+        height: u64,
+    ) -> Result<(), GraphError> {
+        let newest = NewestBlocks::of(snapshot, height)?;
+        let new = self.newest.as_ref().map_or_else(Vec::new, |known| newest.since(known));
+        self.newest = Some(newest);
+        let Some(compositions) = inputs.graphs.compositions(self.chain)? else { return Ok(()) };
+        match compositions.reader()? {
+            Some(compositions) if !new.is_empty() => {
+                new_blocks::tell(self.chain, snapshot, &compositions, &new, inputs.now)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The parties at which traces end in a state of the graph.
+    fn ends(
+        &mut self,
+        inputs: &Inputs<'_>,
+        intel: IntelState,
+        snapshot: &Snapshot,
+    ) -> Result<Arc<Ends>, GraphError> {
+        let known = self.known.take().filter(|(of, _)| *of == intel);
+        let (_, known) = self.known.insert(known.unwrap_or_else(|| {
+            let parties = Parties::of(self.chain, inputs.intel, intel.today);
+            (intel, KnownEnds::new(parties))
+        }));
+        known.in_state(snapshot)
+    }
+
+    /// Computes a slice. Returns true if it was the last one.
+    fn slice(
+        &mut self,
+        inputs: &Inputs<'_>,
+        intel: IntelState,
+        snapshot: &Snapshot,
+        ends: &Ends,
+        state: Option<&CompositionState>,
+    ) -> Result<bool, GraphError> {
+        let chain = self.chain;
+        let pass = match self.pass.take().filter(|pass| pass.intel == intel) {
+            Some(pass) => pass,
+            None => {
+                Pass::begin(inputs, chain, intel, Work::of(snapshot.transactions()?, ends, state))?
+            }
+        };
+        let pass = self.pass.insert(pass);
+        let advanced = pass.writer.advance(snapshot, ends, SLICE)?;
+        pass.computed = pass.computed.saturating_add(advanced.computed);
+        if !advanced.is_complete {
+            inputs.progress.is_behind(chain, pass.missing.saturating_sub(pass.computed).max(1));
+        }
+        Ok(advanced.is_complete)
+    }
+}
+
+/// What is to be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Work {
+    /// Number of transactions.
+    missing: u64,
+    /// True if what was computed before rests on other ends, or is not there.
+    is_anew: bool,
+}
+
+impl Work {
+    /// The work in a state of the graph with so many transactions. Blocks that were replaced count once they are
+    /// computed.
+    fn of(transactions: u64, ends: &Ends, state: Option<&CompositionState>) -> Self {
+        let holds = |known: EndsUpTo| ends.up_to(known.owners) == known;
+        let (computed, is_anew) = match state {
+            Some(state) if holds(state.ends) => (state.transactions, false),
+            Some(state) if holds(state.settled_ends) => (state.settled_transactions, true),
+            _ => (0, true),
+        };
+        Self { missing: transactions.saturating_sub(computed), is_anew }
+    }
+}
+
+impl Pass {
+    fn begin(
+        inputs: &Inputs<'_>,
+        chain: ChainId,
+        intel: IntelState,
+        work: Work,
+    ) -> Result<Self, GraphError> {
+        let Work { missing, is_anew } = work;
+        inputs.progress.is_behind(chain, missing);
+        let writer = inputs.graphs.composition_writer(chain)?;
+        // The few transactions of a new block are no news.
+        let is_told = is_anew || missing > SLICE;
+        if is_told {
+            tracing::info!(%chain, transactions = missing, is_anew, "computing compositions of transactions");
+        }
+        Ok(Self { writer, intel, begun: Instant::now(), missing, computed: 0, is_told })
+    }
+
+    fn end(self, chain: ChainId, ends: EndsUpTo) -> Duration {
+        let (took, transactions) = (self.begun.elapsed(), self.computed);
+        let seconds = took.as_secs_f64();
+        let message = "computed compositions of transactions";
+        if self.is_told {
+            let revision = ends.name();
+            tracing::info!(%chain, transactions, seconds, revision, "{message}");
+        } else {
+            tracing::debug!(%chain, transactions, seconds, "{message}");
+        }
+        took
+    }
+}
+
+/// The state of the compositions that answer; `None` before the first one is complete.
+fn state(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Option<CompositionState>, GraphError> {
+    let Some(compositions) = graphs.compositions(chain)? else { return Ok(None) };
+    Ok(compositions.reader()?.map(|reader| *reader.state()))
+}
+
+/// True if the compositions go up to the newest block and rest on the present ends.
+fn is_complete(state: Option<&CompositionState>, newest: (u64, [u8; 32]), ends: EndsUpTo) -> bool {
+    state.is_some_and(|state| state.newest == Some(newest) && state.ends == ends)
+}

@@ -1,0 +1,216 @@
+//! The parties at which traces end, by their numbers in a graph that grows.
+//!
+//! Lists and labels are looked up once for each of their states; after that, only owners that are new to the graph are
+//! compared with them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use assay_engine::reading::OwnerNumber;
+use assay_graph::{
+    GraphError,
+    compositions::{End, Ends},
+    embedded::{Reader, Snapshot},
+};
+
+use crate::chains::ends::Parties;
+
+/// The parties of one chain, as far as its graph has them.
+#[derive(Debug)]
+pub(super) struct KnownEnds {
+    parties: Parties,
+    found: BTreeMap<u64, End>,
+    ends: Arc<Ends>,
+    searched: Option<Searched>,
+}
+
+/// The state of the graph in which parties were looked for.
+#[derive(Clone, Copy, Debug)]
+struct Searched {
+    newest: (u64, [u8; 32]),
+    owners: u64,
+    /// Number of owners whom no reorganisation removes.
+    settled: u64,
+}
+
+impl KnownEnds {
+    /// None of these parties is looked for yet.
+    pub(super) fn new(parties: Parties) -> Self {
+        let (found, ends) = (BTreeMap::new(), Arc::default());
+        Self { parties, found, ends, searched: None }
+    }
+
+    /// The ends in a state of the graph.
+    pub(super) fn in_state(&mut self, graph: &Snapshot) -> Result<Arc<Ends>, GraphError> {
+        let Some(tip) = graph.tip()? else { return Ok(Arc::default()) };
+        let (reader, owners) = (graph.reader(), graph.owners()?);
+        let from = match &self.searched {
+            None => 0,
+            Some(searched) => {
+                let (height, hash) = searched.newest;
+                let block = reader.block(height)?;
+                unchanged_owners(searched, block.is_some_and(|it| it.block.hash == hash))
+            }
+        };
+        let removed = self.found.split_off(&from);
+        let added = search(&self.parties, &reader, from, owners)?;
+        let has_changed = removed != added;
+        self.found.extend(added);
+        if has_changed {
+            let mut ends = Ends::default();
+            for (owner, end) in &self.found {
+                ends.add(OwnerNumber(*owner), *end);
+            }
+            self.ends = Arc::new(ends);
+        }
+        self.searched = Some(Searched {
+            newest: (tip.block.height, tip.block.hash),
+            owners,
+            settled: graph.settled_owners()?,
+        });
+        Ok(Arc::clone(&self.ends))
+    }
+}
+
+/// Number of owners who are the same as in the earlier state: all of them if its newest block is still on the chain.
+const fn unchanged_owners(searched: &Searched, is_on_chain: bool) -> u64 {
+    if is_on_chain { searched.owners } else { searched.settled }
+}
+
+/// The parties with a number of at least `from`, of `owners`. Few owners are looked up among the parties, few parties
+/// among the owners.
+fn search(
+    parties: &Parties,
+    reader: &Reader<'_>,
+    from: u64,
+    owners: u64,
+) -> Result<BTreeMap<u64, End>, GraphError> {
+    let mut found = BTreeMap::new();
+    if owners.saturating_sub(from) <= parties.len() as u64 {
+        for owner in from..owners {
+            if let Some(end) = parties.get(&reader.owner(owner)?) {
+                found.insert(owner, end);
+            }
+        }
+    } else {
+        for (script, end) in parties.iter() {
+            if let Some(owner) = reader.find_owner(script)?.filter(|owner| *owner >= from) {
+                found.insert(owner, end);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::{
+        chain::ChainId,
+        taxonomy::Category,
+        utxo::{
+            Block, BlockRef, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
+        },
+    };
+    use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn script(number: u8) -> ScriptOwner {
+        ScriptOwner::KeyHash([number; 20])
+    }
+
+    /// A block whose coinbase pays these owners.
+    fn block(parent: Option<&BlockRef>, fork: u8, owners: &[u8]) -> ResolvedBlock {
+        let height = parent.map_or(0, |parent| parent.height + 1);
+        let mut hash = [fork; 32];
+        hash[..8].copy_from_slice(&height.to_be_bytes());
+        let time = Timestamp::UNIX_EPOCH;
+        let parent = parent.map_or([0; 32], |parent| parent.hash);
+        let outputs = owners.iter().map(|owner| TxOut { owner: script(*owner), value: 1 });
+        let (txid, kind) = (Txid::from_bytes(hash), TransactionKind::Coinbase);
+        let coinbase = Transaction { txid, kind, inputs: vec![], outputs: outputs.collect() };
+        let reference = BlockRef { height, hash, parent, time };
+        ResolvedBlock::assume(Block { reference, transactions: vec![coinbase] })
+    }
+
+    struct Chain {
+        graphs: EmbeddedGraphs,
+        writer: Box<dyn GraphWriter>,
+        blocks: Vec<BlockRef>,
+        _directory: tempfile::TempDir,
+    }
+
+    impl Chain {
+        async fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let graphs = EmbeddedGraphs::new(directory.path());
+            let options = WriterOptions { start: 0, sample: false, backfill: false };
+            let writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+            Self { graphs, writer, blocks: vec![], _directory: directory }
+        }
+
+        async fn add(&mut self, fork: u8, owners: &[u8]) {
+            let block = block(self.blocks.last(), fork, owners);
+            self.blocks.push(block.reference);
+            let settled = self.blocks.len().saturating_sub(3) as u64;
+            self.writer.append(&[block], settled, Timestamp::UNIX_EPOCH).await.unwrap();
+        }
+
+        async fn roll_back(&mut self, blocks: usize) {
+            self.blocks.truncate(self.blocks.len() - blocks);
+            self.writer.roll_back(self.blocks.last().unwrap().height).await.unwrap();
+        }
+
+        fn snapshot(&self) -> Snapshot {
+            self.graphs.open(ChainId::BTC).unwrap().unwrap().snapshot().unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn ends_are_those_of_a_new_search_after_every_block_and_reorganisation() {
+        let end = |number: u8| End {
+            category: if number.is_multiple_of(2) { Category::Scam } else { Category::Exchange },
+            listed_on: None,
+        };
+        // Few parties: new owners are looked up among them, or they among all owners.
+        let parties: Parties =
+            [3, 8, 9, 20, 30].map(|it| (script(it), end(it))).into_iter().collect();
+        let mut known = KnownEnds::new(parties.clone());
+        let mut chain = Chain::new().await;
+        let mut check = |chain: &Chain, expected: usize| {
+            let found = known.in_state(&chain.snapshot()).unwrap();
+            let searched = KnownEnds::new(parties.clone()).in_state(&chain.snapshot()).unwrap();
+            assert_eq!(found, searched);
+            assert_eq!(found.len(), expected);
+        };
+        chain.add(1, &[1, 2, 3, 4, 5, 6, 7, 8]).await;
+        check(&chain, 2);
+        chain.add(1, &[1, 9]).await;
+        check(&chain, 3);
+        for number in 10..14 {
+            chain.add(1, &[number, 3]).await;
+            check(&chain, 3);
+        }
+        chain.add(1, &[14, 15, 20]).await;
+        check(&chain, 4);
+        // The numbers of 14, 15 and 20 go to others.
+        chain.roll_back(2).await;
+        chain.add(2, &[30]).await;
+        check(&chain, 4);
+        chain.roll_back(1).await;
+        check(&chain, 3);
+        chain.add(3, &[40, 41, 42, 43, 44, 45, 20]).await;
+        check(&chain, 4);
+    }
+
+    #[tokio::test]
+    async fn a_known_state_is_not_searched_again() {
+        let mut chain = Chain::new().await;
+        chain.add(1, &[1, 2, 3]).await;
+        let parties = [2].map(|it| (script(it), End { category: Category::Scam, listed_on: None }));
+        let mut known = KnownEnds::new(parties.into_iter().collect());
+        let first = known.in_state(&chain.snapshot()).unwrap();
+        chain.add(1, &[1, 4]).await;
+        assert!(Arc::ptr_eq(&first, &known.in_state(&chain.snapshot()).unwrap()));
+    }
+}

@@ -1,0 +1,164 @@
+//! Keeping compositions up to date while the server runs: after new blocks, and after a change of lists and labels.
+//!
+//! The server that has the graphs in its data directory computes them, whether or not it follows the chains itself. Graphs in PostgreSQL have no
+//! compositions.
+//!
+//! - `keeper`: one chain, slice by slice
+//! - `known_ends`: the parties at which traces end, in a graph that grows
+//! - `new_blocks`: the log lines about new blocks
+//! - `progress`: how far each chain is, for metrics
+//! - `severe`: the addresses that received severe money in a block
+
+mod keeper;
+mod known_ends;
+mod new_blocks;
+mod progress;
+mod severe;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use assay_engine::chain::ChainId;
+use assay_graph::GraphError;
+use assay_telemetry::request::on_thread;
+use tokio::time::{Instant, sleep};
+
+use self::keeper::{Inputs, Keeper, Step};
+pub use self::progress::{CompositionProgress, Progress};
+use crate::Service;
+
+/// Interval at which chains, lists and labels are looked at for changes.
+const TICK: Duration = Duration::from_secs(1);
+/// Wait before the next look at a chain whose compositions another program computes.
+const STANDBY: Duration = Duration::from_secs(10);
+/// Wait before the next attempt after a failure.
+const RETRY: Duration = Duration::from_mins(1);
+
+/// What keeps a chain from being computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    /// Another program computes.
+    Busy,
+    Failure,
+}
+
+/// One chain: what is known of it, and when it is looked at next.
+struct Kept {
+    keeper: Keeper,
+    due: Instant,
+    obstacle: Option<Obstacle>,
+}
+
+/// Keeps the compositions of all graphs in the data directory up to date until the task is aborted.
+pub async fn run(service: Arc<Service>) {
+    if service.databases.graphs.embedded().is_none() {
+        return;
+    }
+    let mut chains: BTreeMap<ChainId, Kept> = BTreeMap::new();
+    loop {
+        if !round(&service, &mut chains).await {
+            sleep(TICK).await;
+        }
+    }
+}
+
+/// Gives each chain that is due a slice. Returns true if a chain needs another one.
+async fn round(service: &Arc<Service>, chains: &mut BTreeMap<ChainId, Kept>) -> bool {
+    let present = match service.databases.graphs.chains().await {
+        Ok(present) => present,
+        Err(error) => {
+            tracing::debug!(%error, "failed to list the chains");
+            return false;
+        }
+    };
+    chains.retain(|chain, _| present.contains(chain));
+    let mut has_more = false;
+    for chain in present {
+        let kept = chains.remove(&chain).unwrap_or_else(|| Kept::new(chain));
+        if kept.due > Instant::now() {
+            chains.insert(chain, kept);
+            continue;
+        }
+        let begun = Instant::now();
+        let (kept, step) = kept.step(service, chain).await;
+        chains.insert(chain, kept);
+        if step == Some(Step::More) {
+            has_more = true;
+            // At most half of one processor's time.
+            sleep(begun.elapsed()).await;
+        }
+    }
+    has_more
+}
+
+impl Kept {
+    fn new(chain: ChainId) -> Self {
+        Self { keeper: Keeper::new(chain), due: Instant::now(), obstacle: None }
+    }
+
+    /// Computes a slice on a thread of its own. Returns `None` if it failed.
+    async fn step(self, service: &Arc<Service>, chain: ChainId) -> (Self, Option<Step>) {
+        let Self { mut keeper, obstacle, .. } = self;
+        let of = Arc::clone(service);
+        let computing = on_thread(move || {
+            let outcome = step(&of, &mut keeper);
+            if outcome.is_err() {
+                keeper.release();
+            }
+            (keeper, outcome)
+        });
+        let (keeper, outcome) = match computing.await {
+            Ok((keeper, outcome)) => (keeper, outcome.map_err(|error| told(&error))),
+            Err(error) => (Keeper::new(chain), Err((Obstacle::Failure, error.to_string()))),
+        };
+        match outcome {
+            Ok(step) => {
+                if obstacle == Some(Obstacle::Failure) {
+                    tracing::info!(%chain, "compositions of transactions are computed again");
+                }
+                (Self { keeper, due: Instant::now(), obstacle: None }, Some(step))
+            }
+            Err((now, error)) => {
+                if obstacle != Some(now) {
+                    now.log(chain, &error);
+                }
+                let due = Instant::now() + now.pause();
+                (Self { keeper, due, obstacle: Some(now) }, None)
+            }
+        }
+    }
+}
+
+fn step(service: &Service, keeper: &mut Keeper) -> Result<Step, GraphError> {
+    let Some(graphs) = service.databases.graphs.embedded() else { return Ok(Step::Complete) };
+    let (intel, now) = (service.intel(), service.clock.now());
+    keeper.step(&Inputs { graphs, intel: &intel, now, progress: &service.compositions })
+}
+
+fn told(error: &GraphError) -> (Obstacle, String) {
+    let obstacle = if error.is_busy() { Obstacle::Busy } else { Obstacle::Failure };
+    (obstacle, error.to_string())
+}
+
+impl Obstacle {
+    const fn pause(self) -> Duration {
+        match self {
+            Self::Busy => STANDBY,
+            Self::Failure => RETRY,
+        }
+    }
+
+    fn log(self, chain: ChainId, error: &str) {
+        match self {
+            Self::Busy => tracing::info!(
+                %chain,
+                "another program computes the compositions of transactions: standing by"
+            ),
+            Self::Failure => tracing::error!(
+                %chain,
+                error,
+                seconds = RETRY.as_secs(),
+                "failed to compute the compositions of transactions; trying again"
+            ),
+        }
+    }
+}

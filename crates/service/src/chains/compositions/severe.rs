@@ -1,0 +1,164 @@
+//! The addresses that received severe money in a block: the ground for alerts.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use assay_engine::{
+    composition::{CoinShare, Composition, Origin},
+    policy::Policy,
+    taxonomy::Category,
+};
+use serde::Serialize;
+
+/// Lowest severity of a category, under the default policy, whose money is severe.
+pub(super) const SEVERE_FROM: u8 = 90;
+/// Least share of severe money in a payment that is told: 1 %, rounded up.
+pub(super) const LEAST_SHARE: CoinShare =
+    CoinShare::from_units(CoinShare::WHOLE.units().div_ceil(100));
+/// Addresses of a block that are told by name: those that received most severe money.
+pub(super) const NAMED: usize = 5;
+
+/// What the payments of a block with severe money brought one owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Receipt {
+    /// All that it received by them, net of change, in base units.
+    received: u128,
+    /// The severe part of that by category, in base units.
+    severe: BTreeMap<Category, u128>,
+}
+
+/// What is told of an address.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct NamedReceipt {
+    address: String,
+    /// All that it received by payments with severe money, net of change, in base units.
+    received: String,
+    /// The share of each severe category in that.
+    shares: BTreeMap<&'static str, f64>,
+}
+
+/// What is told of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SevereReceipts {
+    /// Number of addresses that received severe money.
+    pub(super) addresses: usize,
+    /// The severe money that they received together, in base units.
+    pub(super) severe: u128,
+    /// Those that received most of it.
+    pub(super) largest: Vec<NamedReceipt>,
+}
+
+/// The severe origins of money, with their shares; none if they are less than [`LEAST_SHARE`] together.
+pub(super) fn severe_shares(
+    composition: &Composition,
+    policy: &Policy,
+) -> BTreeMap<Category, CoinShare> {
+    let mut units: BTreeMap<Category, u64> = BTreeMap::new();
+    for (origin, share) in composition.origins() {
+        if let Origin::Party(category, _) = origin
+            && policy.severity(category) >= SEVERE_FROM
+        {
+            *units.entry(category).or_default() += share.units();
+        }
+    }
+    if units.values().sum::<u64>() < LEAST_SHARE.units() {
+        units.clear();
+    }
+    units.into_iter().map(|(category, units)| (category, CoinShare::from_units(units))).collect()
+}
+
+impl Receipt {
+    /// Adds what a payment brought, made of these shares.
+    pub(super) fn add(&mut self, income: u128, shares: &BTreeMap<Category, CoinShare>) {
+        self.received = self.received.saturating_add(income);
+        for (category, share) in shares {
+            let severe = self.severe.entry(*category).or_default();
+            *severe = severe.saturating_add(share.of(income));
+        }
+    }
+
+    fn severe(&self) -> u128 {
+        self.severe.values().fold(0, |sum, part| sum.saturating_add(*part))
+    }
+
+    fn named(&self, address: String) -> NamedReceipt {
+        let share =
+            |(category, part): (&Category, &u128)| (category.as_str(), ratio(*part, self.received));
+        let shares = self.severe.iter().map(share).collect();
+        NamedReceipt { address, received: self.received.to_string(), shares }
+    }
+}
+
+/// What is told of a block whose addresses received so much; `None` if none received anything.
+pub(super) fn told(mut receipts: Vec<(String, Receipt)>) -> Option<SevereReceipts> {
+    let addresses = receipts.len();
+    if addresses == 0 {
+        return None;
+    }
+    let severe = receipts.iter().fold(0, |sum: u128, (_, it)| sum.saturating_add(it.severe()));
+    receipts.sort_by_cached_key(|(address, receipt)| (Reverse(receipt.severe()), address.clone()));
+    let largest = receipts.into_iter().take(NAMED);
+    let largest = largest.map(|(address, receipt)| receipt.named(address)).collect();
+    Some(SevereReceipts { addresses, severe, largest })
+}
+
+/// A part of a whole with four decimals, rounded down.
+fn ratio(part: u128, whole: u128) -> f64 {
+    const DECIMALS: u32 = 10_000;
+    let parts = part.saturating_mul(DECIMALS.into()).checked_div(whole).unwrap_or(0);
+    f64::from(u32::try_from(parts).unwrap_or(DECIMALS)) / f64::from(DECIMALS)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::{composition::Mixture, evidence::ListingPeriod};
+
+    use super::*;
+
+    fn money(parts: &[(Origin, u64)]) -> Composition {
+        let mut mixture = Mixture::default();
+        let whole: u64 = parts.iter().map(|(_, amount)| amount).sum();
+        for (origin, amount) in parts {
+            mixture.add_from(*origin, *amount);
+        }
+        mixture.finish(whole.into(), false)
+    }
+
+    fn party(category: Category) -> Origin {
+        Origin::Party(category, None)
+    }
+
+    #[test]
+    fn categories_from_90_on_count_together_from_1_percent_on() {
+        let policy = Policy::default();
+        let severe = |parts: &[(Origin, u64)]| severe_shares(&money(parts), &policy);
+        let (stolen, scam) = (party(Category::StolenFunds), party(Category::Scam));
+        assert!(severe(&[(scam, 100)]).is_empty(), "80 is less than 90");
+        assert!(severe(&[(stolen, 9), (scam, 991)]).is_empty(), "0.9 %");
+        let since = Origin::Party(Category::Sanctions, Some(ListingPeriod::Since));
+        let before = Origin::Party(Category::Sanctions, Some(ListingPeriod::Before));
+        let found = severe(&[(stolen, 1), (since, 2), (before, 2), (Origin::Mining, 195)]);
+        let units: Vec<_> = found.iter().map(|(of, share)| (*of, share.of(200))).collect();
+        assert_eq!(units, [(Category::Sanctions, 3), (Category::StolenFunds, 0)]);
+        assert_eq!(found.values().map(|share| share.of(20_000)).sum::<u128>(), 498, "rounded down");
+    }
+
+    #[test]
+    fn those_with_most_severe_money_are_named_first() {
+        let half = BTreeMap::from([(Category::StolenFunds, CoinShare::from_units(1 << 31))]);
+        let receipts = (1..=8).map(|number: u8| {
+            let mut receipt = Receipt::default();
+            receipt.add(u128::from(number) * 100, &half);
+            receipt.add(u128::from(number) * 100, &half);
+            (format!("address-{number}"), receipt)
+        });
+        let told = told(receipts.collect()).unwrap();
+        assert_eq!((told.addresses, told.severe), (8, 3_600));
+        let names: Vec<_> = told.largest.iter().map(|it| it.address.as_str()).collect();
+        assert_eq!(names, [8, 7, 6, 5, 4].map(|number| format!("address-{number}")));
+        assert_eq!(
+            serde_json::to_string(&told.largest[0]).unwrap(),
+            r#"{"address":"address-8","received":"1600","shares":{"stolen_funds":0.5}}"#
+        );
+        assert_eq!(super::told(vec![]), None);
+    }
+}
