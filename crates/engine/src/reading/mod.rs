@@ -71,6 +71,12 @@ pub trait ChainView {
     ///
     /// Returns an error if the store fails.
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError>;
+
+    /// How often transactions got another position after they were read first: a source on demand may tell positions
+    /// within a block late. Always 0 for other views.
+    fn moves(&self) -> u64 {
+        0
+    }
 }
 
 /// Where money waits to be followed.
