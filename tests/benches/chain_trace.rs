@@ -5,7 +5,7 @@
 //! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
 //! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
 //! both directions, cluster, counterparties, assessment), and CPU time of the trace for each input and output that it
-//! reads. Then the same of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as
+//! reads. Then (alone with the argument `hub`) the same of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as
 //! transactions: of the hub, and of 1,000 of its customers.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
@@ -47,32 +47,42 @@ const SERVICES: u64 = 64;
 fn main() {
     let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
     let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
-    let shape = Shape::of(transactions);
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
-        let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
-        let (graph, wallets) = graph_of(shape, &folder_of_chain).await;
-        let mut dice = Dice::new(77);
-        let subjects: Vec<Person> =
-            (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
-        for labels in [10_000, 100, 0] {
-            println!("{labels} labelled services, {SUBJECTS} wallets");
-            check_all(&graph, &subjects, (wallets, labels)).await;
+        if !env::args().any(|argument| argument == "hub") {
+            of_wallets(transactions, &folder).await;
         }
-        let outputs = transactions / 10;
-        let hub = Some(Hub { outputs, leaves: outputs / 20 });
-        let shape = Shape { hub, ..Shape::of(outputs) };
-        let folder_of_hub = folder.join(format!("hub-of-{outputs}-outputs"));
-        let (graph, wallets) = graph_of(shape, &folder_of_hub).await;
-        println!("a hub of {outputs} outputs");
-        check_all(&graph, &[Person::Hub], (wallets, 100)).await;
-        let customers = SUBJECTS.min(outputs / 40);
-        let customers: Vec<Person> = (0..customers).map(Person::Leaf).collect();
-        println!("{} customers of the hub", customers.len());
-        check_all(&graph, &customers, (wallets, 100)).await;
+        of_hub(transactions / 10, &folder).await;
     });
+}
+
+/// Prints what checks of wallets cost on a chain of so many transactions.
+async fn of_wallets(transactions: u64, folder: &Path) {
+    let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
+    let (graph, wallets) = graph_of(Shape::of(transactions), &folder_of_chain).await;
+    let mut dice = Dice::new(77);
+    let subjects: Vec<Person> =
+        (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
+    for labels in [10_000, 100, 0] {
+        println!("{labels} labelled services, {SUBJECTS} wallets");
+        check_all(&graph, &subjects, (wallets, labels)).await;
+    }
+}
+
+/// Prints what checks of a hub of so many outputs and of its customers cost.
+async fn of_hub(outputs: u64, folder: &Path) {
+    let hub = Some(Hub { outputs, leaves: outputs / 20 });
+    let shape = Shape { hub, ..Shape::of(outputs) };
+    let folder_of_hub = folder.join(format!("hub-of-{outputs}-outputs"));
+    let (graph, wallets) = graph_of(shape, &folder_of_hub).await;
+    println!("a hub of {outputs} outputs");
+    check_all(&graph, &[Person::Hub], (wallets, 100)).await;
+    let customers = SUBJECTS.min(outputs / 40);
+    let customers: Vec<Person> = (0..customers).map(Person::Leaf).collect();
+    println!("{} customers of the hub", customers.len());
+    check_all(&graph, &customers, (wallets, 100)).await;
 }
 
 /// The graph of a chain, and the number of the chain's wallets.

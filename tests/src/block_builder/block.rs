@@ -191,6 +191,20 @@ impl Block {
         bytes
     }
 
+    /// The hashes by which the transaction at an index leads to the merkle root, from the leaves up.
+    #[must_use]
+    pub fn merkle_branch(&self, index: usize) -> Vec<[u8; 32]> {
+        let mut level: Vec<[u8; 32]> =
+            self.transactions.iter().map(|each| sha256d(&each.stripped())).collect();
+        let (mut branch, mut at) = (Vec::new(), index);
+        while level.len() > 1 {
+            branch.extend(level.get(at ^ 1).or_else(|| level.get(at)).copied());
+            level = parents(&level);
+            at /= 2;
+        }
+        branch
+    }
+
     /// All of it.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
@@ -206,13 +220,16 @@ impl Block {
 /// The root of a merkle tree; where a level is odd, its last hash stands twice.
 fn merkle_root(mut level: Vec<[u8; 32]>) -> [u8; 32] {
     while level.len() > 1 {
-        level = level
-            .chunks(2)
-            .map(|pair| match pair {
-                [left, right] => sha256d(&[*left, *right].concat()),
-                _ => sha256d(&pair.repeat(2).concat()),
-            })
-            .collect();
+        level = parents(&level);
     }
     level.first().copied().unwrap_or_default()
+}
+
+/// The next level of a merkle tree.
+fn parents(level: &[[u8; 32]]) -> Vec<[u8; 32]> {
+    let parents = level.chunks(2).map(|pair| match pair {
+        [left, right] => sha256d(&[*left, *right].concat()),
+        _ => sha256d(&pair.repeat(2).concat()),
+    });
+    parents.collect()
 }

@@ -10,7 +10,7 @@ use super::{
     ledger::Ledger,
     shape::{self, spending, status},
 };
-use crate::block_builder::{Block, Transaction};
+use crate::block_builder::{Block, BlockHash, Transaction};
 
 /// Transactions on a page.
 const PAGE: usize = 25;
@@ -133,6 +133,7 @@ fn in_transaction(ledger: &Ledger, txid: Txid, rest: &[&str]) -> Reply {
         ["status"] => Json(status(ledger, height)),
         ["hex"] => Text(hex::encode(transaction.bytes())),
         ["raw"] => Bytes(transaction.bytes()),
+        ["merkle-proof"] => merkle_proof(ledger, txid),
         ["outspend", index] => match index.parse() {
             Ok(index) => Json(spending(ledger, OutPoint { txid, index })),
             Err(_) => Refusal(400, "Invalid number"),
@@ -143,6 +144,19 @@ fn in_transaction(ledger: &Ledger, txid: Txid, rest: &[&str]) -> Reply {
         }
         _ => Refusal(404, "endpoint does not exist"),
     }
+}
+
+/// The branch of a transaction in its block's merkle tree.
+fn merkle_proof(ledger: &Ledger, txid: Txid) -> Reply {
+    let Some((height, index)) = ledger.position(&txid) else { return NO_TRANSACTION };
+    ledger.blocks.get(height).map_or(NO_BLOCK, |block| {
+        let branch = block.merkle_branch(index).into_iter();
+        Json(json!({
+            "block_height": height,
+            "merkle": branch.map(|hash| BlockHash(hash).to_string()).collect::<Vec<_>>(),
+            "pos": index,
+        }))
+    })
 }
 
 /// History of an address or script that is found by `name`.

@@ -83,6 +83,11 @@ impl Ledger {
         Some((height, self.blocks.get(height)?.transactions.get(place)?))
     }
 
+    /// The position of a transaction: height and index.
+    pub(super) fn position(&self, txid: &Txid) -> Option<(usize, usize)> {
+        self.places.get(txid).copied()
+    }
+
     /// An output.
     pub(super) fn output(&self, output: OutPoint) -> Option<&TxOut> {
         let (_, transaction) = self.transaction(&output.txid)?;

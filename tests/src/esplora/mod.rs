@@ -66,6 +66,8 @@ pub struct Behaviour {
     pub next: VecDeque<Failure>,
     /// Every so many requests one fails so; 1 is each.
     pub every: Option<(usize, Failure)>,
+    /// True if it serves no merkle proofs, as older servers do not.
+    pub without_proofs: bool,
     /// Change of its answers, if they are incorrect.
     pub lie: Option<Lie>,
 }
@@ -78,6 +80,7 @@ impl fmt::Debug for Behaviour {
             .field("lag", &self.lag)
             .field("next", &self.next)
             .field("every", &self.every)
+            .field("without_proofs", &self.without_proofs)
             .field("lies", &self.lie.is_some())
             .finish()
     }

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::{Failure, Reply, Shared, answers};
+use super::{Behaviour, Failure, Reply, Shared, answers};
 
 /// Serves a connection's next request; says whether another one may come.
 pub(super) fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
@@ -31,13 +31,20 @@ fn read_request(lines: &mut impl Iterator<Item = String>) -> Option<String> {
 
 /// Answers; `false` where the connection is over.
 fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bool> {
-    let (ledger, failure, latency, lie) = {
+    let (ledger, failure, latency, lie, without_proofs) = {
         let mut state = shared.state();
         state.requests.push(path.to_owned());
-        let failure = state.failure();
-        (Arc::clone(&state.ledger), failure, state.behaviour.latency, state.behaviour.lie)
+        let (failure, ledger) = (state.failure(), Arc::clone(&state.ledger));
+        let Behaviour { latency, lie, without_proofs, .. } = state.behaviour;
+        (ledger, failure, latency, lie, without_proofs)
     };
     thread::sleep(latency);
+    let answered = || {
+        if without_proofs && path.ends_with("/merkle-proof") {
+            return Reply::Refusal(404, "endpoint does not exist");
+        }
+        answers::answer(&ledger, path)
+    };
     let mut extra = String::new();
     let (status, kind, body) = match failure {
         Some(Failure::Dropped) => return Ok(false),
@@ -49,7 +56,7 @@ fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bo
         Some(Failure::NotJson) => {
             (200, "text/html", b"<html><body>We will be back soon</body></html>".to_vec())
         }
-        Some(Failure::Truncated) | None => match answers::answer(&ledger, path) {
+        Some(Failure::Truncated) | None => match answered() {
             Reply::Json(mut value) => {
                 if let Some(lie) = lie {
                     lie(path, &mut value);

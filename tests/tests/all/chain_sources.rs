@@ -2,14 +2,15 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
+use assay_engine::utxo::OutPoint;
 use assay_tests::{
     Caller, Server, assay,
-    block_builder::{Block, Network},
+    block_builder::{Block, Network, Template, Transaction, TxIn, TxOut},
     esplora::{Esplora, Failure, Lie, lies},
     nodes::{Kind, Node},
     scenario::{
-        EXPECTATIONS, Moment, Scenario, address, blocks::Times, check_scenario, files::Files,
-        play::arguments,
+        EXPECTATIONS, Moment, Scenario, address, blocks::Times, cast::lock, check_scenario,
+        files::Files, play::arguments,
     },
     tenant,
 };
@@ -258,6 +259,81 @@ fn histories_on_demand_equal_those_of_the_whole_chain() {
     let asked = server.requests().split_off(before);
     assert!(asked.iter().all(|path| !path.contains("/tx/")), "{asked:?}");
     assert_eq!(answer["assessment_digest"], check(directory.path(), "south")["assessment_digest"]);
+}
+
+/// A payment by everything that `spent` has, to `outputs`, without a fee.
+fn pay(spent: &[(&Transaction, u32, &str)], outputs: &[(&str, u64)]) -> Transaction {
+    let input = |(made, index, owner): &(&Transaction, u32, &str)| {
+        TxIn::new(OutPoint { txid: made.txid(), index: *index }, &lock(owner))
+    };
+    let outputs = outputs.iter().map(|(owner, value)| TxOut::new(&lock(owner), *value));
+    Transaction::new(spent.iter().map(input).collect(), outputs.collect())
+}
+
+/// Two blocks mined by a person, a block in which two services pay the same to a customer, in an order opposite to
+/// that of identifiers, and a block in which the customer passes both on to a merchant.
+fn tied_blocks() -> Vec<Block> {
+    const COIN: u64 = 100_000_000;
+    let network = Network::BitcoinRegtest;
+    let mut blocks = vec![Block::genesis(network)];
+    let mut mine = |payments: Vec<Transaction>| -> Vec<Transaction> {
+        let height = u64::try_from(blocks.len()).unwrap();
+        let miner = lock("miner");
+        let (parent, time) = (blocks.last().unwrap().hash, Times::FIXED.at(height));
+        let (mark, fees) = ("/ties/", 0);
+        let block =
+            Template { network, height, parent, time, mark, miner: &miner, fees, payments }.mine();
+        blocks.push(block.clone());
+        block.transactions
+    };
+    let mined: Vec<Transaction> = (0..8).flat_map(|_| mine(vec![])).collect();
+    let fund = |made: &Transaction| pay(&[(made, 0, "miner")], &[("south", 50 * COIN)]);
+    let funds: Vec<Transaction> = mined.iter().map(fund).collect();
+    let _ = mine(funds.clone());
+    let paid = |made: &Transaction| {
+        pay(&[(made, 0, "south")], &[("customer", 25 * COIN), ("south", 25 * COIN)])
+    };
+    let mut paid: Vec<Transaction> = funds.iter().map(paid).collect();
+    paid.sort_by_key(|payment| std::cmp::Reverse(payment.txid()));
+    let _ = mine(paid.clone());
+    let all: Vec<_> = paid.iter().map(|made| (made, 0, "customer")).collect();
+    let _ = mine(vec![pay(&all, &[("merchant", 200 * COIN)])]);
+    for _ in 0..8 {
+        let _ = mine(vec![]);
+    }
+    blocks
+}
+
+#[test]
+fn payments_of_one_block_are_in_its_order_on_demand() {
+    // Given payments of equal amounts in one block, in an order opposite to that of their identifiers,
+    let scenario = scenario();
+    let server = Esplora::start(scenario.network.chain(), tied_blocks());
+    let (ingested, on_demand) = (prepared(&scenario), prepared(&scenario));
+    let _ = ingest(ingested.path(), &["--esplora", &server.url()]).ok();
+    apply(on_demand.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 30s\n");
+    for person in ["customer", "merchant"] {
+        // when the chain is read as a whole, and on demand,
+        let before = server.requests().len();
+        let whole = check(ingested.path(), person);
+        let answer = check(on_demand.path(), person);
+        let asked = server.requests().split_off(before);
+        // then the answers are equal, with the paths that are shown of many equal ones,
+        assert_eq!(answer["coverage"]["exposure"]["status"], "assessed", "{answer}");
+        for field in ["exposure", "scoring_components", "reasons", "verdict", "activity"] {
+            assert_eq!(whole[field], answer[field], "{person}: {field}");
+        }
+        // and only the positions of blocks with several of the transactions were asked for, once.
+        let proofs = asked.iter().filter(|path| path.ends_with("/merkle-proof")).count();
+        assert_eq!(proofs, if person == "customer" { 8 } else { 0 }, "{asked:?}");
+    }
+    // Given a server that knows no positions, then the order is that of identifiers, and the answer is whole.
+    let older = prepared(&scenario);
+    server.behave(|behaviour| behaviour.without_proofs = true);
+    apply(older.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 30s\n");
+    let answer = check(older.path(), "merchant");
+    assert_eq!(answer["coverage"]["exposure"]["status"], "assessed", "{answer}");
+    assert_ne!(answer["exposure"], check(ingested.path(), "merchant")["exposure"]);
 }
 
 #[test]

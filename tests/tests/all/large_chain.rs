@@ -108,9 +108,11 @@ impl ChainView for Bare<'_> {
     }
 }
 
-/// A chain that is gathered transaction by transaction, as it is asked for.
+/// A chain that is gathered transaction by transaction, as it is asked for. The index of a transaction in its block is
+/// learnt when another one of the block is gathered.
 struct OnDemand<'c> {
     gathered: GatheredChain,
+    by_block: HashMap<u64, Vec<(TransactionNumber, u64)>>,
     chain: &'c Published,
 }
 
@@ -139,7 +141,18 @@ impl Published {
 impl OnDemand<'_> {
     fn add(&mut self, txid: Txid) {
         let (at, transaction) = &self.chain.transactions[&txid];
-        self.gathered.add(transaction, *at);
+        let [first, second, ..] = *txid.as_bytes();
+        let unknown = InBlock { index: u16::from_be_bytes([first, second]).into(), ..*at };
+        let number = self.gathered.add(transaction, unknown);
+        let of_block = self.by_block.entry(at.height).or_default();
+        if !of_block.iter().any(|(known, _)| *known == number) {
+            of_block.push((number, at.index));
+        }
+        if of_block.len() > 1 {
+            for (number, index) in of_block {
+                self.gathered.set_index_in_block(*number, *index);
+            }
+        }
     }
 
     /// The history of an owner, whose transactions are gathered first.
@@ -229,7 +242,8 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
         let owner = memory.owner_number(&case.subject).await.unwrap().unwrap();
         let history = memory.history(owner, case.rules.read_limits()).await.unwrap();
         let bare = case.trace_over(&mut AsAnApi(&memory), (owner, &history)).await.unwrap();
-        let mut on_demand = OnDemand { gathered: GatheredChain::default(), chain: &published };
+        let (gathered, by_block) = (GatheredChain::default(), HashMap::new());
+        let mut on_demand = OnDemand { gathered, by_block, chain: &published };
         let (owner, history) = on_demand.history(&case.subject, &memory, &case.rules).await;
         let gathered = case.trace_over(&mut on_demand, (owner, &history)).await.unwrap();
         // then the flows are the same, as far as a view knows clusters.

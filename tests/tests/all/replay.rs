@@ -7,7 +7,7 @@ use std::{
 
 use assay_engine::utxo::{OutPoint, Txid};
 use assay_tests::{
-    block_builder::{Block, Network, Transaction, TxIn, TxOut},
+    block_builder::{Block, Network, Transaction, TxIn, TxOut, sha256d},
     esplora::{Esplora, Failure, Reply, lies},
     scenario::{Moment, Scenario, address, blocks::Times},
 };
@@ -152,6 +152,34 @@ fn transactions_show_all_fields_and_spent_outputs() {
         (&coinbase["vin"][0]["is_coinbase"], &coinbase["vin"][0]["prevout"], &coinbase["fee"]),
         (&json!(true), &Value::Null, &json!(0))
     );
+}
+
+#[test]
+fn merkle_proofs_lead_to_the_root() {
+    let scenario = scenario();
+    let server = server(&scenario, Moment::End);
+    let client = Client::new(&server);
+    for block in chain(&scenario, Moment::End) {
+        for (index, transaction) in block.transactions.iter().enumerate() {
+            let proof = client.json(&format!("/tx/{}/merkle-proof", transaction.txid()));
+            assert_eq!(
+                (&proof["block_height"], &proof["pos"]),
+                (&json!(block.height), &json!(index))
+            );
+            let (mut hash, mut at) = (sha256d(&transaction.stripped()), index);
+            for other in proof["merkle"].as_array().unwrap() {
+                let mut other = hex::decode(other.as_str().unwrap()).unwrap();
+                other.reverse();
+                let (left, right) = if at.is_multiple_of(2) {
+                    (&hash[..], &other[..])
+                } else {
+                    (&other[..], &hash[..])
+                };
+                (hash, at) = (sha256d(&[left, right].concat()), at / 2);
+            }
+            assert_eq!(hash, block.merkle_root);
+        }
+    }
 }
 
 #[test]

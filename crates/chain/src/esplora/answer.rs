@@ -8,11 +8,11 @@ use assay_engine::{
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::AddressStatistics;
+use super::{AddressStatistics, MOST_TRANSACTIONS};
 use crate::{
     ChainParams, TestNetworks,
     hash::parse_hash,
-    histories::ConfirmedTransaction,
+    histories::{ChainPosition, ConfirmedTransaction},
     raw::{
         Header,
         transaction::{NULL_OUTPOINT, RawInput, RawOutput, transaction_id},
@@ -88,6 +88,15 @@ pub(super) struct OutspendAnswer {
     txid: Option<String>,
     #[serde(default)]
     status: StatusAnswer,
+}
+
+/// A transaction's branch of its block's merkle tree, which tells its position.
+#[derive(Deserialize)]
+pub(super) struct MerkleProofAnswer {
+    block_height: u64,
+    /// Hashes from the transaction up to the root.
+    merkle: Vec<String>,
+    pos: u64,
 }
 
 /// Reads responses about one chain. Errors are texts.
@@ -222,6 +231,16 @@ pub(super) fn spender(answer: &OutspendAnswer) -> Result<Option<Txid>, String> {
     }
     let txid = answer.txid.as_ref().ok_or("it is spent, but not by which transaction")?;
     txid.parse().map(Some).map_err(|error| format!("{error}"))
+}
+
+/// The position of a transaction. A branch of so many hashes has room for it.
+pub(super) fn position(answer: &MerkleProofAnswer) -> Result<ChainPosition, String> {
+    let MerkleProofAnswer { block_height: height, merkle, pos: index } = answer;
+    let depth = u32::try_from(merkle.len()).unwrap_or(u32::MAX);
+    if *index >= MOST_TRANSACTIONS || index.checked_shr(depth).unwrap_or(0) > 0 {
+        return Err(format!("a branch of {depth} hashes has no transaction {index}"));
+    }
+    Ok(ChainPosition { height: *height, index: *index })
 }
 
 /// The height and time of a transaction's block; `None` where it is not confirmed.

@@ -14,11 +14,13 @@ use assay_engine::{
 };
 use serde::de::DeserializeOwned;
 
-use self::answer::{AddressAnswer, BlockAnswer, OutspendAnswer, Reader, TransactionAnswer};
+use self::answer::{
+    AddressAnswer, BlockAnswer, MerkleProofAnswer, OutspendAnswer, Reader, TransactionAnswer,
+};
 use super::{
     BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     hash::{hash_text, parse_hash},
-    histories::ConfirmedTransaction,
+    histories::{ChainPosition, ConfirmedTransaction},
     http::{AttemptError, Request, Response, Server, shortened},
     identity,
     params::{HeaderForm, TransactionForm},
@@ -29,7 +31,7 @@ use super::{
 pub const PAGE: usize = 25;
 
 /// Limit of transactions of a block, above that of any chain.
-const MOST_TRANSACTIONS: usize = 1_000_000;
+const MOST_TRANSACTIONS: u64 = 1_000_000;
 
 /// An Esplora API.
 #[derive(Clone, Debug)]
@@ -139,7 +141,7 @@ impl Esplora {
         let answer = self.block_answer(hash)?;
         let (reference, committed) = self.reference(&answer, hash)?;
         let count = answer.tx_count;
-        if count > MOST_TRANSACTIONS {
+        if u64::try_from(count).is_ok_and(|count| count > MOST_TRANSACTIONS) {
             return Err(self.invalid_data(&path, format!("it says it has {count} transactions")));
         }
         let mut transactions = Vec::with_capacity(count);
@@ -239,6 +241,19 @@ impl Esplora {
         let read =
             |answer| answer::spender(answer).map_err(|reason| self.invalid_data(&path, reason));
         answers.iter().map(read).collect()
+    }
+
+    /// The position of a confirmed transaction, from its merkle proof; `None` if the API has no proof of it, or serves
+    /// no proofs.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Esplora::tip`].
+    pub fn position(&self, txid: &Txid) -> Result<Option<ChainPosition>, SourceError> {
+        let path = format!("/tx/{txid}/merkle-proof");
+        let Some(answer) = self.json::<MerkleProofAnswer>(&path)? else { return Ok(None) };
+        let read = answer::position(&answer);
+        read.map(Some).map_err(|reason| self.invalid_data(&path, reason))
     }
 
     fn reference(

@@ -7,7 +7,7 @@ use assay_engine::{
     utxo::{BlockRef, Txid},
 };
 
-use super::{AddressSummary, ConfirmedTransaction, HistorySource};
+use super::{AddressSummary, ChainPosition, ConfirmedTransaction, HistorySource};
 use crate::{SourceError, esplora::Esplora};
 
 /// Histories from an Esplora API.
@@ -70,5 +70,9 @@ impl HistorySource for EsploraHistories {
 
     fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError> {
         self.esplora.spenders(txid)
+    }
+
+    fn position(&self, txid: &Txid) -> Result<Option<ChainPosition>, SourceError> {
+        self.esplora.position(txid)
     }
 }

@@ -32,6 +32,15 @@ impl ConfirmedTransaction {
     }
 }
 
+/// Where a transaction is in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainPosition {
+    /// Height of its block.
+    pub height: u64,
+    /// Index among the block's transactions, from 0.
+    pub index: u64,
+}
+
 /// Totals of an address. Amounts are in base units and include change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressSummary {
@@ -84,4 +93,11 @@ pub trait HistorySource: fmt::Debug + Send + Sync {
     ///
     /// Returns an error if the source fails.
     fn spenders(&self, txid: &Txid) -> Result<Vec<Option<Txid>>, SourceError>;
+
+    /// The position of a confirmed transaction; `None` if the source does not tell it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the source fails.
+    fn position(&self, txid: &Txid) -> Result<Option<ChainPosition>, SourceError>;
 }

@@ -18,6 +18,7 @@ use assay_chain::{
     BatchLimit, BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     esplora::{AddressStatistics, Esplora, PAGE},
     files::{FileOptions, FileSource},
+    histories::ChainPosition,
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     raw::{
         RawBlock,
@@ -27,7 +28,7 @@ use assay_chain::{
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    utxo::{Block, ScriptOwner},
+    utxo::{Block, ScriptOwner, Txid},
 };
 use serde_json::{Value, json};
 
@@ -319,6 +320,23 @@ fn spent_outputs_are_read_if_the_source_gives_them() {
     let coin = read.transaction.inputs.first().and_then(|input| input.spent.as_ref());
     let coin = coin.expect("what it spends");
     assert_eq!((coin.value, &coin.owner), (77, &ScriptOwner::from_script(ChainId::BTC, &[0x51])));
+}
+
+#[test]
+fn a_position_is_that_of_the_merkle_proof() {
+    let txid: Txid = "ab".repeat(32).parse().expect("an identifier");
+    let position = |body: Value| {
+        let path = format!("/tx/{txid}/merkle-proof");
+        api(HashMap::from([(path, body.to_string())]), 0).position(&txid)
+    };
+    let proof = |merkle: &[&str], index: u64| {
+        position(json!({ "block_height": 7, "merkle": merkle, "pos": index }))
+    };
+    let found = proof(&["00", "00"], 3).expect("a position");
+    assert_eq!(found, Some(ChainPosition { height: 7, index: 3 }));
+    assert!(proof(&["00", "00"], 4).is_err(), "there is room for four transactions");
+    assert!(position(json!({ "block_height": 7 })).is_err());
+    assert_eq!(api(HashMap::new(), 0).position(&txid).expect("an answer"), None);
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub struct GatheredChain {
     output_numbers: FxHashMap<OutPoint, OutputNumber>,
     owners: Vec<ScriptOwner>,
     owner_numbers: FxHashMap<ScriptOwner, OwnerNumber>,
+    /// How often transactions that were added got another position.
+    moves: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -157,6 +159,27 @@ impl GatheredChain {
         };
         self.set(number, Gathered::Found(gathered));
         number
+    }
+
+    /// The position of a transaction in the chain; `None` if it was not added.
+    #[must_use]
+    pub fn position(&self, number: TransactionNumber) -> Option<u64> {
+        match &self.transaction(number).ok()?.1 {
+            Gathered::Found(found) => Some(found.at.position()),
+            Gathered::Unread | Gathered::Failed => None,
+        }
+    }
+
+    /// Sets the index of a transaction in its block: a source may tell it later than the transaction. Without effect
+    /// for one that was not added.
+    pub fn set_index_in_block(&mut self, number: TransactionNumber, index: u64) {
+        let found = usize::try_from(number.0).ok().and_then(|at| self.transactions.get_mut(at));
+        if let Some((_, Gathered::Found(found))) = found
+            && found.at.index != index
+        {
+            found.at.index = index;
+            self.moves += 1;
+        }
     }
 
     /// Notes that a transaction could not be read, unless it was.
@@ -324,5 +347,9 @@ impl ChainView for GatheredChain {
 
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
         Ok(self.transaction(number)?.0)
+    }
+
+    fn moves(&self) -> u64 {
+        self.moves
     }
 }

@@ -81,6 +81,12 @@ pub trait ChainView {
     fn composition(&self, _of: TransactionNumber) -> Result<Option<Composition>, ViewError> {
         Ok(None)
     }
+
+    /// How often transactions got another position after they were read first: a source on demand may tell positions
+    /// within a block late. Always 0 for other views.
+    fn moves(&self) -> u64 {
+        0
+    }
 }
 
 /// Where money waits to be followed.

@@ -147,6 +147,21 @@ impl Frontier {
         flows
     }
 
+    /// Orders the transactions that wait anew: `rank_of` gives the present rank of one.
+    pub(super) fn rank_anew<E>(
+        &mut self,
+        mut rank_of: impl FnMut(TransactionNumber) -> Result<Option<Rank>, E>,
+    ) -> Result<(), E> {
+        for (level, before, number) in std::mem::take(&mut self.ranked) {
+            let rank = rank_of(number)?.unwrap_or(before);
+            self.ranked.insert((level, rank, number));
+            if let Some(waiting) = self.waiting.get_mut(&Waypoint::Transaction(number)) {
+                waiting.rank = Some(rank);
+            }
+        }
+        Ok(())
+    }
+
     /// What is followed next; from now on its level is the least.
     pub(super) fn next(&mut self) -> Option<Next> {
         let (ranked, unranked) = (self.ranked.first(), self.unranked.first());

@@ -45,9 +45,13 @@ pub use rules::{ReadLimits, TraceRules};
 use crate::{
     chain::ChainId,
     evidence::{DirectionFlows, FlowFacts, Ledger},
-    reading::{ChainView, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, ViewError},
+    reading::{
+        ChainView, LookUp, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, ViewError,
+        Waypoint,
+    },
 };
 use direction::{DirectionalTrace, Reached};
+use frontier::Rank;
 
 /// Number of transactions that a direction passes before it pauses: some milliseconds.
 const STEPS_AT_ONCE: u32 = 4_096;
@@ -58,6 +62,8 @@ pub struct Trace<'a> {
     chain: ChainId,
     source: DirectionalTrace<'a>,
     destination: DirectionalTrace<'a>,
+    /// The view's [`ChainView::moves`] up to which the order of what waits is right.
+    moves: u64,
 }
 
 /// What a trace is to follow.
@@ -90,7 +96,27 @@ impl<'a> Trace<'a> {
         let cluster = if owner == OwnerNumber::NOBODY { owner } else { view.cluster_of(owner)? };
         let begin = subject::Subject { view, owner, cluster, history, rules, today };
         let source = begin.source(attributions)?;
-        Ok(Self { chain, source, destination: begin.destination(attributions)? })
+        let destination = begin.destination(attributions)?;
+        Ok(Self { chain, source, destination, moves: view.moves() })
+    }
+
+    /// Puts what waits, and the paths so far, in the present order of the chain, if transactions moved in it since.
+    fn follow_moves(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
+        let moves = view.moves();
+        if std::mem::replace(&mut self.moves, moves) == moves {
+            return Ok(());
+        }
+        let position = |number| match view.look_up(Waypoint::Transaction(number))? {
+            LookUp::Transaction { position, .. } => Ok(Some(position)),
+            LookUp::Nothing | LookUp::Failed | LookUp::Unread => Ok::<_, ViewError>(None),
+        };
+        for of in [&mut self.source, &mut self.destination] {
+            let direction = of.direction;
+            let rank = |number| Ok(position(number)?.map(|at| Rank::new(direction, at)));
+            of.frontier.rank_anew(rank)?;
+            of.paths.set_positions(position)?;
+        }
+        Ok(())
     }
 
     /// Number of inputs and outputs that were read of the transactions that money passed on the way.
@@ -127,6 +153,7 @@ impl<'a> Trace<'a> {
 
 impl Query for Trace<'_> {
     fn advance(&mut self, view: &dyn ChainView) -> Result<Progress, ViewError> {
+        self.follow_moves(view)?;
         let mut request = ReadRequest::default();
         let mut progress = Progress::Complete;
         for direction in [&mut self.source, &mut self.destination] {

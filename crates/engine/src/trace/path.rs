@@ -59,6 +59,17 @@ impl Paths {
         })
     }
 
+    /// Sets the positions of all transactions on paths anew: `position_of` gives the present one.
+    pub(super) fn set_positions<E>(
+        &mut self,
+        mut position_of: impl FnMut(TransactionNumber) -> Result<Option<u64>, E>,
+    ) -> Result<(), E> {
+        for step in &mut self.steps {
+            step.position = position_of(step.transaction)?.unwrap_or(step.position);
+        }
+        Ok(())
+    }
+
     fn get(&self, path: PathId) -> Option<&Step> {
         self.steps.get(path.0 as usize)
     }

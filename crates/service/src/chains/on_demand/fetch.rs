@@ -104,9 +104,13 @@ impl Fetching {
                 // The API contradicts its earlier answer that there are more.
                 break;
             }
+            let txids: Vec<Txid> = page.iter().map(|found| found.transaction.txid).collect();
+            let before = kept.kept_transactions(&txids).await?;
             for transaction in page {
-                let key = transaction.transaction.txid.to_string();
-                let content = KeptTransaction::of(&transaction, tip);
+                let txid = transaction.transaction.txid;
+                let key = txid.to_string();
+                let index = before.get(&txid).and_then(|kept| kept.index_at(transaction.height));
+                let content = KeptTransaction::of(&transaction, tip).with_index(index);
                 records.extend(kept.record(FetchedKind::Transaction, key.clone(), &content));
                 if !history.transactions.contains(&key) {
                     history.transactions.push(key);
@@ -176,6 +180,41 @@ impl Fetching {
             kept.store.keep_fetched(&records).await?;
         }
         found.extend(fetched);
+        Ok(found)
+    }
+
+    /// The indexes of transactions in their blocks, by identifier, each with the height of its block; kept, or fetched
+    /// in time by a merkle proof of each. A proof is one request and about a kilobyte; the list of a block's identifiers
+    /// would take its hash as well, and 200 kilobytes, and mostly two transactions of a block are read.
+    pub(super) async fn indexes(
+        &self,
+        kept: &Kept<'_>,
+        transactions: &BTreeMap<Txid, u64>,
+    ) -> Result<Found<u64>, StoreError> {
+        let txids: Vec<Txid> = transactions.keys().copied().collect();
+        let mut known = kept.kept_transactions(&txids).await?;
+        let mut found = Found::new();
+        for (txid, height) in transactions {
+            let index = known.get(txid).and_then(|kept| kept.index_at(*height));
+            found.extend(index.map(|index| (*txid, index)));
+        }
+        let missing = txids.into_iter().filter(|txid| !found.contains_key(txid)).collect();
+        let told = self.many(missing, |histories, txid| histories.position(txid)).await;
+        let mut records: Vec<Fetched> = Vec::new();
+        for (txid, position) in told {
+            // At another height it is a position in another branch of the chain.
+            let height = transactions.get(&txid).copied();
+            let Some(position) = position.filter(|it| Some(it.height) == height) else { continue };
+            found.insert(txid, position.index);
+            if let Some(transaction) = known.remove(&txid).filter(KeptTransaction::is_settled) {
+                let content = transaction.with_index(Some(position.index));
+                let key = txid.to_string();
+                records.extend(kept.record(FetchedKind::Transaction, key, &content));
+            }
+        }
+        if !records.is_empty() {
+            kept.store.keep_fetched(&records).await?;
+        }
         Ok(found)
     }
 

@@ -6,7 +6,7 @@ use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     reading::{GatheredChain, InBlock, OwnHistory, OwnerNumber, TransactionNumber},
     trace::ReadLimits,
-    utxo::{ScriptOwner, Statistics, TxOut},
+    utxo::{ScriptOwner, Statistics, TxOut, Txid},
 };
 
 /// An API's totals for an address, in base units, change included.
@@ -48,8 +48,8 @@ pub(super) fn history(
         statistics.count(confirmed.time, sent, received, transaction.input_total());
         seen.funded += received;
         seen.spent += sent;
-        let place =
-            |(index, value)| (Reverse(value), in_block(confirmed).position(), index, number);
+        let position = gathered.position(number).unwrap_or(u64::MAX);
+        let place = |(index, value)| (Reverse(value), position, index, number);
         made.extend(outputs.into_iter().map(place));
         gave.extend(inputs.into_iter().map(place));
     }
@@ -64,12 +64,17 @@ pub(super) fn history(
     Some((owner, history))
 }
 
-/// Where a transaction is in the chain. An API does not tell its index in the block: the order of transactions in one
-/// block is that of their identifiers.
+/// Where a transaction is in the chain, as long as its index in the block was not asked for.
 pub(super) fn in_block(confirmed: &ConfirmedTransaction) -> InBlock {
-    let [first, second, third, ..] = *confirmed.transaction.txid.as_bytes();
-    let index = u64::from_be_bytes([0, 0, 0, 0, 0, first, second, third]);
+    let index = index_by_identifier(&confirmed.transaction.txid);
     InBlock { height: confirmed.height, time: confirmed.time, index }
+}
+
+/// What stands for the index of a transaction in its block where an API does not tell it: the order of transactions in
+/// one block is that of their identifiers.
+pub(super) fn index_by_identifier(txid: &Txid) -> u64 {
+    let [first, second, third, ..] = *txid.as_bytes();
+    u64::from_be_bytes([0, 0, 0, 0, 0, first, second, third])
 }
 
 /// The transactions of the largest inputs or outputs, by value, then by position in the chain.

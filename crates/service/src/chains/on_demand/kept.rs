@@ -29,6 +29,9 @@ pub(super) struct KeptTransaction {
     outputs: Vec<(String, u64)>,
     /// The chain's height when it was fetched.
     seen_at: u64,
+    /// Its index in its block, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    index: Option<u64>,
 }
 
 /// An address's history so far, the newest transactions first.
@@ -72,7 +75,18 @@ impl KeptTransaction {
                 .collect(),
             outputs: outputs.iter().map(kept).collect(),
             seen_at: tip,
+            index: None,
         }
+    }
+
+    /// The index that is known of it, if it is in a block of this height.
+    pub(super) fn index_at(&self, height: u64) -> Option<u64> {
+        self.index.filter(|_| self.height == height)
+    }
+
+    /// The transaction with its index in its block.
+    pub(super) fn with_index(self, index: Option<u64>) -> Self {
+        Self { index, ..self }
     }
 
     /// The transaction; `None` if the stored text cannot be parsed: then it is fetched again.
@@ -97,7 +111,8 @@ impl KeptTransaction {
         Some(ConfirmedTransaction { transaction, height: self.height, time: self.time })
     }
 
-    fn is_settled(&self) -> bool {
+    /// True if it is deep enough below the newest block for its position to be final.
+    pub(super) fn is_settled(&self) -> bool {
         self.height.saturating_add(SETTLED_AFTER) <= self.seen_at
     }
 }
@@ -118,15 +133,21 @@ impl Kept<'_> {
         &self,
         txids: &[Txid],
     ) -> Result<BTreeMap<Txid, ConfirmedTransaction>, StoreError> {
+        let found = self.kept_transactions(txids).await?.into_iter();
+        Ok(found.filter_map(|(txid, kept)| Some((txid, kept.read(txid, self.chain)?))).collect())
+    }
+
+    /// Transactions that may be used, as they are kept.
+    pub(super) async fn kept_transactions(
+        &self,
+        txids: &[Txid],
+    ) -> Result<BTreeMap<Txid, KeptTransaction>, StoreError> {
         let keys: Vec<String> = txids.iter().map(Txid::to_string).collect();
         let found = self.read::<KeptTransaction>(FetchedKind::Transaction, &keys).await?;
         Ok(found
             .into_iter()
             .filter(|(_, kept, fresh)| *fresh || kept.is_settled())
-            .filter_map(|(key, kept, _)| {
-                let txid = key.parse().ok()?;
-                Some((txid, kept.read(txid, self.chain)?))
-            })
+            .filter_map(|(key, kept, _)| Some((key.parse().ok()?, kept)))
             .collect())
     }
 

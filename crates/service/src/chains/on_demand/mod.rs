@@ -8,11 +8,13 @@
 //! - `kept`: stored responses, and the time for which they may be used
 //! - `history`: an address's history from its transactions
 //! - `fetch`: concurrent fetching within a time limit
+//! - `order`: the order of transactions within their blocks
 //! - `source`: what a query reads
 
 mod fetch;
 mod history;
 mod kept;
+mod order;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -49,6 +51,7 @@ use super::{
 use fetch::Fetching;
 use history::Totals;
 use kept::Kept;
+use order::BlockOrder;
 use source::OnDemandSource;
 
 /// Most inputs and outputs that a trace reads in each direction: each transaction takes requests to the API.
@@ -117,6 +120,7 @@ impl OnDemand {
                 fetching.history(&kept, subject, tip.height, &rules).await?;
             complete &= whole;
             source.seen.add(transactions.iter().map(|confirmed| confirmed.transaction.txid));
+            source.add(transactions.iter()).await?;
             let limits = rules.read_limits();
             let found =
                 history::history(&mut source.gathered, &owner, &transactions, totals, limits);
@@ -126,7 +130,7 @@ impl OnDemand {
             }
         }
         flows.complete &= complete;
-        let (tip, revision) = self.state(tip, reported_at, &source.seen);
+        let (tip, revision) = self.state(tip, reported_at, &source);
         let facts = ChainFacts { tip, flows, patterns: None, activity: lifetime };
         Ok(Traced::facts(facts, revision))
     }
@@ -151,9 +155,15 @@ impl OnDemand {
     }
 
     /// The newest block as a fact, and the name of the data that an answer rests on.
-    fn state(&self, tip: BlockRef, reported_at: Timestamp, seen: &Seen) -> (Tip, String) {
+    fn state(
+        &self,
+        tip: BlockRef,
+        reported_at: Timestamp,
+        source: &OnDemandSource<'_>,
+    ) -> (Tip, String) {
         let hash = hex::encode(tip.hash);
-        let revision = format!("{}@{}-{}", self.chain, tip.height, seen.name(&hash));
+        let name = source.seen.name(&hash, &source.order);
+        let revision = format!("{}@{}-{name}", self.chain, tip.height);
         let tip = Tip {
             height: tip.height,
             hash,
@@ -190,13 +200,13 @@ impl OnDemand {
         let (of_receiver, rules) = (request.of_receiver(&transfer), request.own_rules());
         let mut source = source(&fetching, &kept, tip.height);
         source.seen.add([query.txid].into_iter());
-        let in_block = history::in_block(&transaction);
-        let number = source.gathered.add(&transaction.transaction, in_block);
+        source.add([&transaction].into_iter()).await?;
+        let number = source.gathered.number(query.txid);
         if query.direction == TransferDirection::Deposit {
             let history = transfer.deposit(number);
             let own = (OwnerNumber::NOBODY, &history);
             let flows = self.follow(&mut source, own, of_receiver, rules).await?;
-            let state = self.state(tip, reported_at, &source.seen);
+            let state = self.state(tip, reported_at, &source);
             return Ok(TransferRead::deposit(transfer, &history.statistics, flows, state));
         }
         // The money of this transfer first: little is read for it.
@@ -264,8 +274,9 @@ impl ChainReader for OnDemand {
 
 /// A source of which nothing was read yet.
 fn source<'a>(fetching: &'a Fetching, kept: &'a Kept<'a>, tip: u64) -> OnDemandSource<'a> {
-    let (gathered, seen) = (GatheredChain::default(), Seen::default());
-    OnDemandSource { fetching, kept, tip, gathered, seen }
+    let (gathered, order, seen) =
+        (GatheredChain::default(), BlockOrder::default(), Seen::default());
+    OnDemandSource { fetching, kept, tip, gathered, order, seen }
 }
 
 /// Rules within the bounds of every chain that is read on demand.
@@ -286,12 +297,15 @@ impl Seen {
         self.0.extend(transactions);
     }
 
-    /// Names them, and the block up to which they are known.
-    fn name(&self, tip: &str) -> String {
+    /// Names them, with the indexes in their blocks that were asked for, and the block up to which they are known.
+    fn name(&self, tip: &str, order: &BlockOrder) -> String {
         let mut hash = Sha256::new();
         hash.update(tip);
         for txid in &self.0 {
             hash.update(txid.as_bytes());
+            if let Some(index) = order.index(txid) {
+                hash.update(index.to_be_bytes());
+            }
         }
         let mut name = hex::encode(hash.finalize());
         name.truncate(12);

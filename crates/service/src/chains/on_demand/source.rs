@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     reading::{
         ChainView, GatheredChain, LookUp, OutputNumber, ReadRequest, TransactionNumber, Waypoint,
@@ -11,7 +12,7 @@ use assay_engine::{
 use assay_graph::ReadSource;
 use async_trait::async_trait;
 
-use super::{Seen, fetch::Fetching, history::in_block, kept::Kept};
+use super::{Seen, fetch::Fetching, history::in_block, kept::Kept, order::BlockOrder};
 use crate::chains::reader::ReadError;
 
 /// The chain as far as it was fetched.
@@ -21,10 +22,24 @@ pub(super) struct OnDemandSource<'a> {
     /// Height of the newest block.
     pub(super) tip: u64,
     pub(super) gathered: GatheredChain,
+    pub(super) order: BlockOrder,
     pub(super) seen: Seen,
 }
 
 impl OnDemandSource<'_> {
+    /// Adds transactions that were read, in the order of the chain.
+    pub(super) async fn add(
+        &mut self,
+        transactions: impl Iterator<Item = &ConfirmedTransaction> + Clone,
+    ) -> Result<(), ReadError> {
+        for confirmed in transactions.clone() {
+            self.gathered.add(&confirmed.transaction, in_block(confirmed));
+        }
+        let heights = transactions.map(|it| (it.transaction.txid, it.height));
+        let from = (self.fetching, self.kept);
+        Ok(self.order.add(heights, from, &mut self.gathered).await?)
+    }
+
     /// Fetches transactions as far as there is time; the others fail. A transaction that is not there is no answer: an
     /// output was made and spent by something, so that the API contradicts itself for now.
     async fn fetch_transactions(
@@ -37,9 +52,7 @@ impl OnDemandSource<'_> {
         let wanted = txids.collect::<Result<BTreeSet<Txid>, _>>()?;
         let found = self.fetching.transactions(self.kept, &wanted, self.tip).await?;
         self.seen.add(found.keys().copied());
-        for confirmed in found.values().flatten() {
-            self.gathered.add(&confirmed.transaction, in_block(confirmed));
-        }
+        self.add(found.values().flatten()).await?;
         for number in numbers {
             self.gathered.fail(number);
         }

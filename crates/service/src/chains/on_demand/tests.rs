@@ -7,7 +7,7 @@ use std::sync::{
 
 use assay_chain::{
     SourceError,
-    histories::{AddressSummary, ConfirmedTransaction},
+    histories::{AddressSummary, ChainPosition, ConfirmedTransaction},
 };
 use assay_engine::{
     address::CanonicalAddress,
@@ -138,6 +138,10 @@ impl HistorySource for FakeApi {
                 api.transactions.iter().find(spends).map(|one| one.transaction.txid)
             })
             .collect())
+    }
+
+    fn position(&self, _: &Txid) -> Result<Option<ChainPosition>, SourceError> {
+        Ok(None)
     }
 }
 

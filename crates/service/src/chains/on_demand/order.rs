@@ -1,0 +1,84 @@
+//! The order of transactions within their blocks. An API tells the position of a transaction by a request of its own,
+//! so that positions are asked for only where two or more transactions of one block were read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_engine::{reading::GatheredChain, utxo::Txid};
+use assay_store::StoreError;
+
+use super::{Found, fetch::Fetching, history, kept::Kept};
+
+/// The transactions that were read, by block, and their indexes as far as they were asked for.
+#[derive(Debug, Default)]
+pub(super) struct BlockOrder {
+    blocks: BTreeMap<u64, BTreeSet<Txid>>,
+    /// `None` where the API did not tell it in time.
+    indexes: Found<Option<u64>>,
+}
+
+impl BlockOrder {
+    /// Adds transactions that were gathered, each with the height of its block, and puts them in their order.
+    ///
+    /// A block of which not all indexes are told is in the order of identifiers.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub(super) async fn add(
+        &mut self,
+        transactions: impl Iterator<Item = (Txid, u64)>,
+        (fetching, kept): (&Fetching, &Kept<'_>),
+        gathered: &mut GatheredChain,
+    ) -> Result<(), StoreError> {
+        let mut grown = BTreeSet::new();
+        for (txid, height) in transactions {
+            if self.blocks.entry(height).or_default().insert(txid) {
+                grown.insert(height);
+            }
+        }
+        self.ask(&grown, fetching, kept).await?;
+        for height in grown {
+            self.order(height, gathered);
+        }
+        Ok(())
+    }
+
+    /// Asks for the indexes of the transactions of blocks with more than one, where they were not asked for.
+    async fn ask(
+        &mut self,
+        heights: &BTreeSet<u64>,
+        fetching: &Fetching,
+        kept: &Kept<'_>,
+    ) -> Result<(), StoreError> {
+        let mut wanted = BTreeMap::new();
+        for height in heights {
+            let of_block = self.blocks.get(height).filter(|of_block| of_block.len() > 1);
+            let unasked = of_block.into_iter().flatten();
+            let unasked = unasked.filter(|txid| !self.indexes.contains_key(txid));
+            wanted.extend(unasked.map(|txid| (*txid, *height)));
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let told = fetching.indexes(kept, &wanted).await?;
+        self.indexes.extend(wanted.keys().map(|txid| (*txid, told.get(txid).copied())));
+        Ok(())
+    }
+
+    /// Puts the transactions of a block in their order.
+    fn order(&self, height: u64, gathered: &mut GatheredChain) {
+        let of_block = self.blocks.get(&height).into_iter().flatten();
+        let told: Option<Vec<(Txid, u64)>> =
+            of_block.clone().map(|txid| Some((*txid, self.index(txid)?))).collect();
+        let by_identifier = || of_block.map(|txid| (*txid, history::index_by_identifier(txid)));
+        for (txid, index) in told.unwrap_or_else(|| by_identifier().collect()) {
+            let number = gathered.number(txid);
+            gathered.set_index_in_block(number, index);
+        }
+    }
+
+    /// The index of a transaction in its block, where the API told it.
+    pub(super) fn index(&self, txid: &Txid) -> Option<u64> {
+        self.indexes.get(txid).copied().flatten()
+    }
+}
