@@ -1,8 +1,8 @@
 //! What compositions cost: `cargo bench -p assay-tests --bench compositions`. The chains are those of `chain_trace`:
 //! 200,000 transactions by default, as many as `ASSAY_TRANSACTIONS` says, kept in `ASSAY_CACHE`.
 //!
-//! For 10,000, 100 and no labelled services, all compositions of a chain are computed anew. Printed: CPU time and bytes
-//! of a transaction.
+//! For 10,000, 100 and no labelled services, all compositions of a chain are computed anew; then some of the labels are
+//! removed. Printed: CPU time and bytes of a transaction, and how many were computed.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -10,12 +10,13 @@
     reason = "a program for people at a terminal"
 )]
 
-use std::{env, path::PathBuf};
+use std::{env, path::PathBuf, time::Duration};
 
 use assay_engine::{chain::ChainId, reading::TransactionNumber, taxonomy::Category};
 use assay_graph::{
     EmbeddedGraphs, GraphStore,
     compositions::{End, Ends},
+    embedded::Snapshot,
 };
 use assay_tests::{
     big_chain::{Person, Shape, recorded},
@@ -47,17 +48,12 @@ async fn main() {
     let graph = graphs.open(CHAIN).expect("a graph").expect("a recorded chain");
     let snapshot = graph.snapshot().expect("a state");
     for labels in [10_000, 100, 0] {
-        let ends = ends(&graphs, wallets, labels).await;
-        let writer = graphs.composition_writer(CHAIN).expect("compositions");
-        let (begun, mut computed) = (cpu_time(), 0);
-        loop {
-            let advanced = writer.advance(&snapshot, &ends, SLICE).expect("a slice");
-            computed += advanced.computed;
-            if advanced.is_complete {
-                break;
-            }
+        let compositions = folder.join(format!("chains/{CHAIN}.compositions"));
+        if compositions.exists() {
+            std::fs::remove_dir_all(&compositions).expect("no compositions");
         }
-        let spent = cpu_time().saturating_sub(begun);
+        let ends = ends(&graphs, wallets, labels, 0).await;
+        let (spent, computed) = complete(&graphs, &snapshot, &ends);
         let reader = graphs.compositions(CHAIN).expect("compositions").expect("compositions");
         let reader = reader.reader().expect("a state").expect("complete compositions");
         let known = (0..transactions)
@@ -65,24 +61,55 @@ async fn main() {
             .filter_map(|number| reader.composition(TransactionNumber(number)).expect("one"))
             .map(|composition| composition.origins().len());
         let (sampled, origins) = known.fold((0_u32, 0), |(n, sum), each| (n + 1, sum + each));
-        let each = spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(computed).unwrap_or(1));
         let bytes = reader.bytes().expect("a size");
         println!(
-            "{} ends, {computed} transactions: {each:.2} us of CPU time and {:.1} bytes each, {:.1} origins",
+            "{} ends, {computed} transactions: {:.2} us of CPU time and {:.1} bytes each, {:.1} origins",
             ends.len(),
+            each(spent, computed),
             bytes as f64 / computed as f64,
             f64::from(u32::try_from(origins).unwrap_or(0)) / f64::from(sampled.max(1)),
         );
     }
+    // Labels of wallets that spent little, so that little follows from most of them.
+    for removed in [0, 1, 2, 10, 100, 1_000] {
+        let ends = ends(&graphs, wallets, 10_000, removed).await;
+        let (spent, computed) = complete(&graphs, &snapshot, &ends);
+        println!(
+            "{} ends: {computed} computed, {:.2} us of CPU time each, {:.3} s together",
+            ends.len(),
+            each(spent, computed),
+            spent.as_secs_f64()
+        );
+    }
 }
 
-/// So many labelled parties: the services of the chain, and wallets all over it.
-async fn ends(graphs: &EmbeddedGraphs, wallets: u64, labels: u64) -> Ends {
+/// Computes compositions until they are complete. Returns the CPU time and how many were computed.
+fn complete(graphs: &EmbeddedGraphs, snapshot: &Snapshot, ends: &Ends) -> (Duration, u64) {
+    let writer = graphs.composition_writer(CHAIN).expect("compositions");
+    let (begun, mut computed) = (cpu_time(), 0);
+    loop {
+        let advanced = writer.advance(snapshot, ends, SLICE).expect("a slice");
+        computed += advanced.computed;
+        if advanced.is_complete {
+            return (cpu_time().saturating_sub(begun), computed);
+        }
+    }
+}
+
+/// Microseconds for each of so many.
+fn each(spent: Duration, count: u64) -> f64 {
+    spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(count).unwrap_or(u32::MAX).max(1))
+}
+
+/// So many labelled parties: the services of the chain, and wallets all over it, but for the last ones that were
+/// removed.
+async fn ends(graphs: &EmbeddedGraphs, wallets: u64, labels: u64, removed: u64) -> Ends {
     let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a recorded chain");
     let view = graph.view().await.expect("a view").expect("blocks");
     let of_wallets = labels.saturating_sub(SERVICES);
     let services = (0..labels.min(SERVICES)).map(Person::Service);
-    let wallets = (0..of_wallets).map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
+    let wallets = (0..of_wallets.saturating_sub(removed))
+        .map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
     let mut ends = Ends::default();
     for (person, category) in services.chain(wallets).zip(CATEGORIES.into_iter().cycle()) {
         if let Some(owner) = view.owner_number(&person.owner()).await.expect("a number") {

@@ -13,7 +13,7 @@ use assay_engine::{
 };
 use assay_graph::{
     EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions,
-    compositions::{CompositionReader, CompositionWriter, End, Ends},
+    compositions::{Advanced, CompositionReader, CompositionWriter, End, Ends},
 };
 use assay_tests::{
     big_chain::Dice,
@@ -162,6 +162,14 @@ impl Computed {
         (Self { graphs, chain, compositions, _directory: directory }, writer)
     }
 
+    /// Computes one slice of about so many.
+    async fn slice(&self, parties: &Parties, most: u64) -> Advanced {
+        let ends = self.ends(parties).await;
+        let graph = self.graphs.open(self.chain).unwrap().unwrap();
+        let snapshot = graph.snapshot().unwrap();
+        self.compositions.advance(&snapshot, &ends, most).unwrap()
+    }
+
     /// The parties by their numbers in the graph as it is now.
     async fn ends(&self, parties: &Parties) -> Ends {
         let graph = self.graphs.graph(self.chain).await.unwrap().unwrap();
@@ -177,12 +185,9 @@ impl Computed {
 
     /// Computes up to the newest block, in slices of so many transactions.
     async fn complete(&self, parties: &Parties, slice: u64) -> u64 {
-        let ends = self.ends(parties).await;
-        let graph = self.graphs.open(self.chain).unwrap().unwrap();
-        let snapshot = graph.snapshot().unwrap();
         let mut computed = 0;
         loop {
-            let advanced = self.compositions.advance(&snapshot, &ends, slice).unwrap();
+            let advanced = self.slice(parties, slice).await;
             computed += advanced.computed;
             if advanced.is_complete {
                 return computed;
@@ -275,10 +280,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             recorded = to;
             // and only a part is computed before the next change now and then,
             if dice.below(3) == 0 {
-                let ends = changed.ends(&named).await;
-                let graph = changed.graphs.open(chain).unwrap().unwrap();
-                let snapshot = graph.snapshot().unwrap();
-                let _ = changed.compositions.advance(&snapshot, &ends, 5).unwrap();
+                let _ = changed.slice(&named, 5).await;
                 continue;
             }
             let _ = changed.complete(&named, 17).await;
@@ -386,4 +388,25 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
     }
     eprintln!("{compared} traces, {further} parts further away, {with_paths} with a path");
     assert!(further > 100 && with_paths > 50);
+}
+
+#[tokio::test]
+async fn a_small_change_computes_few_compositions() {
+    // Given the compositions of many histories that have nothing to do with each other,
+    let cases: Vec<Case> = (0..300).map(Case::generate).collect();
+    let all = parties(&cases);
+    for (chain, blocks) in one_after_another(&cases) {
+        let (changed, mut writer) = Computed::new(chain).await;
+        append(&mut *writer, &blocks, u64::MAX).await;
+        let whole = changed.complete(&all, u64::MAX).await;
+        // when nothing changes, then nothing is computed;
+        assert_eq!(changed.complete(&all, u64::MAX).await, 0, "{chain}");
+        // when one party is named no more, then only what follows from it is computed,
+        let mut named = all.clone();
+        named.pop_first();
+        let computed = changed.complete(&named, u64::MAX).await;
+        assert!(computed < whole / 8, "{chain}: {computed} of {whole}");
+        // and again when it is named as before.
+        assert_eq!(changed.complete(&all, u64::MAX).await, computed, "{chain}");
+    }
 }

@@ -369,14 +369,14 @@ fn share<'f>(
     parts: impl Iterator<Item = &'f FlowPart>,
     takes: impl Fn(&FlowPart) -> bool,
 ) -> Option<String> {
-    let (mut taken, mut whole) = (U256::ZERO, U256::ZERO);
+    let (mut part_of_it, mut whole) = (U256::ZERO, U256::ZERO);
     for part in parts {
         whole += U256::from(part.amount);
         if takes(part) {
-            taken += U256::from(part.amount);
+            part_of_it += U256::from(part.amount);
         }
     }
-    let tenths = (taken * U256::from(1_000_u32)).checked_div(whole)?;
+    let tenths = (part_of_it * U256::from(1_000_u32)).checked_div(whole)?;
     let tenths = u64::try_from(tenths).unwrap_or(0);
     Some(format!("{}.{} %", tenths / 10, tenths % 10))
 }

@@ -10,7 +10,9 @@
 //! - `share`: parts of one, in units of 2^-32
 //! - `mixture`: the composition of a transaction from its inputs
 //! - `encoding`: compositions as bytes
+//! - `dictionary`: neighbours as fewer bytes, which share a table of origins
 
+mod dictionary;
 mod encoding;
 mod mixture;
 mod origin;
@@ -18,6 +20,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 
+pub use dictionary::OriginDictionary;
 pub use mixture::Mixture;
 pub use origin::Origin;
 pub use share::CoinShare;

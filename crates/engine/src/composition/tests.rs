@@ -114,7 +114,29 @@ proptest! {
     }
 
     #[test]
+    fn neighbours_are_read_as_they_were_written(
+        all in proptest::collection::vec((amounts(), any::<bool>()), 1..8),
+    ) {
+        let all: Vec<Composition> = all.iter().map(|(parts, joint)| made(parts, *joint)).collect();
+        let mut dictionary = OriginDictionary::default();
+        for composition in &all {
+            dictionary.add(composition);
+        }
+        let mut bytes = Vec::new();
+        dictionary.put_bytes(&mut bytes);
+        prop_assert_eq!(OriginDictionary::read(&bytes), Some((dictionary.clone(), &[][..])));
+        for composition in all {
+            bytes.clear();
+            dictionary.put(&composition, &mut bytes);
+            prop_assert_eq!(dictionary.get(&bytes), Some(composition));
+        }
+    }
+
+    #[test]
     fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
         let _ = Composition::read(&bytes);
+        if let Some((dictionary, rest)) = OriginDictionary::read(&bytes) {
+            let _ = dictionary.get(rest);
+        }
     }
 }

@@ -31,10 +31,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
     end: FlowEnd,
-    /// False for the subject's own balance alone: it is no output downstream.
-    has_moved: bool,
-    /// True if it follows from what a transaction is made of at which the trace stopped.
-    is_further: bool,
+    place: Place,
     entity: Option<Arc<str>>,
     is_indirect: bool,
     tier: Tier,
@@ -43,6 +40,17 @@ struct EndKey {
     solicitation: Solicitation,
     listing_period: Option<ListingPeriod>,
     carried: LabelSet,
+}
+
+/// Where money ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// With the subject: its own balance, which is no output downstream.
+    AtSubject,
+    /// Where the trace went.
+    OnTheWay,
+    /// Further: it follows from what a transaction is made of at which the trace stopped.
+    Further,
 }
 
 /// A flow at its end.
@@ -155,8 +163,7 @@ impl Ends {
         let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
         let key = EndKey {
             end: FlowEnd::Attributed(end.category),
-            has_moved: true,
-            is_further: false,
+            place: Place::OnTheWay,
             entity: end.entity.clone(),
             is_indirect: !ended.is_direct,
             tier: end.tier,
@@ -192,7 +199,7 @@ impl Ends {
         };
         let EndedFlow { key, flow, .. } = ended;
         let key = EndKey {
-            is_further: true,
+            place: Place::Further,
             // The weakest attribution at which traces end.
             tier: if origin == Origin::Mining { Tier::OnChainProof } else { Tier::Investigation },
             listed: listing_period.is_some() || end == FlowEnd::Attributed(Category::Sanctions),
@@ -220,13 +227,14 @@ impl Ends {
     pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
         if !mass.is_zero() {
             let key = plain_key(end, false, Solicitation::Solicited, LabelSet::EMPTY);
-            let key = EndKey { has_moved: hops > 0, ..key };
+            let place = if hops > 0 { Place::OnTheWay } else { Place::AtSubject };
+            let key = EndKey { place, ..key };
             self.add(key, &Flow { hops, ..Flow::of(mass) });
         }
     }
 
     fn add(&mut self, key: EndKey, flow: &Flow) -> &mut Reached {
-        let has_moved = key.has_moved;
+        let has_moved = key.place != Place::AtSubject;
         let reached = self.reached.entry(key).or_default();
         // Another address of the subject's own cluster is an end in its own right.
         reached.add(flow, u16::from(has_moved));
@@ -292,7 +300,7 @@ impl Ends {
                 recent,
                 mass: reached.mass,
                 decayed: reached.decayed,
-                distance: if key.is_further {
+                distance: if key.place == Place::Further {
                     FlowDistance::Further(passed)
                 } else {
                     FlowDistance::Hops(reached.hops.unwrap_or_default())
@@ -329,8 +337,7 @@ fn plain_key(
 ) -> EndKey {
     EndKey {
         end,
-        has_moved: true,
-        is_further: false,
+        place: Place::OnTheWay,
         entity: None,
         is_indirect,
         tier: match end {

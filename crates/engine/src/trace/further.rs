@@ -128,14 +128,14 @@ impl DirectionalTrace<'_> {
             let most = sources.iter().rev().max_by_key(|source| source.weight);
             let Some(most) = most.filter(|source| source.weight > 0) else { return Ok(None) };
             amount = share(amount, most.weight, sum);
-            let step: PathId = self.paths.step(path, passed, most.through);
-            path = Some(step);
+            let longer: PathId = self.paths.step(path, passed, most.through);
+            path = Some(longer);
             match most.leads_to {
                 LeadsTo::Party(owner) => {
                     let attribution = self.attributions.of(owner, view)?;
                     let end = attribution.and_then(|attribution| attribution.end.clone());
                     let party = end.and_then(|end| end.entity);
-                    return Ok(Some(Found { path: step, amount, party }));
+                    return Ok(Some(Found { path: longer, amount, party }));
                 }
                 LeadsTo::Transaction(next) => transaction = next,
             }

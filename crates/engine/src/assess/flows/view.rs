@@ -299,7 +299,7 @@ impl<'a> LineKey<'a> {
                 FlowDistance::Hops(0) => Distance::None,
                 FlowDistance::Further(_) => Distance::Further,
                 _ if flow.is_direct => Distance::Direct,
-                _ => Distance::Indirect,
+                FlowDistance::Hops(_) => Distance::Indirect,
             },
         }
     }

@@ -45,6 +45,16 @@ impl Ends {
         self.0.get(&owner).copied()
     }
 
+    /// Removes a party.
+    pub(super) fn remove(&mut self, owner: OwnerNumber) {
+        self.0.remove(&owner);
+    }
+
+    /// All parties, with their numbers.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, End)> + '_ {
+        self.0.iter().map(|(owner, end)| (*owner, *end))
+    }
+
     /// Number of parties.
     #[must_use]
     pub fn len(&self) -> usize {

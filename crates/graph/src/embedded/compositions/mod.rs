@@ -3,28 +3,41 @@
 //!
 //! Compositions follow from the graph and from the parties at which traces end ([`Ends`]). So they are never a part of
 //! the graph: they are computed in slices, behind its newest block, by whoever knows lists and labels. When the ends
-//! change, all of them are computed anew beside the old ones, which answer until the new ones are complete.
+//! change, the compositions that change are computed beside the old ones, which answer until all of them are replaced
+//! at once: those that follow from the changed ends, or all of them, where these are many.
 //!
 //! - `ends`: the parties at which traces end
+//! - `stored_ends`: the ends that the compositions rest on which answer
 //! - `state`: how far the compositions of one revision of the ends go
 //! - `page`: compositions of neighbouring transactions
-//! - `advance`: computing them
+//! - `calculation`: the composition of one transaction
+//! - `kept`: compositions that are kept in memory
+//! - `slice`: computing them, block by block
+//! - `update`: computing those that follow from changed ends
+//! - `frontier`: the transactions that such an update computes next
+//! - `advance`: which of it comes next
 //! - `read`: reading them
 //! - `beside`: the compositions that belong to one state of a graph
 //! - `exposures`: what the money is made of that an owner received
 
 mod advance;
 mod beside;
+mod calculation;
 mod ends;
 mod exposures;
+mod frontier;
+mod kept;
 mod page;
 mod read;
+mod slice;
 mod state;
+mod stored_ends;
+mod update;
 
 use std::{path::Path, sync::Arc};
 
 use assay_engine::chain::ChainId;
-use assay_mapped::{Environment, Format, Table, WriterLock};
+use assay_mapped::{Environment, Format, MappedError, Table, WriterLock};
 
 pub use advance::Advanced;
 pub(super) use beside::CompositionsBeside;
@@ -42,8 +55,8 @@ const MAP_SIZE: usize = 1 << 38;
 /// The format of compositions.
 const FORMAT: Format = Format {
     name: "assay-compositions",
-    version: 1,
-    tables: &["meta", "page"],
+    version: 2,
+    tables: &["meta", "first", "second", "ends", "changed"],
     map_size: MAP_SIZE,
 };
 
@@ -51,18 +64,28 @@ const FORMAT: Format = Format {
 #[derive(Clone, Debug)]
 struct Tables {
     environment: Arc<Environment>,
-    /// 0: the state that answers; 1: the state that is computed to replace it.
+    /// 0: the state that answers; 1: the state that is computed to replace it; 2: the update of the state that answers.
     meta: Table,
-    /// Half, number of a page: compositions.
-    page: Table,
+    /// By the number of a page: compositions. One half answers; in the other one all are computed anew.
+    halves: [Table; 2],
+    /// By the number of an owner: the ends that the compositions rest on which answer.
+    ends: Table,
+    /// By the number of a transaction: the compositions that an update computed and that do not answer yet.
+    changed: Table,
 }
 
 impl Tables {
     fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
-        let tables: [Table; 2] =
+        let tables: [Table; 5] =
             environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
-        let [meta, page] = tables;
-        Ok(Self { environment, meta, page })
+        let [meta, first, second, ends, changed] = tables;
+        Ok(Self { environment, meta, halves: [first, second], ends, changed })
+    }
+
+    /// The pages of a half.
+    const fn page(&self, half: u8) -> Table {
+        let [first, second] = self.halves;
+        if half == 0 { first } else { second }
     }
 }
 
@@ -74,25 +97,38 @@ pub struct CompositionWriter {
 }
 
 impl CompositionWriter {
-    /// Opens the compositions in `folder`, and makes them if there are none.
+    /// Opens the compositions in `folder`, and makes them if there are none. Those of an older format are removed: they
+    /// are computed again.
     ///
     /// # Errors
     ///
     /// Returns an error if another process computes them, or if they cannot be opened.
     pub(super) fn open(folder: &Path) -> Result<Self, GraphError> {
-        let (environment, lock) = assay_mapped::create(folder, &FORMAT)?;
+        let opened = match assay_mapped::create(folder, &FORMAT) {
+            Err(MappedError::Older { .. }) => {
+                let failed = |error| MappedError::File { path: folder.to_owned(), error };
+                std::fs::remove_dir_all(folder).map_err(failed)?;
+                assay_mapped::create(folder, &FORMAT)
+            }
+            opened => opened,
+        };
+        let (environment, lock) = opened?;
         Ok(Self { tables: Tables::of(environment)?, lock })
     }
 }
 
 impl Compositions {
-    /// Opens the compositions in `folder`; `None` if there are none.
+    /// Opens the compositions in `folder`; `None` if there are none, or those of an older format, which are computed
+    /// again.
     ///
     /// # Errors
     ///
     /// Returns an error if they cannot be opened.
     pub(super) fn open(folder: &Path) -> Result<Option<Self>, GraphError> {
-        let opened = assay_mapped::open_existing(folder, &FORMAT)?;
+        let opened = match assay_mapped::open_existing(folder, &FORMAT) {
+            Err(MappedError::Older { .. }) => None,
+            opened => opened?,
+        };
         opened.map(|environment| Tables::of(environment).map(Self::new)).transpose()
     }
 }

@@ -1,134 +1,198 @@
 //! Pages: the compositions of neighbouring transactions, each found by its place.
 //!
-//! A transaction whose money is made of the same as that of an earlier one names that one. A page is the ends of all of
-//! its entries, then the entries.
+//! A transaction whose money is made of the same as that of an earlier one names that one. What was named stays: where
+//! the composition of a transaction changed later that others may name, both are kept. A page is the number of its
+//! entries, the origins that they name, the kinds and lengths of all entries, then the entries.
 
-use assay_engine::composition::Composition;
+use std::sync::Arc;
+
+use assay_engine::composition::{Composition, OriginDictionary};
 
 use super::super::bytes::{NUMBER, Reading, number, put_varint};
 
 /// Transactions of a page.
 pub(super) const TRANSACTIONS: u64 = 64;
-/// The first byte of an entry that names another one: no composition begins with it.
-const SAME_AS: u8 = 0xff;
-/// Bytes of an entry's end.
-const END: usize = 2;
+/// Bits of the kind of an entry, below its length.
+const KIND_BITS: u32 = 2;
+const COMPOSITION: u64 = 0;
+const SAME_AS: u64 = 1;
+const REPLACED: u64 = 2;
 
 /// What stands for a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// Its composition.
-    Composition(Composition),
+    Composition(Arc<Composition>),
     /// It is made of what an earlier one is made of, which has its own.
     SameAs(u64),
+    /// Its composition was replaced.
+    Replaced {
+        /// The composition that others name.
+        named: Arc<Composition>,
+        /// Its own.
+        own: Arc<Composition>,
+    },
+}
+
+impl Entry {
+    /// The entry of a transaction that is made of what `holder` is made of.
+    pub(super) fn new(
+        transaction: u64,
+        composition: &Arc<Composition>,
+        holder: Option<u64>,
+    ) -> Self {
+        // A sole origin takes fewer bytes than a name.
+        let is_short = composition.origins().len() < 2;
+        match holder.filter(|holder| *holder != transaction && !is_short) {
+            Some(other) => Self::SameAs(other),
+            None => Self::Composition(Arc::clone(composition)),
+        }
+    }
 }
 
 /// The key of a page.
-pub(super) fn key(half: u8, page: u64) -> [u8; 1 + NUMBER] {
-    let mut key = [half; 1 + NUMBER];
-    if let Some(rest) = key.last_chunk_mut() {
-        *rest = number(page);
-    }
-    key
+pub(super) fn key(page: u64) -> [u8; NUMBER] {
+    number(page)
 }
 
 /// A page that is put together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PageBuilder {
-    ends: Vec<u16>,
-    entries: Vec<u8>,
-}
+pub(super) struct PageBuilder(Vec<Entry>);
 
 impl PageBuilder {
-    /// The page with its first `count` entries; `None` if it is damaged.
-    pub(super) fn of(bytes: &[u8], count: usize) -> Option<Self> {
-        let mut page = Self::default();
-        for at in 0..count {
-            let entry = entry(bytes, at)?;
-            page.entries.extend_from_slice(entry);
-            page.ends.push(u16::try_from(page.entries.len()).ok()?);
-        }
-        Some(page)
+    /// The page of these bytes, up to `most` entries; `None` if it is damaged.
+    pub(super) fn of(page: u64, bytes: &[u8], most: usize) -> Option<Self> {
+        let stored = StoredPage::read(bytes)?;
+        let numbers = (page * TRANSACTIONS..).take(stored.count.min(most));
+        numbers.map(|transaction| stored.entry(transaction)).collect::<Option<_>>().map(Self)
     }
 
     pub(super) const fn len(&self) -> usize {
-        self.ends.len()
+        self.0.len()
     }
 
     /// What stands for a transaction; `None` if it is not there.
     pub(super) fn get(&self, transaction: u64) -> Option<Entry> {
-        let at = usize::try_from(transaction % TRANSACTIONS).ok()?;
-        let from = match at.checked_sub(1) {
-            None => 0,
-            Some(before) => usize::from(*self.ends.get(before)?),
-        };
-        parse(self.entries.get(from..usize::from(*self.ends.get(at)?))?, transaction)
+        self.0.get(place(transaction)?).cloned()
     }
 
-    /// Appends what stands for a transaction. Returns false if it would be larger than a page can be.
-    pub(super) fn push(
-        &mut self,
-        transaction: u64,
-        composition: &Composition,
-        same_as: Option<u64>,
-    ) -> bool {
-        let from = self.entries.len();
-        if !composition.is_unknown() {
-            composition.put_bytes(&mut self.entries);
-            if let Some(other) = same_as {
-                let mut named = vec![SAME_AS];
-                put_varint(&mut named, transaction.saturating_sub(other));
-                if named.len() < self.entries.len() - from {
-                    self.entries.truncate(from);
-                    self.entries.extend(named);
+    /// Appends what stands for the next transaction.
+    pub(super) fn push(&mut self, entry: Entry) {
+        self.0.push(entry);
+    }
+
+    /// Replaces what stands for a transaction. Returns false if it is not there.
+    pub(super) fn set(&mut self, transaction: u64, entry: Entry) -> bool {
+        let slot = place(transaction).and_then(|at| self.0.get_mut(at));
+        slot.map(|slot| *slot = entry).is_some()
+    }
+
+    /// The bytes of the page with this number.
+    pub(super) fn to_bytes(&self, page: u64) -> Vec<u8> {
+        let mut dictionary = OriginDictionary::default();
+        for entry in &self.0 {
+            match entry {
+                Entry::Composition(composition) => dictionary.add(composition),
+                Entry::SameAs(_) => {}
+                Entry::Replaced { named, own } => {
+                    dictionary.add(named);
+                    dictionary.add(own);
                 }
             }
         }
-        match u16::try_from(self.entries.len()) {
-            Ok(end) => {
-                self.ends.push(end);
-                true
-            }
-            Err(_) => false,
+        let mut bytes = vec![u8::try_from(self.0.len()).unwrap_or(u8::MAX)];
+        dictionary.put_bytes(&mut bytes);
+        let mut entries = Vec::new();
+        for (entry, transaction) in self.0.iter().zip(page * TRANSACTIONS..) {
+            let from = entries.len();
+            let kind = put(entry, transaction, &dictionary, &mut entries);
+            put_varint(&mut bytes, ((entries.len() - from) as u64) << KIND_BITS | kind);
         }
-    }
-
-    /// The bytes of the page.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.ends.len() * END + self.entries.len());
-        bytes.push(u8::try_from(self.ends.len()).unwrap_or(u8::MAX));
-        for end in &self.ends {
-            bytes.extend_from_slice(&end.to_be_bytes());
-        }
-        bytes.extend_from_slice(&self.entries);
+        bytes.extend_from_slice(&entries);
         bytes
     }
 }
 
-fn entry(bytes: &[u8], at: usize) -> Option<&[u8]> {
-    let (count, rest) = bytes.split_first()?;
-    let (ends, entries) = rest.split_at_checked(usize::from(*count) * END)?;
-    let end = |at: usize| {
-        let end = ends.get(at * END..)?.first_chunk::<END>()?;
-        Some(usize::from(u16::from_be_bytes(*end)))
-    };
-    let from = at.checked_sub(1).map_or(Some(0), end)?;
-    entries.get(from..end(at)?)
+/// Appends an entry, and returns its kind.
+fn put(entry: &Entry, transaction: u64, dictionary: &OriginDictionary, into: &mut Vec<u8>) -> u64 {
+    match entry {
+        Entry::Composition(composition) => {
+            dictionary.put(composition, into);
+            COMPOSITION
+        }
+        Entry::SameAs(other) => {
+            put_varint(into, transaction.saturating_sub(*other));
+            SAME_AS
+        }
+        Entry::Replaced { named, own } => {
+            let mut bytes = Vec::new();
+            dictionary.put(named, &mut bytes);
+            put_varint(into, bytes.len() as u64);
+            into.extend(bytes);
+            dictionary.put(own, into);
+            REPLACED
+        }
+    }
+}
+
+/// A page as it is stored.
+struct StoredPage<'b> {
+    dictionary: OriginDictionary,
+    count: usize,
+    /// Kinds and lengths, then the entries.
+    rest: &'b [u8],
+}
+
+impl<'b> StoredPage<'b> {
+    fn read(bytes: &'b [u8]) -> Option<Self> {
+        let (count, rest) = bytes.split_first()?;
+        let (dictionary, rest) = OriginDictionary::read(rest)?;
+        Some(Self { dictionary, count: usize::from(*count), rest })
+    }
+
+    /// The kind and the bytes of an entry.
+    fn find(&self, at: usize) -> Option<(u64, &'b [u8])> {
+        let mut reading = Reading(self.rest);
+        let (mut kind, mut from, mut length) = (COMPOSITION, 0, 0);
+        for nth in 0..self.count {
+            let head = reading.varint()?;
+            let next = usize::try_from(head >> KIND_BITS).ok()?;
+            if nth < at {
+                from += next;
+            } else if nth == at {
+                (kind, length) = (head & ((1 << KIND_BITS) - 1), next);
+            }
+        }
+        let bytes = reading.0.get(from..from.checked_add(length)?)?;
+        (at < self.count).then_some((kind, bytes))
+    }
+
+    fn entry(&self, transaction: u64) -> Option<Entry> {
+        let (kind, bytes) = self.find(place(transaction)?)?;
+        let composition = |bytes| self.dictionary.get(bytes).map(Arc::new);
+        match kind {
+            COMPOSITION => composition(bytes).map(Entry::Composition),
+            SAME_AS => {
+                let distance = Reading(bytes).varint()?;
+                Some(Entry::SameAs(transaction.checked_sub(distance)?))
+            }
+            REPLACED => {
+                let mut reading = Reading(bytes);
+                let length = usize::try_from(reading.varint()?).ok()?;
+                let named = composition(reading.take(length)?)?;
+                Some(Entry::Replaced { named, own: composition(reading.0)? })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What stands for a transaction in its page; `None` if that is damaged.
 pub(super) fn read(bytes: &[u8], transaction: u64) -> Option<Entry> {
-    let at = usize::try_from(transaction % TRANSACTIONS).ok()?;
-    parse(entry(bytes, at)?, transaction)
+    StoredPage::read(bytes)?.entry(transaction)
 }
 
-fn parse(entry: &[u8], transaction: u64) -> Option<Entry> {
-    match entry {
-        [] => Some(Entry::Composition(Composition::default())),
-        [SAME_AS, distance @ ..] => {
-            let distance = Reading(distance).varint()?;
-            Some(Entry::SameAs(transaction.checked_sub(distance)?))
-        }
-        composition => Some(Entry::Composition(Composition::read(composition)?.0)),
-    }
+/// The place of a transaction in its page.
+fn place(transaction: u64) -> Option<usize> {
+    usize::try_from(transaction % TRANSACTIONS).ok()
 }

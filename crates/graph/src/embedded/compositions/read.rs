@@ -1,5 +1,7 @@
 //! Reading compositions.
 
+use std::sync::Arc;
+
 use assay_engine::{composition::Composition, reading::TransactionNumber};
 use assay_mapped::{ReadTransaction, Table};
 use heed::RoTxn;
@@ -7,6 +9,7 @@ use heed::RoTxn;
 use super::{
     super::error::{damaged, table_error},
     CompositionState, Tables,
+    calculation::Made,
     page::{self, Entry, TRANSACTIONS},
 };
 use crate::GraphError;
@@ -15,6 +18,8 @@ use crate::GraphError;
 pub(super) const CURRENT: &[u8] = &[0];
 /// The key of the state that is computed to replace it.
 pub(super) const NEXT: &[u8] = &[1];
+/// The key of the update of the state that answers.
+pub(super) const UPDATE: &[u8] = &[2];
 
 /// The compositions of a chain, to be read.
 #[derive(Debug)]
@@ -38,7 +43,8 @@ impl Compositions {
     pub fn reader(&self) -> Result<Option<CompositionReader>, GraphError> {
         let transaction = self.0.environment.read()?;
         let state = state(&transaction, self.0.meta, CURRENT)?;
-        Ok(state.map(|state| CompositionReader { page: self.0.page, transaction, state }))
+        let page = |state: CompositionState| self.0.page(state.half);
+        Ok(state.map(|state| CompositionReader { page: page(state), transaction, state }))
     }
 }
 
@@ -65,7 +71,7 @@ impl CompositionReader {
         &self.state
     }
 
-    /// Bytes of all compositions, those of an earlier revision included where they are still there.
+    /// Bytes of all compositions that answer.
     ///
     /// # Errors
     ///
@@ -86,9 +92,8 @@ impl CompositionReader {
         if of.0 >= self.state.transactions {
             return Ok(None);
         }
-        let stored = |number| stored(&self.transaction, self.page, self.state.half, number);
-        let (composition, _) = resolve(of.0, stored)?;
-        Ok(Some(composition))
+        let made = resolve(of.0, |number| stored(&self.transaction, self.page, number))?;
+        Ok(Some(Arc::unwrap_or_clone(made.composition)))
     }
 }
 
@@ -102,31 +107,34 @@ pub(super) fn state(
     found.map(read).transpose()
 }
 
-/// The composition of a transaction, and the transaction that has it. `entry` finds what stands for a transaction.
+/// What a transaction is made of. `entry` finds what stands for a transaction.
 pub(super) fn resolve(
     transaction: u64,
     entry: impl Fn(u64) -> Result<Option<Entry>, GraphError>,
-) -> Result<(Composition, u64), GraphError> {
-    let mut of = transaction;
-    // An entry names one that has its own.
-    for _ in 0..2 {
-        match entry(of)? {
-            Some(Entry::Composition(composition)) => return Ok((composition, of)),
-            Some(Entry::SameAs(other)) => of = other,
-            None => break,
+) -> Result<Made, GraphError> {
+    let broken = || damaged("page", transaction);
+    let holder = match entry(transaction)?.ok_or_else(broken)? {
+        Entry::Composition(composition) => {
+            return Ok(Made { composition, holder: Some(transaction) });
         }
+        Entry::Replaced { own, .. } => return Ok(Made { composition: own, holder: None }),
+        Entry::SameAs(holder) => holder,
+    };
+    match entry(holder)?.ok_or_else(broken)? {
+        Entry::Composition(composition) | Entry::Replaced { named: composition, .. } => {
+            Ok(Made { composition, holder: Some(holder) })
+        }
+        Entry::SameAs(_) => Err(broken()),
     }
-    Err(damaged("page", transaction))
 }
 
 /// What stands for a transaction in the table; `None` if it is not there or damaged.
 pub(super) fn stored(
     txn: &RoTxn<'_>,
     table: Table,
-    half: u8,
     transaction: u64,
 ) -> Result<Option<Entry>, GraphError> {
-    let found = table.get(txn, &page::key(half, transaction / TRANSACTIONS));
+    let found = table.get(txn, &page::key(transaction / TRANSACTIONS));
     let found = found.map_err(|error| table_error("page", error))?;
     Ok(found.and_then(|bytes| page::read(bytes, transaction)))
 }

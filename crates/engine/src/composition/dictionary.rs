@@ -1,0 +1,178 @@
+//! Compositions as few bytes: neighbours share the table of the origins that they name.
+//!
+//! A composition is a bit for each origin of the table that it has, and then numbers: what its mixed share lacks to the
+//! whole if it has one, the shares of its origins but the last, and the unknown share, from which the last origin's
+//! follows. Of all numbers but the last, two bits say how many bytes they take; the last takes what is left.
+
+use super::{CoinShare, Composition, Origin};
+
+/// The code of the mixed share among the codes of origins: no origin has it.
+const MIXED: u8 = u8::MAX;
+/// Numbers whose lengths fit one byte.
+const LENGTHS: usize = 4;
+
+/// The origins that some compositions name, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OriginDictionary {
+    codes: Vec<u8>,
+}
+
+impl OriginDictionary {
+    /// Adds the origins of a composition.
+    pub fn add(&mut self, composition: &Composition) {
+        for (origin, _) in composition.origins() {
+            self.add_code(origin.code());
+        }
+        if !composition.mixed.is_nothing() {
+            self.add_code(MIXED);
+        }
+    }
+
+    fn add_code(&mut self, code: u8) {
+        if let Err(place) = self.codes.binary_search(&code) {
+            self.codes.insert(place, code);
+        }
+    }
+
+    /// Appends the dictionary as bytes.
+    pub fn put_bytes(&self, into: &mut Vec<u8>) {
+        into.push(u8::try_from(self.codes.len()).unwrap_or(u8::MAX));
+        into.extend_from_slice(&self.codes);
+    }
+
+    /// Reads a dictionary from the front of some bytes, and what follows it; `None` if they are too short.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (count, rest) = bytes.split_first()?;
+        let (codes, rest) = rest.split_at_checked(usize::from(*count))?;
+        Some((Self { codes: codes.to_vec() }, rest))
+    }
+
+    /// Bytes of the bits of a composition.
+    const fn width(&self) -> usize {
+        self.codes.len().div_ceil(8)
+    }
+
+    /// Appends a composition whose origins were added. An unknown one is no bytes.
+    pub fn put(&self, composition: &Composition, into: &mut Vec<u8>) {
+        if composition.is_unknown() {
+            return;
+        }
+        let from = into.len();
+        into.resize(from + self.width(), 0);
+        let codes = composition.origins().map(|(origin, _)| origin.code());
+        for code in codes.chain((!composition.mixed.is_nothing()).then_some(MIXED)) {
+            let Ok(place) = self.codes.binary_search(&code) else { continue };
+            if let Some(byte) = into.get_mut(from + place / 8) {
+                *byte |= 1 << (place % 8);
+            }
+        }
+        put_numbers(numbers(composition), into);
+    }
+
+    /// The composition of all of these bytes; `None` if they are none.
+    #[must_use]
+    pub fn get(&self, bytes: &[u8]) -> Option<Composition> {
+        if bytes.is_empty() {
+            return Some(Composition::default());
+        }
+        let (bits, rest) = bytes.split_at_checked(self.width())?;
+        let count = bits.iter().map(|byte| byte.count_ones()).sum::<u32>();
+        let mut numbers = Numbers::read(rest, usize::try_from(count).ok()?)?;
+        let has =
+            |place: usize| bits.get(place / 8).is_some_and(|byte| byte >> (place % 8) & 1 == 1);
+        let mut codes = self.codes.iter().enumerate().filter(|(place, _)| has(*place));
+        let is_mixed = self.codes.last() == Some(&MIXED) && has(self.codes.len() - 1);
+        let mut left = usize::try_from(count).ok()?;
+        let mut mixed = CoinShare::NOTHING;
+        if is_mixed {
+            mixed = CoinShare::WHOLE.less(numbers.next()?);
+            left -= 1;
+        }
+        let mut origins = Vec::with_capacity(left);
+        let mut rest = CoinShare::WHOLE;
+        while left > 0 {
+            left -= 1;
+            let (_, code) = codes.next()?;
+            let number = numbers.next()?;
+            // That of the last origin is what is unknown.
+            let share = if left == 0 { rest.less(number) } else { number };
+            rest = rest.less(share);
+            origins.push((Origin::from_code(*code)?, share));
+        }
+        Some(Composition { origins, mixed })
+    }
+}
+
+/// The numbers of a composition.
+fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
+    let mixed = (!of.mixed.is_nothing()).then(|| CoinShare::WHOLE.less(of.mixed));
+    let but_last = of.origins.len().saturating_sub(1);
+    let shares = of.origins.iter().take(but_last).map(|(_, share)| *share);
+    let unknown = (!of.origins.is_empty()).then(|| of.unknown());
+    // Each is less than the whole, because no share is nothing.
+    mixed
+        .into_iter()
+        .chain(shares)
+        .chain(unknown)
+        .map(|it| u32::try_from(it.units()).unwrap_or(u32::MAX))
+}
+
+/// The least number of bytes of a number, from 0 to 4.
+const fn bytes_of(number: u32) -> usize {
+    match number {
+        0 => 0,
+        1..=0xff => 1,
+        0x100..=0xffff => 2,
+        0x1_0000..=0xff_ffff => 3,
+        _ => 4,
+    }
+}
+
+fn put_numbers(numbers: impl Iterator<Item = u32> + Clone, into: &mut Vec<u8>) {
+    let last = numbers.clone().count().saturating_sub(1);
+    let lengths_from = into.len();
+    into.resize(lengths_from + last.div_ceil(LENGTHS), 0);
+    for (nth, number) in numbers.enumerate() {
+        let mut length = bytes_of(number);
+        if nth < last {
+            length = length.max(1);
+            let bits = u8::try_from(length - 1).unwrap_or(0) << (nth % LENGTHS * 2);
+            if let Some(lengths) = into.get_mut(lengths_from + nth / LENGTHS) {
+                *lengths |= bits;
+            }
+        }
+        into.extend(number.to_le_bytes().into_iter().take(length));
+    }
+}
+
+/// The numbers of a composition, read from front to back.
+struct Numbers<'b> {
+    lengths: &'b [u8],
+    bytes: &'b [u8],
+    nth: usize,
+    last: usize,
+}
+
+impl<'b> Numbers<'b> {
+    fn read(bytes: &'b [u8], count: usize) -> Option<Self> {
+        let last = count.checked_sub(1)?;
+        let (lengths, bytes) = bytes.split_at_checked(last.div_ceil(LENGTHS))?;
+        Some(Self { lengths, bytes, nth: 0, last })
+    }
+
+    /// The next number, as units of a share.
+    fn next(&mut self) -> Option<CoinShare> {
+        let length = if self.nth < self.last {
+            let lengths = self.lengths.get(self.nth / LENGTHS)?;
+            usize::from(lengths >> (self.nth % LENGTHS * 2) & 3) + 1
+        } else {
+            self.bytes.len().min(4)
+        };
+        self.nth += 1;
+        let (taken, rest) = self.bytes.split_at_checked(length)?;
+        self.bytes = rest;
+        let units = taken.iter().rev().fold(0, |units, byte| units << 8 | u64::from(*byte));
+        Some(CoinShare::from_units(units))
+    }
+}

@@ -1,0 +1,140 @@
+//! The composition of one transaction, from what it spends.
+
+use std::sync::Arc;
+
+use assay_engine::{
+    composition::{Composition, Mixture, Origin},
+    reading::{FeePayer, OwnerNumber},
+    utxo::TransactionKind,
+};
+use jiff::{civil::Date, tz::TimeZone};
+
+use super::{
+    super::{
+        reader::Reader,
+        record::{InputOrigin, StoredBlock, TransactionRecord},
+    },
+    Ends,
+};
+use crate::GraphError;
+
+/// What a transaction is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    pub(super) composition: Arc<Composition>,
+    /// The transaction whose composition it is, which may be itself; `None` if it must not be named.
+    pub(super) holder: Option<u64>,
+}
+
+/// An input that counts.
+struct Input {
+    value: u64,
+    owner: OwnerNumber,
+    made_by: Option<u64>,
+}
+
+/// Calculates compositions, one after another.
+pub(super) struct Calculation<'g> {
+    graph: &'g Reader<'g>,
+    ends: &'g Ends,
+    mixture: Mixture,
+    inputs: Vec<Input>,
+    sources: Vec<Made>,
+    unknown: Arc<Composition>,
+}
+
+impl<'g> Calculation<'g> {
+    pub(super) fn new(graph: &'g Reader<'g>, ends: &'g Ends) -> Self {
+        let (mixture, unknown) = (Mixture::default(), Arc::default());
+        Self { graph, ends, mixture, inputs: Vec::new(), sources: Vec::new(), unknown }
+    }
+
+    /// Nothing is known.
+    pub(super) fn unknown(&self) -> Made {
+        Made { composition: Arc::clone(&self.unknown), holder: None }
+    }
+
+    /// What a payment is made of. `of` finds what an earlier transaction is made of.
+    pub(super) fn payment(
+        &mut self,
+        record: &TransactionRecord<'_>,
+        moved_on: Date,
+        mut of: impl FnMut(u64) -> Result<Made, GraphError>,
+    ) -> Result<Made, GraphError> {
+        let head = record.head();
+        let is_joint = matches!(head.kind, TransactionKind::Coinjoin(_));
+        self.read_inputs(record)?;
+        if let [Input { value, owner, made_by: Some(made_by) }] = *self.inputs
+            && value > 0
+            && value == head.input_total
+            && !is_joint
+            && self.ends.get(owner).is_none()
+        {
+            // All of its money comes from one transaction.
+            let Made { composition, holder } = of(made_by)?;
+            return Ok(Made { composition, holder: holder.or(Some(record.number())) });
+        }
+        self.sources.clear();
+        for input in self.inputs.drain(..) {
+            if let Some(end) = self.ends.get(input.owner) {
+                self.mixture.add_from(end.origin(moved_on), input.value);
+            } else if let Some(made_by) = input.made_by {
+                let made = of(made_by)?;
+                self.mixture.add_made_of(&made.composition, input.value);
+                self.sources.push(made);
+            }
+        }
+        let composition = self.mixture.finish(head.input_total.into(), is_joint);
+        if composition.is_unknown() {
+            return Ok(self.unknown());
+        }
+        let is_same = |made: &Made| made.holder.is_some() && *made.composition == composition;
+        if let Some(same) = self.sources.iter().position(is_same) {
+            return Ok(self.sources.swap_remove(same));
+        }
+        Ok(Made { composition: Arc::new(composition), holder: Some(record.number()) })
+    }
+
+    fn read_inputs(&mut self, record: &TransactionRecord<'_>) -> Result<(), GraphError> {
+        self.inputs.clear();
+        record.inputs(|input| {
+            let Some(spent) = input.spent else { return };
+            let made_by = match input.origin {
+                InputOrigin::Recorded { transaction, .. } => Some(transaction),
+                InputOrigin::Unrecorded(_) | InputOrigin::Pool => None,
+            };
+            let owner = OwnerNumber(spent.owner);
+            self.inputs.push(Input { value: spent.value, owner, made_by });
+        })
+    }
+
+    /// What a coinbase with outputs of so much is made of: the fees of its block, and new coins. `of` finds what a
+    /// payment of its block is made of.
+    pub(super) fn coinbase(
+        &mut self,
+        coinbase: u64,
+        block: &StoredBlock,
+        outputs: u128,
+        mut of: impl FnMut(u64) -> Result<Made, GraphError>,
+    ) -> Result<Made, GraphError> {
+        let mut payers: Vec<FeePayer> = Vec::new();
+        self.graph.fee_payers(block, &mut payers)?;
+        let fees: u128 = payers.iter().map(|payer| u128::from(payer.fee)).sum();
+        let mined = match outputs.saturating_sub(fees) {
+            0 if fees == 0 => 1,
+            mined => mined,
+        };
+        self.mixture.add_from(Origin::Mining, u64::try_from(mined).unwrap_or(u64::MAX));
+        for payer in payers {
+            let made = of(payer.transaction.0)?;
+            self.mixture.add_made_of(&made.composition, payer.fee);
+        }
+        let composition = self.mixture.finish(fees + mined, false);
+        Ok(Made { composition: Arc::new(composition), holder: Some(coinbase) })
+    }
+}
+
+/// The day on which the money of a block moved.
+pub(super) fn day_of(block: &StoredBlock) -> Date {
+    block.block.time.to_zoned(TimeZone::UTC).date()
+}

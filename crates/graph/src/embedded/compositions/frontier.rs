@@ -1,0 +1,79 @@
+//! The transactions that an update computes next, in the order of the chain.
+
+use std::collections::BTreeSet;
+
+use super::super::bytes::{Reading, put_varint};
+
+/// What is computed next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A payment.
+    Payment(u64),
+    /// The coinbases of the block that ends with this transaction: after all its payments, whose fees they have.
+    Coinbases(u64),
+}
+
+/// Transactions whose inputs changed: each once, in the order in which they are computed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Frontier(BTreeSet<u64>);
+
+impl Frontier {
+    /// Adds what is computed then.
+    pub(super) fn add(&mut self, next: Next) {
+        self.0.insert(match next {
+            Next::Payment(transaction) => transaction << 1,
+            Next::Coinbases(last) => last << 1 | 1,
+        });
+    }
+
+    /// Removes what comes first.
+    pub(super) fn pop(&mut self) -> Option<Next> {
+        let first = self.0.pop_first()?;
+        Some(if first & 1 == 0 { Next::Payment(first >> 1) } else { Next::Coinbases(first >> 1) })
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn put_bytes(&self, into: &mut Vec<u8>) {
+        let mut before = 0;
+        for place in &self.0 {
+            put_varint(into, place - before);
+            before = *place;
+        }
+    }
+
+    /// Reads all of some bytes; `None` if they are no frontier.
+    pub(super) fn read(mut reading: Reading<'_>) -> Option<Self> {
+        let (mut places, mut before) = (Vec::new(), 0_u64);
+        while !reading.0.is_empty() {
+            before = before.checked_add(reading.varint()?)?;
+            places.push(before);
+        }
+        Some(Self(places.into_iter().collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_comes_once_and_in_order() {
+        let mut frontier = Frontier::default();
+        let in_order = [Next::Payment(0), Next::Payment(7), Next::Coinbases(7), Next::Payment(300)];
+        for next in in_order.into_iter().rev().chain(in_order) {
+            frontier.add(next);
+        }
+        let mut bytes = Vec::new();
+        frontier.put_bytes(&mut bytes);
+        assert_eq!(Frontier::read(Reading(&bytes)), Some(frontier.clone()));
+        let popped: Vec<Next> = std::iter::from_fn(|| frontier.pop()).collect();
+        assert_eq!(popped, in_order);
+    }
+}
