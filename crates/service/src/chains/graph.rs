@@ -122,7 +122,7 @@ impl State<'_> {
         let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
         run(&mut trace, &mut ViewSource(view)).await?;
         let flows = view.read(|view| trace.finish(view))?;
-        let compositions = view.compositions().map(|ends| hex::encode(ends.short_revision()));
+        let compositions = view.compositions().map(|ends| ends.name());
         Ok(FlowFacts { compositions, ..flows })
     }
 

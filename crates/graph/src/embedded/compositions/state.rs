@@ -28,14 +28,6 @@ pub struct EndsUpTo {
     pub revision: [u8; 32],
 }
 
-impl EndsUpTo {
-    /// The beginning of the revision, enough to tell it from others.
-    #[must_use]
-    pub fn short_revision(&self) -> &[u8] {
-        self.revision.get(..6).unwrap_or_default()
-    }
-}
-
 impl CompositionState {
     /// Nothing yet.
     pub(super) const fn begin(half: u8, ends: EndsUpTo) -> Self {
