@@ -245,6 +245,8 @@ impl GatheredChain {
             let passed_on: Vec<Entry> = outputs.iter().filter(spent).copied().collect();
             let entry = OwnTransaction {
                 number,
+                time: found.at.time,
+                inputs: found.inputs.total,
                 received,
                 sent: total(&inputs),
                 unspent: received - total(&passed_on),

@@ -1,5 +1,7 @@
 //! The transactions of one owner, by number.
 
+use jiff::Timestamp;
+
 use super::TransactionNumber;
 use crate::utxo::{Statistics, history::change};
 
@@ -19,6 +21,10 @@ pub struct OwnHistory {
 pub struct OwnTransaction {
     /// The transaction.
     pub number: TransactionNumber,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// The total of all its inputs in base units, those of unknown value included.
+    pub inputs: u128,
     /// The total of its outputs to the owner in base units, change included.
     pub received: u128,
     /// The total of its inputs from the owner in base units.

@@ -91,14 +91,7 @@ impl Subject<'_> {
         let since = recent_since(today);
         let most = self.entries_of_each(history.outgoing.len());
         let direction = Direction::Destination;
-        let mut read = TransactionRead::default();
-        let mut outgoing = Vec::with_capacity(history.outgoing.len());
-        for own in &history.outgoing {
-            view.read(own.number, direction, 0, &mut read)?;
-            let spending = own.spending(read.inputs.total);
-            outgoing.push((own, spending, read.time >= since));
-        }
-        let seen: u128 = outgoing.iter().map(|(_, spending, _)| spending).sum();
+        let seen: u128 = history.outgoing.iter().map(|own| own.spending(own.inputs)).sum();
         let statistics = &history.statistics;
         let unread = statistics.sent.saturating_sub(seen);
         let held = statistics.received.saturating_sub(statistics.sent);
@@ -106,16 +99,19 @@ impl Subject<'_> {
 
         let subject = (owner, cluster);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
-        for (own, spending, is_recent) in outgoing {
+        let mut read = TransactionRead::default();
+        for own in &history.outgoing {
+            let spending = own.spending(own.inputs);
             if spending > 0 {
-                let (mass, solicitation) = (Mass::of(spending, is_recent), Solicitation::Solicited);
+                let mass = Mass::of(spending, own.time >= since);
+                let solicitation = Solicitation::Solicited;
                 view.read(own.number, direction, most, &mut read)?;
                 trace.begin(view, &read, mass, solicitation, own.received)?;
             }
         }
         let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
         trace.aggregate(limit, 1, Mass::of(unread, false));
-        let recent = self.held_lately(since)?.min(held);
+        let recent = self.held_lately(since).min(held);
         let balance = Mass::of(held - recent, false) + Mass::of(recent, true);
         trace.aggregate(FlowEnd::Unspent, 0, balance);
         Ok(trace)
@@ -135,15 +131,18 @@ impl Subject<'_> {
         let mut read = TransactionRead::default();
         let mut all = Vec::with_capacity(history.incoming.len());
         for own in &history.incoming {
-            view.read(own.number, Direction::Source, most, &mut read)?;
-            let income = own.income(read.inputs.total);
-            let all_read = read.is_whole(Direction::Source);
-            let is_mined = read.kind == TransactionKind::Coinbase;
-            if (1..=rules.largest_dust).contains(&income) && !is_mined && all_read {
-                small.extend(self.small(own.number, income, &read)?);
+            let income = own.income(own.inputs);
+            let is_little = (1..=rules.largest_dust).contains(&income);
+            let mut is_solicited = income >= rules.unsolicited_below || own.is_passed_on;
+            if is_little || !is_solicited {
+                view.read(own.number, Direction::Source, most, &mut read)?;
+                let is_mined = read.kind == TransactionKind::Coinbase;
+                let all_read = read.is_whole(Direction::Source);
+                if is_little && !is_mined && all_read {
+                    small.extend(self.small(own.number, income, &read)?);
+                }
+                is_solicited |= is_mined || !all_read;
             }
-            let mut is_solicited =
-                income >= rules.unsolicited_below || is_mined || own.is_passed_on || !all_read;
             if !is_solicited {
                 let payees = match &mut payees {
                     Some(known) => known,
@@ -156,7 +155,7 @@ impl Subject<'_> {
                         .iter()
                         .any(|input| input.owner == owner || payees.known.contains(&input.owner));
             }
-            let is_recent = read.time >= since;
+            let is_recent = own.time >= since;
             all.push(Incoming { own: *own, income, is_recent, is_dust: false, is_solicited });
         }
         let dust = dust(&small, rules.largest_dust);
@@ -186,7 +185,7 @@ impl Subject<'_> {
         let (mut spent, mut read) = (0, TransactionRead::default());
         for own in &history.outgoing {
             view.read(own.number, Direction::Destination, most, &mut read)?;
-            spent += own.spending(read.inputs.total);
+            spent += own.spending(own.inputs);
             payees.all &= read.is_whole(Direction::Destination);
             payees.known.extend(read.entries.iter().map(|output| output.owner));
         }
@@ -195,15 +194,9 @@ impl Subject<'_> {
     }
 
     /// The unspent amounts of the last 90 days: held money is as recent as its arrival.
-    fn held_lately(self, since: Timestamp) -> Result<u128, ViewError> {
-        let (mut held, mut read) = (0, TransactionRead::default());
-        for own in &self.history.incoming {
-            self.view.read(own.number, Direction::Source, 0, &mut read)?;
-            if read.time >= since {
-                held += own.unspent.min(own.income(read.inputs.total));
-            }
-        }
-        Ok(held)
+    fn held_lately(self, since: Timestamp) -> u128 {
+        let recent = self.history.incoming.iter().filter(|own| own.time >= since);
+        recent.map(|own| own.unspent.min(own.income(own.inputs))).sum()
     }
 }
 

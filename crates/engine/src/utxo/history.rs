@@ -8,7 +8,7 @@ use ruint::aliases::U256;
 /// trace use this one rounding.
 #[must_use]
 pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
-    if inputs == 0 {
+    if inputs == 0 || sent == 0 || received == 0 {
         return 0;
     }
     let product = U256::from(sent) * U256::from(received) / U256::from(inputs);

@@ -168,6 +168,8 @@ impl Transfer {
         statistics.count(time, 0, amount, self.transaction.inputs.total);
         let entry = OwnTransaction {
             number,
+            time,
+            inputs: self.transaction.inputs.total,
             received: amount,
             sent: 0,
             unspent: amount,
@@ -191,6 +193,8 @@ impl Transfer {
             let (entry, _) = spending.entry(found.position).or_insert_with(|| {
                 let entry = OwnTransaction {
                     number: found.number,
+                    time: found.time,
+                    inputs: found.inputs,
                     received: found.received,
                     sent: 0,
                     unspent: 0,

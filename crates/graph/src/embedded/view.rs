@@ -1,6 +1,6 @@
 //! What queries read, straight from the tables.
 
-use std::{collections::BTreeSet, sync::PoisonError};
+use std::sync::PoisonError;
 
 use assay_engine::{
     composition::Composition,
@@ -40,24 +40,30 @@ impl Reader<'_> {
     }
 
     /// The transactions of an owner's largest inputs or outputs.
-    fn of_largest(&self, owner: u64, side: Side, most: u32) -> Result<BTreeSet<u64>, GraphError> {
-        let (mut transactions, mut count) = (BTreeSet::new(), 0);
+    fn of_largest(&self, owner: u64, side: Side, most: u32) -> Result<Vec<u64>, GraphError> {
+        let (mut transactions, mut count) = (Vec::new(), 0);
         if most == 0 {
             return Ok(transactions);
         }
         self.moved(owner, side, |moved| {
-            transactions.insert(moved.transaction);
+            transactions.push(moved.transaction);
             count += 1;
             count < most
         })?;
+        transactions.sort_unstable();
+        transactions.dedup();
         Ok(transactions)
     }
 
     /// What a transaction moved for an owner.
     fn own(&self, tx: u64, owner: u64, side: Side) -> Result<OwnTransaction, GraphError> {
         let record = self.known_transaction(tx)?;
+        let head = record.head();
+        let block = self.block(head.height)?.ok_or_else(|| damaged("block", head.height))?;
         let mut own = OwnTransaction {
             number: TransactionNumber(tx),
+            time: block.block.time,
+            inputs: head.input_total.into(),
             received: 0,
             sent: 0,
             unspent: 0,
@@ -75,7 +81,7 @@ impl Reader<'_> {
             let value = u128::from(entry.output.value);
             own.received += value;
             if side == Side::Outputs {
-                match self.spender(record.head().first_output + u64::from(entry.index)) {
+                match self.spender(head.first_output + u64::from(entry.index)) {
                     Ok(Some(_)) => own.is_passed_on = true,
                     Ok(None) => own.unspent += value,
                     Err(error) => failed = Some(error),

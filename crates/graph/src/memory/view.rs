@@ -58,6 +58,8 @@ impl MemoryGraph {
         };
         Some(OwnTransaction {
             number: TransactionNumber(number as u64),
+            time: recorded.block.time,
+            inputs: recorded.transaction.input_total(),
             received: total(&spent) + total(&unspent),
             sent: recorded.sent(owner),
             unspent: if is_incoming { total(&unspent) } else { 0 },

@@ -365,6 +365,9 @@ impl GraphView for PostgresView {
             let received = sum(found.try_get(2)?)?;
             let own = OwnTransaction {
                 number: numbered(found.try_get(1)?),
+                // Set when the transactions are read.
+                time: Timestamp::UNIX_EPOCH,
+                inputs: 0,
                 received,
                 sent: sum(found.try_get(3)?)?,
                 unspent: if is_incoming { received - sum(found.try_get(4)?)? } else { 0 },
@@ -381,6 +384,11 @@ impl GraphView for PostgresView {
             let numbers = side.iter().map(|own| stored(own.number.0));
             let most = limits.entries_per_transaction(side.len());
             self.fetch_transactions(state, numbers, direction, most).await?;
+            let mut read = TransactionRead::default();
+            for own in side {
+                self.read(own.number, direction, 0, &mut read)?;
+                (own.time, own.inputs) = (read.time, read.inputs.total);
+            }
         }
         Ok(history)
     }

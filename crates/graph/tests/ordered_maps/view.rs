@@ -46,7 +46,8 @@ impl Tables {
         entries.into_iter().map(|(_, number, _)| number).collect()
     }
 
-    fn own(&self, number: i64, owner: i64, is_incoming: bool) -> OwnTransaction {
+    fn own(&self, number: i64, owner: i64, is_incoming: bool) -> Option<OwnTransaction> {
+        let head = self.head(number)?;
         let own = self.outputs_of(number).filter(|row| row.output.owner == owner);
         let is_spent = |index: u32| self.spender((number, index)).is_some();
         let (spent, unspent): (Vec<_>, Vec<_>) = own.partition(|row| is_spent(row.index));
@@ -59,13 +60,15 @@ impl Tables {
         };
         let given =
             self.inputs_of(number).filter_map(|row| row.spent.filter(|it| it.owner == owner));
-        OwnTransaction {
+        Some(OwnTransaction {
             number: TransactionNumber(number.unsigned_abs()),
+            time: head.time,
+            inputs: head.row.bare(head.time).inputs.total,
             received: total(&spent) + total(&unspent),
             sent: given.map(|spent| u128::from(spent.value.unsigned_abs())).sum(),
             unspent: if is_incoming { total(&unspent) } else { 0 },
             is_passed_on: is_incoming && !spent.is_empty(),
-        }
+        })
     }
 }
 
@@ -193,7 +196,7 @@ impl GraphView for MapGraph {
         });
         let own = |entries, is_incoming| {
             let largest = Tables::of_largest(entries, limits).into_iter();
-            largest.map(|number| tables.own(number, *owner, is_incoming)).collect()
+            largest.filter_map(|number| tables.own(number, *owner, is_incoming)).collect()
         };
         let (incoming, outgoing) = (own(received.collect(), true), own(given.collect(), false));
         Ok(OwnHistory { statistics: *statistics, incoming, outgoing })

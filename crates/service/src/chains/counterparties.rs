@@ -119,10 +119,10 @@ fn dealings(
             view.read(own.number, direction, most, &mut read)?;
             let (amount, whole) = match direction {
                 Direction::Source => {
-                    (own.income(read.inputs.total), read.inputs.total.saturating_sub(own.sent))
+                    (own.income(own.inputs), read.inputs.total.saturating_sub(own.sent))
                 }
                 Direction::Destination => (
-                    own.spending(read.inputs.total),
+                    own.spending(own.inputs),
                     read.outputs.total.saturating_sub(own.received) + read.fee(),
                 ),
             };
