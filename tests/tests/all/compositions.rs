@@ -8,6 +8,7 @@ use assay_engine::{
     composition::{CoinShare, Composition, Origin},
     evidence::{FlowEnd, FlowFacts, FlowPart, ListingPeriod, UnresolvedReason},
     reading::TransactionNumber,
+    taxonomy::Category,
     trace::TraceRules,
     utxo::{Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, Txid},
 };
@@ -148,8 +149,8 @@ fn same(txid: Txid, found: &Composition, expected: &Fractions) {
 struct Computed {
     graphs: EmbeddedGraphs,
     chain: ChainId,
-    compositions: CompositionWriter,
-    _directory: tempfile::TempDir,
+    compositions: Option<CompositionWriter>,
+    directory: tempfile::TempDir,
 }
 
 impl Computed {
@@ -158,8 +159,22 @@ impl Computed {
         let graphs = EmbeddedGraphs::new(directory.path());
         let options = WriterOptions { start: 0, sample: false, backfill: false };
         let writer = graphs.writer(chain, options).await.unwrap();
-        let compositions = graphs.composition_writer(chain).unwrap();
-        (Self { graphs, chain, compositions, _directory: directory }, writer)
+        let compositions = Some(graphs.composition_writer(chain).unwrap());
+        (Self { graphs, chain, compositions, directory }, writer)
+    }
+
+    /// Ends the writer, as a kill does, and begins another one.
+    fn reopen(&mut self) {
+        self.compositions = None;
+        self.compositions = Some(self.graphs.composition_writer(self.chain).unwrap());
+    }
+
+    /// Removes all compositions.
+    fn forget(&mut self) {
+        self.compositions = None;
+        let folder = format!("{}.compositions", self.chain);
+        std::fs::remove_dir_all(self.directory.path().join("chains").join(folder)).unwrap();
+        self.reopen();
     }
 
     /// Computes one slice of about so many.
@@ -167,7 +182,7 @@ impl Computed {
         let ends = self.ends(parties).await;
         let graph = self.graphs.open(self.chain).unwrap().unwrap();
         let snapshot = graph.snapshot().unwrap();
-        self.compositions.advance(&snapshot, &ends, most).unwrap()
+        self.compositions.as_ref().unwrap().advance(&snapshot, &ends, most).unwrap()
     }
 
     /// The parties by their numbers in the graph as it is now.
@@ -388,6 +403,86 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
     }
     eprintln!("{compared} traces, {further} parts further away, {with_paths} with a path");
     assert!(further > 100 && with_paths > 50);
+}
+
+/// Names a party that was not named, or the reverse, or names it as another one.
+fn change_one(named: &mut Parties, all: &Parties, dice: &mut Dice) {
+    let nth = usize::try_from(dice.below(all.len() as u64)).unwrap();
+    let (owner, end) = all.iter().nth(nth).unwrap();
+    let other = End { category: Category::Mixer, listed_on: None };
+    match named.get(owner) {
+        None => named.insert(owner.clone(), *end),
+        Some(known) if *known != other && dice.below(2) == 0 => named.insert(owner.clone(), other),
+        Some(_) => named.remove(owner),
+    };
+}
+
+#[tokio::test]
+async fn changed_parties_change_what_follows_from_them() {
+    let cases: Vec<Case> = (0..60).map(Case::generate).collect();
+    let all = parties(&cases);
+    let mut dice = Dice::new(11);
+    let (mut rounds, mut in_part) = (0, 0);
+    for (chain, blocks) in one_after_another(&cases) {
+        // Given the compositions of a chain, without its newest blocks,
+        let (mut changed, mut writer) = Computed::new(chain).await;
+        let (mut straight, mut other) = Computed::new(chain).await;
+        let mut recorded = blocks.len() * 9 / 10;
+        let above = blocks[recorded - 1].reference.height.saturating_sub(6);
+        append(&mut *writer, &blocks[..recorded], above).await;
+        append(&mut *other, &blocks[..recorded], above).await;
+        let mut named = all.clone();
+        let _ = changed.complete(&named, u64::MAX).await;
+        let mut before = changed.bytes();
+        for round in 0..70 {
+            // when a few parties change, or many,
+            for _ in 0..(if round % 20 == 19 { all.len() / 2 } else { 1 + round % 3 }) {
+                change_one(&mut named, &all, &mut dice);
+            }
+            // and blocks are replaced and follow now and then,
+            let from = recorded - usize::try_from(dice.below(6)).unwrap();
+            let to = (recorded + usize::try_from(dice.below(4)).unwrap()).min(blocks.len());
+            if dice.below(3) == 0 && from < to {
+                for writer in [&mut writer, &mut other] {
+                    if from < recorded {
+                        writer.roll_back(blocks[from - 1].reference.height).await.unwrap();
+                    }
+                    let above = blocks[to - 1].reference.height.saturating_sub(6);
+                    append(&mut **writer, &blocks[from..to], above).await;
+                }
+                recorded = to;
+            }
+            straight.forget();
+            let whole = straight.complete(&named, u64::MAX).await;
+            let expected = straight.bytes();
+            // and the computation is killed between slices, some of which come after the next change,
+            let most = [5, 40, 300, u64::MAX][usize::try_from(dice.below(4)).unwrap()];
+            let (mut computed, mut is_complete) = (0, false);
+            while !is_complete && dice.below(40) > 0 {
+                let advanced = changed.slice(&named, most).await;
+                computed += advanced.computed;
+                is_complete = advanced.is_complete;
+                // then what answers is of one state at any time,
+                let found = changed.bytes();
+                assert!(
+                    before.starts_with(&found) || expected.starts_with(&found),
+                    "{chain}, round {round}"
+                );
+                before = found;
+                if dice.below(4) == 0 {
+                    changed.reopen();
+                }
+            }
+            // and in the end all is as if computed once.
+            if is_complete {
+                assert!(before == expected, "{chain}, round {round}");
+                rounds += 1;
+                in_part += u64::from(computed < whole / 2);
+            }
+        }
+    }
+    eprintln!("{rounds} rounds, {in_part} of them computed less than half");
+    assert!(rounds > 100 && in_part > rounds / 2);
 }
 
 #[tokio::test]

@@ -150,7 +150,6 @@ fn alerts(server: &Server) -> Vec<Value> {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a new block is one of the server's own clock")]
 fn a_server_tells_which_addresses_of_a_new_block_received_severe_money() {
     // Given a server of a chain in which a thief pays a mule, all of it history,
     let directory = Arc::new(chain());

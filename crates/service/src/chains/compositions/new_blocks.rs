@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    chain::ChainId,
-    policy::Policy,
-    reading::{OwnTransaction, TransactionNumber},
+    chain::ChainId, policy::Policy, reading::TransactionNumber, utxo::history::change,
 };
 use assay_graph::{
     GraphError,
@@ -133,9 +131,7 @@ fn incomes(reader: &Reader<'_>, number: u64) -> Result<Vec<(u64, u128)>, GraphEr
     let inputs = u128::from(record.head().input_total);
     let income = |(owner, received): (u64, u128)| {
         let sent = sent.get(&owner).copied().unwrap_or(0);
-        let number = TransactionNumber(number);
-        let own = OwnTransaction { number, received, sent, unspent: 0, is_passed_on: false };
-        (owner, own.income(inputs))
+        (owner, received - change(sent, received, inputs))
     };
     Ok(received.into_iter().map(income).filter(|(_, income)| *income > 0).collect())
 }
