@@ -184,3 +184,68 @@ fn a_server_tells_which_addresses_of_a_new_block_received_severe_money() {
     }]);
     assert_eq!(largest, expected);
 }
+
+/// A thief's money over more transactions than a trace passes towards sources, in many lanes, and merged again.
+fn lanes() -> TempDir {
+    const LANES: usize = 45;
+    const STEPS: usize = 50;
+    let number = |number: usize| format!("{number:064x}");
+    let line = |height: usize, transaction: usize, inputs: &Value, outputs: &Value| {
+        let time = 1_780_000_000 + height * 600;
+        let (hash, parent) = (number(0xb0_000 + height), number(0xb0_000 + height - 1));
+        let block = json!({"height": height - 1, "hash": hash, "parent": parent, "time": time});
+        let line = json!({
+            "block": block, "txid": number(transaction), "inputs": inputs, "outputs": outputs,
+        });
+        format!("{line}\n")
+    };
+    let pays = |who: &str, value: usize| json!({"address": of(who), "value": value});
+    let holder = |lane: usize, step: usize| format!("lane {lane}, step {step}");
+    let value = 1_000_000_000;
+    let first: Vec<Value> = (0..LANES).map(|at| pays(&holder(at, 0), value)).collect();
+    let mut lines = vec![
+        line(1, 1, &json!([]), &json!([pays("thief", LANES * value)])),
+        line(2, 2, &json!([{"txid": number(1), "index": 0}]), &json!(first)),
+    ];
+    let mut coins: Vec<Value> =
+        (0..LANES).map(|at| json!({"txid": number(2), "index": at})).collect();
+    let mut transaction = 2;
+    for step in 1..=STEPS {
+        for (at, coin) in coins.iter_mut().enumerate() {
+            transaction += 1;
+            let to = json!([pays(&holder(at, step), value)]);
+            lines.push(line(2 + step, transaction, &json!([coin]), &to));
+            *coin = json!({"txid": number(transaction), "index": 0});
+        }
+    }
+    let merged = json!([pays("till", LANES * value)]);
+    lines.push(line(3 + STEPS, transaction + 1, &json!(coins), &merged));
+    ingested(&lines)
+}
+
+#[test]
+fn money_behind_more_transactions_than_a_trace_passes_is_found_with_a_path() {
+    // Given a thief's money in lanes that are longer together than a trace towards sources,
+    let directory = lanes();
+    let directory = directory.path();
+    label(directory, &[("thief", "stolen_funds")]);
+    let check = ["check", "btc", &of("till"), "--json"];
+    let check = || serde_json::from_str::<Value>(&assay(directory, check).stdout).unwrap();
+    // when nothing is known of what transactions are made of, then the trace goes all the way;
+    let traced = check();
+    assert_eq!(traced["exposure"][0]["hops"], 52);
+    // when it is known,
+    assert_eq!(origins(directory, "till"), expected(&[("stolen_funds", 1.0)]));
+    // then the trace stops, and still all of the money is the thief's, with one path to him.
+    let answer = check();
+    let exposure = &answer["exposure"][0];
+    assert_eq!(exposure["category"], "stolen_funds");
+    assert_eq!(exposure["share"], "1.000000");
+    assert_eq!(exposure["hops"], Value::Null);
+    assert_eq!(exposure["further_than_transactions"], 2_000);
+    let steps = exposure["paths"][0]["steps"].as_array().unwrap();
+    assert_eq!((steps.len(), &steps[51]["address"]), (52, &json!(of("thief"))));
+    assert_eq!(exposure["paths"][0]["amount"]["value"], "1000000000");
+    assert_eq!(answer["risk_score"], traced["risk_score"]);
+    assert!(answer["coverage"]["exposure"]["detail"].as_str().unwrap().contains("revision"));
+}

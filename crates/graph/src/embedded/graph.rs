@@ -39,7 +39,7 @@ pub struct EmbeddedGraph {
     pub(super) tables: Arc<Tables>,
     /// The state of a view.
     pub(super) state: Option<SharedSnapshot>,
-    compositions: CompositionsBeside,
+    pub(super) compositions: CompositionsBeside,
     /// What the transactions of a view are made of, if that is known.
     pub(super) made_of: Option<Mutex<CompositionReader>>,
 }

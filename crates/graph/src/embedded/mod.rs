@@ -127,6 +127,11 @@ impl EmbeddedGraphs {
     ///
     /// Returns an error if another process computes them, or if they cannot be opened.
     pub fn composition_writer(&self, chain: ChainId) -> Result<CompositionWriter, GraphError> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(graph) = opened.get(&chain) {
+            graph.compositions.release_deleted();
+        }
+        drop(opened);
         CompositionWriter::open(&self.compositions_path(chain))
     }
 

@@ -122,7 +122,10 @@ impl State<'_> {
         let mut trace = view.read(|view| Trace::begin(view, subject, attributions))?;
         run(&mut trace, &mut ViewSource(view)).await?;
         let flows = view.read(|view| trace.finish(view))?;
-        let compositions = view.compositions().map(|ends| ends.name());
+        let is_used = flows.ledgers.iter().any(|ledger| {
+            ledger.source.parts.iter().any(|part| part.distance.further_than().is_some())
+        });
+        let compositions = view.compositions().filter(|_| is_used).map(|ends| ends.name());
         Ok(FlowFacts { compositions, ..flows })
     }
 
@@ -143,7 +146,7 @@ impl State<'_> {
             let history = transfer.deposit(number);
             let nobody = OwnerNumber::NOBODY;
             let flows = self.follow(chain, nobody, &history, rules, &attributions).await?;
-            let state = (assessed(tip), revision(chain, tip));
+            let state = (assessed(tip), revision(chain, tip, &flows));
             return Ok(TransferRead::deposit(transfer, &history.statistics, flows, state));
         }
         let traced = self.trace(of_receiver).await?;
@@ -182,8 +185,8 @@ fn traced(
     activity: Option<ActivityFacts>,
     (cluster, counterparties): (Option<Cluster>, Counterparties),
 ) -> Traced {
+    let revision = revision(request.subject.chain(), tip, &flows);
     let facts = ChainFacts { tip: assessed(tip), flows, patterns: None, activity };
-    let revision = revision(request.subject.chain(), tip);
     Traced { cluster, counterparties, ..Traced::facts(facts, revision) }
 }
 
@@ -228,9 +231,11 @@ fn assessed(tip: &GraphTip) -> Tip {
     }
 }
 
-/// The chain, the height and the end of the block's hash: hashes begin with zeros.
-fn revision(chain: ChainId, tip: &GraphTip) -> String {
+/// The chain, the height and the end of the block's hash: hashes begin with zeros. Then what the compositions rest on
+/// that the flows use.
+fn revision(chain: ChainId, tip: &GraphTip, flows: &FlowFacts) -> String {
     let hash = hex::encode(tip.block.hash);
     let end = hash.get(hash.len() - 12..).unwrap_or_default();
-    format!("{chain}@{}-{end}", tip.block.height)
+    let compositions = flows.compositions.as_ref().map(|name| format!("+{name}"));
+    format!("{chain}@{}-{end}{}", tip.block.height, compositions.unwrap_or_default())
 }

@@ -31,11 +31,17 @@ impl CompositionsBeside {
         }
     }
 
+    /// Lets go of those whose folder was deleted: their place cannot be used again before.
+    pub(in crate::embedded) fn release_deleted(&self) {
+        let mut opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.take_if(|known| !known.is_current());
+    }
+
     fn open(&self) -> Result<Option<Arc<Compositions>>, GraphError> {
         let mut opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if !opened.as_ref().is_some_and(|known| known.is_current()) {
-            // A file of which the process still has the old one cannot be opened anew.
-            opened.take();
+        // A file of which the process still has the old one cannot be opened anew.
+        opened.take_if(|known| !known.is_current());
+        if opened.is_none() {
             *opened = Compositions::open(&self.0.folder)?.map(Arc::new);
         }
         Ok(opened.clone())
