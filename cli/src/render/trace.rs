@@ -39,7 +39,7 @@ pub(crate) struct TracedEnd<'a> {
     pub(crate) name: String,
     /// Name of the entity there.
     pub(crate) entity: Option<&'a str>,
-    /// How far it is.
+    /// Its distance from the subject.
     pub(crate) distance: FlowDistance,
     /// Funds, in base units.
     pub(crate) amount: u128,

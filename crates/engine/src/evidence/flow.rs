@@ -1,6 +1,6 @@
 //! Origins and destinations of money: the result of a trace, as the score uses it.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -310,6 +310,14 @@ pub enum ListingPeriod {
     Before,
     /// On that day or later.
     Since,
+}
+
+impl ListingPeriod {
+    /// The period of money that moved on a day, for a party that was listed on another one.
+    #[must_use]
+    pub fn of(moved_on: Date, listed_on: Date) -> Self {
+        if moved_on < listed_on { Self::Before } else { Self::Since }
+    }
 }
 
 /// Whether the subject asked for money. In doubt it did.

@@ -170,9 +170,7 @@ impl Ends {
             confidence: end.confidence,
             listed: end.listed,
             solicitation: ended.key.solicitation,
-            listing_period: end.listed_on.map(|listed_on| {
-                if moved_on < listed_on { ListingPeriod::Before } else { ListingPeriod::Since }
-            }),
+            listing_period: end.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on)),
             carried: ended.key.carried,
         };
         let reached = self.add(key, ended.flow);
@@ -182,8 +180,8 @@ impl Ends {
         reached.days_before_listing = reached.days_before_listing.into_iter().chain(days).min();
     }
 
-    /// Adds money that waited at `stop`, of an origin of what that transaction is made of. How far it came is not
-    /// known: all of it has decayed.
+    /// Adds money of one origin that waited at the transaction `stop`. Its distance is not known: all of it has
+    /// decayed.
     pub(super) fn further(
         &mut self,
         origin: Origin,

@@ -186,10 +186,8 @@ impl DirectionalTrace<'_> {
         let Some(end) = attribution.as_ref().and_then(|it| it.end.as_ref()) else {
             return Ok(None);
         };
-        let period = end.listed_on.map(|listed_on| {
-            let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
-            if moved_on < listed_on { ListingPeriod::Before } else { ListingPeriod::Since }
-        });
+        let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
+        let period = end.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on));
         Ok(Some(Origin::Party(end.category, period)))
     }
 }

@@ -22,9 +22,7 @@ impl End {
     /// The origin of money that moved on a day.
     #[must_use]
     pub fn origin(self, moved_on: Date) -> Origin {
-        let period = self.listed_on.map(|listed_on| {
-            if moved_on < listed_on { ListingPeriod::Before } else { ListingPeriod::Since }
-        });
+        let period = self.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on));
         Origin::Party(self.category, period)
     }
 }

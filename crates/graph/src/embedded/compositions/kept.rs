@@ -5,7 +5,7 @@ use super::calculation::Made;
 /// Compositions that are kept.
 const KEPT: usize = 1 << 16;
 
-/// What transactions are made of, by the last bits of their numbers.
+/// Compositions of transactions, by the last bits of their numbers.
 pub(super) struct Kept(Vec<Option<(u64, Made)>>);
 
 impl Kept {

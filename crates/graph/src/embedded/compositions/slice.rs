@@ -26,7 +26,7 @@ pub(super) struct Slice<'g> {
     graph: &'g Reader<'g>,
     calculation: Calculation<'g>,
     pages: Pages,
-    /// How far it got.
+    /// The state that the slice has reached.
     pub(super) state: CompositionState,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An update begins with the transactions in which an owner spent who came among the ends, left them or changed there.
 //! Each is computed in the order of the chain; if it is made of something else than before, those that spend its
-//! outputs follow, and the coinbase that its fee paid. What changed is kept beside the compositions that answer until
+//! outputs follow, and the coinbase that its fee paid. Changed compositions are kept beside the compositions that answer until
 //! nothing follows any more, and replaces these at once. An update reaches the transactions that no rollback removes;
 //! those that follow are computed when it is applied.
 
