@@ -133,11 +133,13 @@ fn assessment_operations() -> Vec<Operation> {
         Operation {
             paths: paths!("/screen"),
             id: "screen",
-            summary: "Screen many addresses by lists and labels",
+            summary: "Screen many addresses",
             description: "Takes one JSON object a line and returns one a line, in order, while rows \
                           arrive: read the response while you send. Errors of a row are in its `error` \
-                          field. Flows of funds are not traced. Each answered row is charged as one \
-                          check; the plan caps the rows of a request.",
+                          field. Rows cover lists and labels; with `scope=full`, flows of funds too, as \
+                          a check does. Without flows, no row is allowed on a chain whose flows are \
+                          followed. Each answered row is charged as one check; the plan caps the rows of \
+                          a request, and those with flows apart.",
             gate: Gate { scope: Scope::Screen, kind: RequestKind::Request },
             endpoint: contract::post(routes::screen::screen_rows),
             request_example: Some(examples::screen_request()),

@@ -19,7 +19,7 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use assay_request::check::TransferDirection;
 use assay_sample as sample;
-use assay_service::catalogue;
+use assay_service::{Screening, catalogue, chains::registry::Chains};
 use assay_store::{control::KeyState, intel::Intel, usage::Operation};
 use assay_tenancy::{
     key::Scope,
@@ -272,7 +272,15 @@ pub(crate) fn screen_response() -> Value {
         return Value::Null;
     };
     let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
-    let found = assay_service::screen(&intel, &policy(), &subject, at(), false);
+    let (chains, policy) = (Chains::default(), policy());
+    let screening = Screening {
+        chains: &chains,
+        intel: &intel,
+        policy: &policy,
+        now: at(),
+        intel_stale: false,
+    };
+    let found = screening.by_lists_and_labels(&subject);
     let row = crate::routes::screen::ScreenResponse::answered(
         1,
         Some("customer-7".into()),
@@ -307,6 +315,7 @@ pub(crate) fn account_response() -> Value {
             name: "business".into(),
             display_name: "Business".into(),
             max_screen_rows: 100_000,
+            max_full_screen_rows: 10_000,
             max_in_flight: None,
             max_streams: Some(8),
             cache_seconds: 300,

@@ -55,6 +55,8 @@ pub struct AccountPlan {
     pub display_name: String,
     /// Largest number of rows in one bulk request.
     pub max_screen_rows: u64,
+    /// Largest number of rows in one bulk request with `scope=full`.
+    pub max_full_screen_rows: u64,
     /// Largest number of your requests in flight on one server; null: a fair share of its places.
     pub max_in_flight: Option<u32>,
     /// Largest number of your bulk requests in flight on one server; null: a fair share of its places.
@@ -178,6 +180,7 @@ impl AccountResponse {
                 name: plan.name.to_string(),
                 display_name: plan.display_name.clone(),
                 max_screen_rows: plan.max_screen_rows,
+                max_full_screen_rows: plan.max_full_screen_rows,
                 max_in_flight: plan.max_in_flight,
                 max_streams: plan.max_streams,
                 cache_seconds: plan.cache_lifetime.seconds(),

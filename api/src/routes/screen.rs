@@ -12,17 +12,21 @@ use assay_engine::{
     taxonomy::Category,
 };
 use assay_limiter::{Charge, StoreLossPolicy};
-use assay_request::row::{Line, ScreenRequest};
-use assay_service::{Caller, Screened, screen, screen_subject};
+use assay_request::{
+    problem::{Code, Problem},
+    row::{Line, ScreenRequest},
+};
+use assay_service::{Caller, Screened, Screening, screen_subject};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
     body::Body,
-    extract::{Extension, State},
+    extract::{Extension, Query, State, rejection::QueryRejection},
 };
+use futures_util::StreamExt;
 use http_body_util::BodyExt;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
@@ -39,6 +43,24 @@ use crate::{
 const MAX_LINE_BYTES: usize = 8 * 1024;
 /// Largest number of rows that are answered together.
 const BATCH: usize = 256;
+/// Largest number of rows with flows that are answered together: each may take as long as a check.
+const FULL_BATCH: usize = 16;
+/// Rows of one request whose flows are traced at the same time: single checks of other callers go on beside them.
+const ROWS_AT_ONCE: usize = 2;
+
+/// Evidence that is asked for.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScreenQuery {
+    /// Evidence that rows cover: `lists_and_labels`, or `full` for flows of funds too. Default: `lists_and_labels`.
+    #[serde(default = "lists_and_labels")]
+    #[schemars(example = &"full")]
+    pub scope: AssessmentScope,
+}
+
+const fn lists_and_labels() -> AssessmentScope {
+    AssessmentScope::ListsAndLabels
+}
 
 /// Answer to one row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -63,8 +85,8 @@ pub struct ScreenResponse {
     pub sanctioned: Option<bool>,
     /// The weightiest reason as text.
     pub reason: Option<String>,
-    /// Evidence that the row covers: always `lists_and_labels`. Flows of funds are not part of it, so that no
-    /// row is allowed where the policy requires them.
+    /// Evidence that the row covers. `lists_and_labels`: flows of funds were not asked for, or are not known, so that
+    /// no row is allowed on a chain whose flows are followed, or where the policy requires them.
     pub scope: AssessmentScope,
     /// Reason why the row was not answered. Such rows are not charged.
     pub error: Option<String>,
@@ -74,16 +96,21 @@ pub struct ScreenResponse {
 ///
 /// # Errors
 ///
-/// Returns an error if the `Content-Type` is not NDJSON. Errors of a row are in its answer.
+/// Returns an error if the `Content-Type` is not NDJSON, or the query is not valid. Errors of a row are in its answer.
 pub async fn screen_rows(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
+    query: Result<Query<ScreenQuery>, QueryRejection>,
     body: JsonLinesBody<ScreenRequest>,
 ) -> Result<JsonLines<ScreenResponse>, Refusal> {
+    let Query(ScreenQuery { scope }) = query.map_err(|error| {
+        let message = error.body_text();
+        Problem::new(Code::InvalidRequest, &message).field("scope", message)
+    })?;
     let body = body.open()?;
     let time = app.settings.row_timeout;
     let rows = RowReader { body, time, buffer: Vec::new(), body_ended: false, too_long: false };
-    let state = ScreenStream { app, caller, rows, row: 0, ended: false };
+    let state = ScreenStream { app, caller, scope, rows, row: 0, ended: false };
     let answers = futures_util::stream::unfold(state, |mut state| async move {
         let batch = state.next().await?;
         Some((batch, state))
@@ -95,6 +122,7 @@ pub async fn screen_rows(
 struct ScreenStream {
     app: Arc<App>,
     caller: Caller,
+    scope: AssessmentScope,
     rows: RowReader,
     row: u64,
     ended: bool,
@@ -106,17 +134,22 @@ impl ScreenStream {
         if self.ended {
             return None;
         }
-        let batch = self.rows.next(BATCH).await;
+        let most = match self.scope {
+            AssessmentScope::Full => FULL_BATCH,
+            AssessmentScope::ListsAndLabels => BATCH,
+        };
+        let batch = self.rows.next(most).await;
         self.ended = batch.ended;
         let mut answers = self.answer(batch.lines.into()).await;
         if let Some(error) = batch.error {
             self.row += 1;
-            answers.push(error_row(self.row, None, error));
+            answers.push(self.error_row(None, error));
             self.ended = true;
         }
         if self.ended && self.row == 0 {
             // An empty answer would look like a list without findings.
-            answers.push(error_row(1, None, "the body contains no row".into()));
+            self.row = 1;
+            answers.push(self.error_row(None, "the body contains no row".into()));
         }
         (!answers.is_empty()).then_some(answers)
     }
@@ -128,14 +161,15 @@ impl ScreenStream {
         let Ok(caller) = service.renew(&self.caller, Scope::Screen, now) else {
             self.row += 1;
             self.ended = true;
-            return vec![error_row(
-                self.row,
-                None,
-                "the API key is no longer valid for this operation".into(),
-            )];
+            let error = "the API key is no longer valid for this operation";
+            return vec![self.error_row(None, error.into())];
         };
         self.caller = caller;
-        let cap = self.caller.tenant.plan.max_screen_rows;
+        let plan = &self.caller.tenant.plan;
+        let (cap, limit) = match self.scope {
+            AssessmentScope::Full => (plan.max_full_screen_rows, "rows with flows"),
+            AssessmentScope::ListsAndLabels => (plan.max_screen_rows, "rows"),
+        };
         let left = usize::try_from(cap.saturating_sub(self.row)).unwrap_or(usize::MAX);
         let exceeds_cap = lines.len() > left;
         lines.truncate(left);
@@ -148,48 +182,99 @@ impl ScreenStream {
         let taken =
             service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
         let mut checks_left = taken.charge.count();
-
-        let (intel, stale) = (service.intel(), service.is_intel_stale());
-        let mut answers = Vec::with_capacity(lines.len());
-        let mut answered = 0;
-        for line in lines {
-            self.row += 1;
-            let answer = match line {
-                Err(error) => error_row(self.row, None, error),
+        let rows: Vec<Row> = lines
+            .into_iter()
+            .map(|line| match line {
+                Err(error) => Row::Wrong(None, error),
                 Ok(request) if checks_left == 0 => {
                     let names: Vec<String> =
                         taken.violated.iter().map(ToString::to_string).collect();
                     let explain = if taken.unavailable { uncounted } else { exhausted };
-                    let error = explain(&names, taken.retry_after);
-                    error_row(self.row, Some(request), error)
+                    Row::Wrong(Some(request), explain(&names, taken.retry_after))
                 }
                 Ok(request) => match screen_subject(&request.blockchain, &request.address) {
-                    Err(error) => error_row(self.row, Some(request), error),
+                    Err(error) => Row::Wrong(Some(request), error),
                     Ok(subject) => {
                         checks_left -= 1;
-                        answered += 1;
-                        let found =
-                            screen(&intel, &self.caller.tenant.policy, &subject, now, stale);
-                        let recorder = &service.recorder;
-                        let charged_at = service.store_clock.now(now);
-                        recorder.charge(&self.caller, Operation::Screen, found.verdict, charged_at);
-                        ScreenResponse::answered(self.row, request.reference, &subject, found)
+                        Row::Valid(request.reference, subject)
                     }
                 },
-            };
-            answers.push(answer);
+            })
+            .collect();
+
+        let (intel, chains) = (service.intel(), service.chains());
+        let policy = Arc::clone(&self.caller.tenant.policy);
+        let (intel, chains, policy) = (&*intel, &*chains, &*policy);
+        let intel_stale = service.is_intel_stale();
+        let screening = Screening { chains, intel, policy, now, intel_stale };
+        let scope = self.scope;
+        let screened = rows.into_iter().map(async |row| match row {
+            Row::Wrong(request, error) => (Row::Wrong(request, error), None),
+            Row::Valid(reference, subject) => {
+                let found = match scope {
+                    AssessmentScope::ListsAndLabels => screening.by_lists_and_labels(&subject),
+                    AssessmentScope::Full => screening.in_full(&subject).await,
+                };
+                (Row::Valid(reference, subject), Some(found))
+            }
+        });
+        let mut screened = futures_util::stream::iter(screened).buffered(ROWS_AT_ONCE);
+        let (mut answers, mut answered) = (Vec::new(), 0);
+        while let Some((row, found)) = screened.next().await {
+            self.row += 1;
+            answers.push(match (row, found) {
+                (Row::Valid(reference, subject), Some(found)) => {
+                    answered += 1;
+                    let charged_at = service.store_clock.now(now);
+                    let recorder = &service.recorder;
+                    recorder.charge(&self.caller, Operation::Screen, found.verdict, charged_at);
+                    ScreenResponse::answered(self.row, reference, &subject, found)
+                }
+                (Row::Wrong(request, error), _) => self.error_row(request, error),
+                (Row::Valid(..), None) => continue,
+            });
         }
         let unused = taken.charge.count() - answered;
         service.limiter.refund(self.caller.account(), &Charge::part(&taken.charge, unused));
         if exceeds_cap {
             self.row += 1;
             let error =
-                format!("more than {cap} rows: the plan allows at most {cap} in one request");
-            answers.push(error_row(self.row, None, error));
+                format!("more than {cap} {limit}: the plan allows at most {cap} in one request");
+            answers.push(self.error_row(None, error));
             self.ended = true;
         }
         answers
     }
+
+    /// The answer to the present row, which cannot be screened.
+    fn error_row(&self, request: Option<ScreenRequest>, error: String) -> ScreenResponse {
+        let (blockchain, address, reference) = match request {
+            Some(request) => (Some(request.blockchain), Some(request.address), request.reference),
+            None => (None, None, None),
+        };
+        ScreenResponse {
+            row: self.row,
+            reference,
+            blockchain,
+            address,
+            risk_score: None,
+            risk_level: None,
+            verdict: None,
+            categories: Vec::new(),
+            sanctioned: None,
+            reason: None,
+            scope: self.scope,
+            error: Some(error),
+        }
+    }
+}
+
+/// A row that was read.
+enum Row {
+    /// The caller's reference, and the address.
+    Valid(Option<String>, CanonicalAddress),
+    /// The request, if there is one, and why it is not screened.
+    Wrong(Option<ScreenRequest>, String),
 }
 
 impl ScreenResponse {
@@ -211,30 +296,9 @@ impl ScreenResponse {
             categories: found.categories,
             sanctioned: Some(found.sanctioned),
             reason: Some(found.reason),
-            scope: AssessmentScope::ListsAndLabels,
+            scope: found.scope,
             error: None,
         }
-    }
-}
-
-fn error_row(row: u64, request: Option<ScreenRequest>, error: String) -> ScreenResponse {
-    let (blockchain, address, reference) = match request {
-        Some(request) => (Some(request.blockchain), Some(request.address), request.reference),
-        None => (None, None, None),
-    };
-    ScreenResponse {
-        row,
-        reference,
-        blockchain,
-        address,
-        risk_score: None,
-        risk_level: None,
-        verdict: None,
-        categories: Vec::new(),
-        sanctioned: None,
-        reason: None,
-        scope: AssessmentScope::ListsAndLabels,
-        error: Some(error),
     }
 }
 

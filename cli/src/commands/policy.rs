@@ -7,6 +7,7 @@ use std::{
 };
 
 use assay_intel::IntelSnapshot;
+use assay_service::{Screening, chains::registry::Chains};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -17,7 +18,7 @@ use super::{
     policy_test::{self, TestArgs},
     progress::Progress,
     rows::{RowFormat, RowReader},
-    screen::screen_all,
+    screen::{Scope, screen_all},
     terminal::output_row,
 };
 
@@ -71,6 +72,9 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
     let (before, after) =
         (policy(&*store, Some(&args.before)).await?, policy(&*store, Some(&args.after)).await?);
     let now = context.clock.now();
+    // No chain is followed: lists and labels alone decide, and not that flows are missing.
+    let (chains, intel) = (&Chains::default(), &intel);
+    let screening = |policy| Screening { chains, intel, policy, now, intel_stale: false };
     let format = args.format.or_else(|| RowFormat::of(&args.file)).unwrap_or(RowFormat::Csv);
     let mut reader = RowReader::open(&args.file, format)?;
     let progress = Progress::new("rows", true);
@@ -81,8 +85,8 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
         if rows.is_empty() {
             break;
         }
-        let old = screen_all(&rows, &intel, &before, now);
-        let new = screen_all(&rows, &intel, &after, now);
+        let screened = |policy| screen_all(&rows, screening(policy), Scope::ListsAndLabels);
+        let (old, new) = (screened(&*before), screened(&*after));
         for ((row, old), new) in rows.iter().zip(old).zip(new) {
             let (Ok(old), Ok(new), Ok((blockchain, address))) = (old, new, row.asked()) else {
                 wrong += 1;

@@ -7,36 +7,40 @@ use std::{
     thread,
 };
 
-use assay_engine::{policy::Policy, taxonomy::Category};
+use assay_engine::taxonomy::Category;
 use assay_intel::IntelSnapshot;
-use assay_service::{Screened, screen, screen_subject};
-use clap::Args;
-use jiff::Timestamp;
+use assay_service::{Screened, Screening, chains::registry::Chains, screen_subject};
+use clap::{Args, ValueEnum};
 use serde_json::Value;
+use tokio::runtime::Handle;
 
 use super::{
     Context, Done, Failure,
-    check::policy,
+    check::{directory, policy},
     progress::Progress,
     rows::{InputRow, OutputRow, RowFormat, RowReader, RowWriter},
 };
 
 /// Rows that are screened together.
 const BATCH: usize = 8192;
+/// Rows with flows that are screened together: results are written while others are traced.
+const FULL_BATCH: usize = 256;
 
 const EXAMPLES: &str = "\
 Examples:
   assay screen customers.csv -o screened.csv
   assay screen customers.csv -o screened.jsonl
   assay screen - --input-format jsonl --output-format csv < customers.jsonl
+  assay screen customers.csv -o screened.csv --scope full
   assay screen customers.csv -o screened.csv --resume";
 
-/// Screen a file of addresses against lists and labels
+/// Screen a file of addresses
 ///
 /// The file has the fields `blockchain` and `address`; other fields are kept. Each row gains
-/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason`. An invalid row has a text in
+/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason, scope`. An invalid row has a text in
 /// `error` and does not stop the run. A CSV output of JSON lines has the columns of the first row; further
-/// fields of other rows are omitted.
+/// fields of other rows are omitted. Rows cover lists and labels; with `--scope full`, flows of funds too, as
+/// `assay check` does. Without flows, no row is allowed on a chain whose flows are followed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ScreenArgs {
@@ -54,6 +58,9 @@ pub(super) struct ScreenArgs {
     /// Former option for both formats.
     #[arg(long, hide = true, value_parser = replaced)]
     format: Option<RowFormat>,
+    /// Evidence that rows cover
+    #[arg(long, value_enum, default_value_t = Scope::ListsAndLabels)]
+    scope: Scope,
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
@@ -66,14 +73,28 @@ fn replaced(_: &str) -> Result<RowFormat, &'static str> {
     Err("this option was replaced by --input-format and --output-format")
 }
 
+/// Evidence that rows cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum Scope {
+    /// Lists and labels
+    ListsAndLabels,
+    /// Lists, labels and flows of funds
+    Full,
+}
+
 /// The result of a row, or why it has none.
 pub(super) type Outcome = Result<Screened, String>;
 
 pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Failure> {
-    let store = context.open().await?;
-    let intel = IntelSnapshot::load(&*store, None).await?;
-    let policy = policy(&*store, args.policy.as_deref()).await?;
+    let databases = context.open_databases().await?;
+    let store = &*databases.store;
+    let intel = IntelSnapshot::load(store, None).await?;
+    let policy = policy(store, args.policy.as_deref()).await?;
+    let chains = Chains::of(&databases, &directory(store).await?).await?;
     let now = context.clock.now();
+    let (chains, intel, policy) = (&chains, &intel, &*policy);
+    let screening = Screening { chains, intel, policy, now, intel_stale: false };
     let format = args.input_format.or_else(|| RowFormat::of(&args.file)).unwrap_or(RowFormat::Csv);
     let by_extension = || args.output.as_deref().and_then(RowFormat::of);
     let output_format = args.output_format.or_else(by_extension).unwrap_or(format);
@@ -94,11 +115,12 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     reader.skip(done)?;
     progress.add(done);
     loop {
-        let rows = reader.take(BATCH)?;
+        let batch = if args.scope == Scope::Full { FULL_BATCH } else { BATCH };
+        let rows = reader.take(batch)?;
         if rows.is_empty() {
             break;
         }
-        let outcomes = screen_all(&rows, &intel, &policy, now);
+        let outcomes = screen_all(&rows, screening, args.scope);
         for (row, outcome) in rows.iter().zip(outcomes) {
             writer.write(&OutputRow { input: row, added: added(&outcome) })?;
         }
@@ -110,11 +132,11 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
 }
 
 /// The columns that each row gains.
-const ADDED: [&str; 7] =
-    ["risk_score", "risk_level", "verdict", "categories", "sanctioned", "error", "reason"];
+const ADDED: [&str; 8] =
+    ["risk_score", "risk_level", "verdict", "categories", "sanctioned", "error", "reason", "scope"];
 
 fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
-    let values: [Value; 7] = match outcome {
+    let values: [Value; 8] = match outcome {
         Ok(found) => [
             serde_json::to_value(found.risk_score).unwrap_or_default(),
             found.risk_level.as_str().into(),
@@ -123,6 +145,7 @@ fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
             found.sanctioned.into(),
             Value::Null,
             found.reason.as_str().into(),
+            serde_json::to_value(found.scope).unwrap_or_default(),
         ],
         Err(error) => [
             Value::Null,
@@ -132,6 +155,7 @@ fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
             Value::Null,
             error.as_str().into(),
             Value::Null,
+            Value::Null,
         ],
     };
     ADDED.into_iter().zip(values).collect()
@@ -140,18 +164,20 @@ fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
 /// Screens rows on all processors, in order.
 pub(super) fn screen_all(
     rows: &[InputRow],
-    intel: &IntelSnapshot,
-    policy: &Policy,
-    now: Timestamp,
+    screening: Screening<'_>,
+    scope: Scope,
 ) -> Vec<Outcome> {
+    let runtime = Handle::current();
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = rows.len().div_ceil(workers).max(1);
-    thread::scope(|scope| {
+    thread::scope(|threads| {
         let parts: Vec<_> = rows
             .chunks(share)
             .map(|part| {
-                scope.spawn(move || {
-                    part.iter().map(|row| outcome(row, intel, policy, now)).collect::<Vec<_>>()
+                let runtime = runtime.clone();
+                threads.spawn(move || {
+                    let outcome = |row| outcome(row, screening, scope, &runtime);
+                    part.iter().map(outcome).collect::<Vec<_>>()
                 })
             })
             .collect();
@@ -167,10 +193,13 @@ pub(super) fn screen_all(
     })
 }
 
-fn outcome(row: &InputRow, intel: &IntelSnapshot, policy: &Policy, now: Timestamp) -> Outcome {
+fn outcome(row: &InputRow, screening: Screening<'_>, scope: Scope, runtime: &Handle) -> Outcome {
     let (blockchain, address) = row.asked()?;
     let subject = screen_subject(blockchain, address)?;
-    Ok(screen(intel, policy, &subject, now, false))
+    Ok(match scope {
+        Scope::ListsAndLabels => screening.by_lists_and_labels(&subject),
+        Scope::Full => runtime.block_on(screening.in_full(&subject)),
+    })
 }
 
 /// The output of a run.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use exposure::{Exposure, ExposurePart, ExposurePath};
@@ -543,7 +543,7 @@ pub struct LatestBlock {
 }
 
 /// Evidence that an assessment covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssessmentScope {
     /// Lists, labels and flows of funds on the chain.

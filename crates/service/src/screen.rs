@@ -1,13 +1,13 @@
-//! Screening of many addresses by lists and labels, one row each, for the API and the command line.
+//! Screening of many addresses, one row each, for the API and the command line: by lists and labels alone, or in full.
 
 use std::collections::BTreeSet;
 
 use assay_engine::{
     address::CanonicalAddress,
     assess,
-    assessment::{Assessment, LabelStatus},
+    assessment::{Assessment, AssessmentScope, LabelStatus},
     chain::ChainId,
-    evidence::ListingStatus,
+    evidence::{ChainState, ListingStatus, Unavailable},
     facts::Facts,
     policy::Policy,
     score::{RiskLevel, Score, Verdict},
@@ -18,7 +18,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Result of screening one address by lists and labels.
+use crate::chains::{self, registry::Chains};
+
+/// Result of screening one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Screened {
     /// Risk score, from 0 to 100.
@@ -33,6 +35,8 @@ pub struct Screened {
     pub sanctioned: bool,
     /// The most important reason, as a sentence.
     pub reason: String,
+    /// Evidence that the row covers.
+    pub scope: AssessmentScope,
 }
 
 /// Parses the address of a row.
@@ -50,33 +54,64 @@ pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, Stri
         .map_err(|error| format!("not a valid {chain} address: {error}"))
 }
 
-/// Screens one address. Flows of money are not traced. If the policy requires them, or if `intel` is stale,
-/// the verdict is not `allow`.
-#[must_use]
-pub fn screen(
-    intel: &IntelSnapshot,
-    policy: &Policy,
-    subject: &CanonicalAddress,
-    now: Timestamp,
-    intel_stale: bool,
-) -> Screened {
-    let facts = Facts { intel_stale, ..intel.facts(subject) };
-    let assessment = assess(subject, &facts, policy, now);
-    Screened {
-        risk_score: assessment.risk_score,
-        risk_level: assessment.risk_level,
-        verdict: assessment.verdict,
-        categories: categories(&assessment),
-        sanctioned: assessment
-            .sanctions
-            .iter()
-            .any(|listing| listing.status == ListingStatus::Active),
-        reason: assessment
-            .reasons
-            .into_iter()
-            .next()
-            .map(|reason| reason.message)
-            .unwrap_or_default(),
+/// What rows are screened by.
+#[derive(Clone, Copy, Debug)]
+pub struct Screening<'a> {
+    /// The chains with flows.
+    pub chains: &'a Chains,
+    /// Lists and labels.
+    pub intel: &'a IntelSnapshot,
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The current time.
+    pub now: Timestamp,
+    /// True if the database has not confirmed lists and labels for too long.
+    pub intel_stale: bool,
+}
+
+impl Screening<'_> {
+    /// Screens one address by lists and labels. An address of a chain whose flows are known is never allowed: a check
+    /// looks at its flows too, and may find something there.
+    #[must_use]
+    pub fn by_lists_and_labels(&self, subject: &CanonicalAddress) -> Screened {
+        let mut facts = self.intel.facts(subject);
+        if self.chains.is_followed(subject.chain()) {
+            facts.chain = ChainState::Unavailable(Unavailable::NotAskedFor);
+        }
+        self.assess(subject, facts)
+    }
+
+    /// Screens one address as a check does: by lists, labels and flows.
+    pub async fn in_full(&self, subject: &CanonicalAddress) -> Screened {
+        let Self { chains, intel, policy, now, .. } = *self;
+        self.assess(subject, chains::facts(chains, intel, policy, subject, now).await)
+    }
+
+    fn assess(&self, subject: &CanonicalAddress, facts: Facts) -> Screened {
+        let facts = Facts { intel_stale: self.intel_stale, ..facts };
+        Screened::of(assess(subject, &facts, self.policy, self.now))
+    }
+}
+
+impl Screened {
+    /// The row of an assessment.
+    #[must_use]
+    pub fn of(assessment: Assessment) -> Self {
+        let is_active = |status| status == ListingStatus::Active;
+        Self {
+            risk_score: assessment.risk_score,
+            risk_level: assessment.risk_level,
+            verdict: assessment.verdict,
+            categories: categories(&assessment),
+            sanctioned: assessment.sanctions.iter().any(|listing| is_active(listing.status)),
+            scope: assessment.scope,
+            reason: assessment
+                .reasons
+                .into_iter()
+                .next()
+                .map(|reason| reason.message)
+                .unwrap_or_default(),
+        }
     }
 }
 

@@ -88,6 +88,8 @@ pub struct Plan {
     pub retention: RetentionSpec,
     /// The largest number of rows of one bulk request.
     pub max_screen_rows: u64,
+    /// The largest number of rows of one bulk request with flows.
+    pub max_full_screen_rows: u64,
     /// The largest number of a tenant's requests in flight on one server.
     pub max_in_flight: Option<u32>,
     /// The largest number of a tenant's bulk requests in flight on one server.

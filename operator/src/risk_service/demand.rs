@@ -150,6 +150,7 @@ mod tests {
             cache_lifetime: Period::from_seconds(0),
             retention: RetentionSpec::default(),
             max_screen_rows: 0,
+            max_full_screen_rows: 0,
             max_in_flight: None,
             max_streams: None,
             trace: TraceCeiling::default(),

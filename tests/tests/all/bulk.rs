@@ -287,7 +287,7 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(
         lines[0],
-        "id,Blockchain,address,note,risk_score,risk_level,verdict,categories,sanctioned,error,reason"
+        "id,Blockchain,address,note,risk_score,risk_level,verdict,categories,sanctioned,error,reason,scope"
     );
     assert_eq!(
         lines[1],

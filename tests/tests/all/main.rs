@@ -41,6 +41,7 @@ mod postgres;
 mod ready_lists;
 mod replay;
 mod sample_chain;
+mod screening;
 mod shutdown;
 mod source_access;
 mod support;

@@ -43,6 +43,8 @@ pub enum Unavailable {
     NotYetRead,
     /// The assessment is for a past day, whose chain data is not available now.
     PastDay,
+    /// Only lists and labels were asked for.
+    NotAskedFor,
 }
 
 impl Unavailable {
@@ -53,6 +55,7 @@ impl Unavailable {
             Self::Unreadable => "the chain source could not be read",
             Self::NotYetRead => "the chain source returned no data yet",
             Self::PastDay => "flows of funds are not available for a past day",
+            Self::NotAskedFor => "only lists and labels were asked for",
         }
     }
 }

@@ -53,6 +53,11 @@ pub struct PlanSpec {
     #[serde(default = "default_max_screen_rows")]
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_screen_rows: u64,
+    /// Most rows of one request to `/screen` with `scope=full`, whose flows of funds are traced: 1 to 100000000.
+    /// Default 10000.
+    #[serde(default = "default_max_full_screen_rows")]
+    #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
+    pub max_full_screen_rows: u64,
     /// Most requests of one tenant that are in flight on one server: 1 to 1000000. Further ones are refused with
     /// 429. Unset: a tenant may have three times as many as there are free places on the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,6 +148,10 @@ const fn default_fallback_share() -> u8 {
 
 const fn default_max_screen_rows() -> u64 {
     100_000
+}
+
+const fn default_max_full_screen_rows() -> u64 {
+    10_000
 }
 
 const fn default_cache_lifetime() -> Period {

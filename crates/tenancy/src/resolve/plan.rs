@@ -52,11 +52,13 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
     ] {
         require(period <= LONGEST_RETENTION, path, format!("{period} is too long: at most 3660d"));
     }
-    require(
-        (1..=MOST_SCREEN_ROWS).contains(&spec.max_screen_rows),
-        "spec.maxScreenRows",
-        format!("{} is not from 1 to {MOST_SCREEN_ROWS}", spec.max_screen_rows),
-    );
+    for (path, rows) in [
+        ("spec.maxScreenRows", spec.max_screen_rows),
+        ("spec.maxFullScreenRows", spec.max_full_screen_rows),
+    ] {
+        let message = format!("{rows} is not from 1 to {MOST_SCREEN_ROWS}");
+        require((1..=MOST_SCREEN_ROWS).contains(&rows), path, message);
+    }
     require(
         spec.fallback_share <= LARGEST_FALLBACK_SHARE,
         "spec.fallbackShare",
@@ -110,6 +112,7 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
         cache_lifetime: spec.cache_lifetime,
         retention: spec.retention,
         max_screen_rows: spec.max_screen_rows,
+        max_full_screen_rows: spec.max_full_screen_rows,
         max_in_flight: spec.max_in_flight,
         max_streams: spec.max_streams,
         trace: spec.trace,
