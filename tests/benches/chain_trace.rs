@@ -5,7 +5,8 @@
 //! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
 //! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
 //! both directions, cluster, counterparties, assessment), and CPU time of the trace for each input and output that it
-//! reads. Then (alone with the argument `hub`) the same of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as
+//! reads; without compositions and with them. Then rows of `screen` in full: of random wallets, how many are decided
+//! without a trace, and the CPU time of these and of the others. Then (alone with the argument `hub`) the same of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as
 //! transactions: of the hub, and of 1,000 of its customers.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
@@ -19,6 +20,7 @@ use std::{
 use assay_engine::{
     assess,
     chain::ChainId,
+    facts::Environment,
     policy::Policy,
     taxonomy::Category,
     trace::{Trace, TraceRules, TraceSubject},
@@ -26,11 +28,18 @@ use assay_engine::{
 };
 use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, run};
 use assay_intel::IntelSnapshot;
-use assay_service::chains::{
-    attributed_owners::{AttributedBy, AttributedOwners},
-    graph::GraphReader,
-    reader::{ChainReader, TraceRequest},
+use assay_service::{
+    Databases, DecidedBy, Screening,
+    chains::{
+        attributed_owners::{AttributedBy, AttributedOwners},
+        ends::ends,
+        graph::GraphReader,
+        reader::{ChainReader, TraceRequest},
+        registry::Chains,
+    },
 };
+use assay_store::SqliteStore;
+use assay_tenancy::Directory;
 use assay_tests::{
     Figures,
     big_chain::{Dice, Hub, Person, Shape, recorded},
@@ -41,6 +50,7 @@ use jiff::{Timestamp, civil::date, tz::TimeZone};
 
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 1_000;
+const ROWS: u64 = 2_000;
 /// Services that have an address of their own on the chain; more labels are those of wallets.
 const SERVICES: u64 = 64;
 
@@ -62,12 +72,66 @@ fn main() {
 async fn of_wallets(transactions: u64, folder: &Path) {
     let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
     let (graph, wallets) = graph_of(Shape::of(transactions), &folder_of_chain).await;
+    let compositions = folder_of_chain.join(format!("chains/{CHAIN}.compositions"));
     let mut dice = Dice::new(77);
     let subjects: Vec<Person> =
         (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
     for labels in [10_000, 100, 0] {
-        println!("{labels} labelled services, {SUBJECTS} wallets");
+        if compositions.exists() {
+            std::fs::remove_dir_all(&compositions).expect("no compositions");
+        }
+        println!("{labels} labelled services, {SUBJECTS} wallets, no compositions");
         check_all(&graph, &subjects, (wallets, labels)).await;
+        compose(&folder_of_chain, (wallets, labels)).await;
+        println!("the same with compositions");
+        check_all(&graph, &subjects, (wallets, labels)).await;
+        screen(&folder_of_chain, (wallets, labels)).await;
+    }
+}
+
+/// Computes the compositions of the chain.
+async fn compose(folder: &Path, (wallets, labels): (u64, u64)) {
+    let graphs = EmbeddedGraphs::new(folder);
+    let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a recorded chain");
+    let view = Arc::clone(&graph).view().await.expect("a view").expect("blocks");
+    let (intel, today) = (intel(wallets, labels, now()), now().to_zoned(TimeZone::UTC).date());
+    let ends = ends(&*view, CHAIN, &intel, today).await.expect("the ends");
+    drop(view);
+    let graph = graphs.open(CHAIN).expect("a graph").expect("a recorded chain");
+    let snapshot = graph.snapshot().expect("a state");
+    let writer = graphs.composition_writer(CHAIN).expect("compositions");
+    while !writer.advance(&snapshot, &ends, 200_000).expect("a slice").is_complete {}
+}
+
+/// Prints what rows of `screen` in full cost.
+async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
+    let (policy, now) = (Policy::default(), now());
+    let intel = intel(wallets, labels, now);
+    let directory = tempfile::tempdir().expect("a folder");
+    let store = SqliteStore::open_or_create(directory.path(), Environment::Production);
+    let graphs = Arc::new(EmbeddedGraphs::new(folder));
+    let databases = Databases::together(Arc::new(store.await.expect("a store")), graphs);
+    let chains = Chains::of(&databases, &Directory::default()).await.expect("chains");
+    let (chains, intel, policy) = (&chains, &intel, &policy);
+    let screening = Screening { chains, intel, policy, now, intel_stale: false };
+    let mut dice = Dice::new(78);
+    let mut spent = [Duration::ZERO; 2];
+    let mut rows = [0_u32; 2];
+    for nth in 0..ROWS {
+        let subject = Person::Wallet(dice.below(wallets)).owner().address(CHAIN);
+        let subject = subject.expect("an address");
+        let begun = cpu_time();
+        let row = screening.in_full(&subject).await;
+        // The first rows find out which owners are labelled.
+        if nth >= ROWS / 10 {
+            let kind = usize::from(row.decided_by == DecidedBy::Compositions);
+            spent[kind] += cpu_time().saturating_sub(begun);
+            rows[kind] += 1;
+        }
+    }
+    for (what, spent, rows) in [("traced", spent[0], rows[0]), ("not traced", spent[1], rows[1])] {
+        let each = spent.as_secs_f64() * 1e6 / f64::from(rows.max(1));
+        println!("  screened in full, {what}: {rows} rows, {each:.1} us of CPU time each");
     }
 }
 

@@ -16,7 +16,7 @@ use assay_request::{
     problem::{Code, Problem},
     row::{Line, ScreenRequest},
 };
-use assay_service::{Caller, Screened, Screening, screen_subject};
+use assay_service::{Caller, DecidedBy, Screened, Screening, screen_subject};
 use assay_store::usage::Operation;
 use assay_tenancy::key::Scope;
 use axum::{
@@ -88,6 +88,10 @@ pub struct ScreenResponse {
     /// Evidence that the row covers. `lists_and_labels`: flows of funds were not asked for, or are not known, so that
     /// no row is allowed on a chain whose flows are followed, or where the policy requires them.
     pub scope: AssessmentScope,
+    /// What the answer rests on: `lists_and_labels`, `trace` for all that a check looks at, or `compositions` for the
+    /// address's history and what its transactions are made of, where even their largest weight is allowed: a check finds
+    /// the same verdict, and this score or a lower one.
+    pub decided_by: Option<DecidedBy>,
     /// Reason why the row was not answered. Such rows are not charged.
     pub error: Option<String>,
 }
@@ -264,6 +268,7 @@ impl ScreenStream {
             sanctioned: None,
             reason: None,
             scope: self.scope,
+            decided_by: None,
             error: Some(error),
         }
     }
@@ -297,6 +302,7 @@ impl ScreenResponse {
             sanctioned: Some(found.sanctioned),
             reason: Some(found.reason),
             scope: found.scope,
+            decided_by: Some(found.decided_by),
             error: None,
         }
     }

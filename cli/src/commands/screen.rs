@@ -37,10 +37,11 @@ Examples:
 /// Screen a file of addresses
 ///
 /// The file has the fields `blockchain` and `address`; other fields are kept. Each row gains
-/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason, scope`. An invalid row has a text in
+/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason, scope, decided_by`. An invalid row has a text in
 /// `error` and does not stop the run. A CSV output of JSON lines has the columns of the first row; further
 /// fields of other rows are omitted. Rows cover lists and labels; with `--scope full`, flows of funds too, as
-/// `assay check` does. Without flows, no row is allowed on a chain whose flows are followed.
+/// `assay check` does: `decided_by` is `trace`, or `compositions` where the address's history and what its
+/// transactions are made of decide, with a score that no check exceeds. Without flows, no row is allowed on a chain whose flows are followed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ScreenArgs {
@@ -132,11 +133,20 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
 }
 
 /// The columns that each row gains.
-const ADDED: [&str; 8] =
-    ["risk_score", "risk_level", "verdict", "categories", "sanctioned", "error", "reason", "scope"];
+const ADDED: [&str; 9] = [
+    "risk_score",
+    "risk_level",
+    "verdict",
+    "categories",
+    "sanctioned",
+    "error",
+    "reason",
+    "scope",
+    "decided_by",
+];
 
 fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
-    let values: [Value; 8] = match outcome {
+    let values: [Value; 9] = match outcome {
         Ok(found) => [
             serde_json::to_value(found.risk_score).unwrap_or_default(),
             found.risk_level.as_str().into(),
@@ -146,6 +156,7 @@ fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
             Value::Null,
             found.reason.as_str().into(),
             serde_json::to_value(found.scope).unwrap_or_default(),
+            found.decided_by.as_str().into(),
         ],
         Err(error) => [
             Value::Null,
@@ -154,6 +165,7 @@ fn added(outcome: &Outcome) -> Vec<(&'static str, Value)> {
             Value::Array(Vec::new()),
             Value::Null,
             error.as_str().into(),
+            Value::Null,
             Value::Null,
             Value::Null,
         ],

@@ -54,7 +54,7 @@ pub use key_use::KeyUse;
 pub use limits::SharedLimits;
 pub use record::{Backlog, Recorder};
 pub use refresh::{LoadError, Refresher};
-pub use screen::{Screened, Screening, subject as screen_subject};
+pub use screen::{DecidedBy, Screened, Screening, subject as screen_subject};
 pub use store_clock::StoreClock;
 pub use write::write_regularly;
 

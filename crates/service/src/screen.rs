@@ -37,6 +37,33 @@ pub struct Screened {
     pub reason: String,
     /// Evidence that the row covers.
     pub scope: AssessmentScope,
+    /// What the result rests on.
+    pub decided_by: DecidedBy,
+}
+
+/// What the result of a row rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DecidedBy {
+    /// Lists and labels.
+    ListsAndLabels,
+    /// Lists, labels, the address's history and what its transactions are made of: a check finds the same verdict, and
+    /// this score or a lower one.
+    Compositions,
+    /// All that a check looks at.
+    Trace,
+}
+
+impl DecidedBy {
+    /// The identifier used in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ListsAndLabels => "lists_and_labels",
+            Self::Compositions => "compositions",
+            Self::Trace => "trace",
+        }
+    }
 }
 
 /// Parses the address of a row.
@@ -78,25 +105,37 @@ impl Screening<'_> {
         if self.chains.is_followed(subject.chain()) {
             facts.chain = ChainState::Unavailable(Unavailable::NotAskedFor);
         }
-        self.assess(subject, facts)
+        self.assess(subject, facts, DecidedBy::ListsAndLabels)
     }
 
-    /// Screens one address as a check does: by lists, labels and flows.
+    /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are allowed;
+    /// any other row is what a check says.
     pub async fn in_full(&self, subject: &CanonicalAddress) -> Screened {
         let Self { chains, intel, policy, now, .. } = *self;
-        self.assess(subject, chains::facts(chains, intel, policy, subject, now).await)
+        if let Some(facts) = chains::facts_at_most(chains, intel, policy, subject, now).await {
+            let at_most = self.assess(subject, facts, DecidedBy::Compositions);
+            if at_most.verdict == Verdict::Allow {
+                return at_most;
+            }
+        }
+        let facts = chains::facts(chains, intel, policy, subject, now).await;
+        let by = match facts.chain {
+            ChainState::Followed(_) => DecidedBy::Trace,
+            ChainState::NotFollowed | ChainState::Unavailable(_) => DecidedBy::ListsAndLabels,
+        };
+        self.assess(subject, facts, by)
     }
 
-    fn assess(&self, subject: &CanonicalAddress, facts: Facts) -> Screened {
+    fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> Screened {
         let facts = Facts { intel_stale: self.intel_stale, ..facts };
-        Screened::of(assess(subject, &facts, self.policy, self.now))
+        Screened::of(assess(subject, &facts, self.policy, self.now), by)
     }
 }
 
 impl Screened {
     /// The row of an assessment.
     #[must_use]
-    pub fn of(assessment: Assessment) -> Self {
+    pub fn of(assessment: Assessment, decided_by: DecidedBy) -> Self {
         let is_active = |status| status == ListingStatus::Active;
         Self {
             risk_score: assessment.risk_score,
@@ -105,6 +144,7 @@ impl Screened {
             categories: categories(&assessment),
             sanctioned: assessment.sanctions.iter().any(|listing| is_active(listing.status)),
             scope: assessment.scope,
+            decided_by,
             reason: assessment
                 .reasons
                 .into_iter()

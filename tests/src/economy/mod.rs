@@ -23,7 +23,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::{
     big_chain::Dice,
     wallets::{WalletId, Wallets},
-    world::{Claims, World},
+    world::{ChainBuilder, Claims, World},
 };
 
 pub use survey::{Group, Survey};
@@ -104,9 +104,19 @@ pub struct Economy {
 }
 
 impl Economy {
-    /// The economy of a seed.
+    /// The economy of a seed, its chain in memory.
     #[must_use]
     pub fn simulate(seed: u64, size: Size) -> Self {
+        Self::simulate_in(seed, size, World::new)
+    }
+
+    /// The economy of a seed, its world made by a function.
+    #[must_use]
+    pub fn simulate_in(
+        seed: u64,
+        size: Size,
+        world: impl FnOnce(ChainBuilder, Claims) -> World,
+    ) -> Self {
         let mut simulation = Simulation::populate(seed, size);
         let begun = simulation.wallets.chain.now();
         for day in 0..size.days {
@@ -115,7 +125,7 @@ impl Economy {
             simulation.honest_day(day);
             simulation.criminal_day(day);
         }
-        simulation.finish()
+        simulation.finish(world)
     }
 
     /// One address of each innocent member that was ever paid: any, as the seed decides.
@@ -181,7 +191,7 @@ impl Simulation {
         self.wallets.chain.wait(SignedDuration::from_hours(hours));
     }
 
-    fn finish(mut self) -> Economy {
+    fn finish(mut self, world: impl FnOnce(ChainBuilder, Claims) -> World) -> Economy {
         self.hours(20);
         let is_criminal = |wallet: &WalletId| {
             let role = self.members[*wallet].role;
@@ -196,12 +206,7 @@ impl Simulation {
         let accounts = accounts.into_iter().filter(|account| paid.contains(&account)).collect();
         let addresses = self.wallets.all().iter().map(|wallet| wallet.addresses.clone()).collect();
         let chain = self.wallets.chain;
-        Economy {
-            world: World::new(chain, self.claims),
-            members: self.members,
-            addresses,
-            accounts,
-        }
+        Economy { world: world(chain, self.claims), members: self.members, addresses, accounts }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The engine's answer about an address of a world.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use assay_engine::{
     assess,
@@ -11,32 +11,80 @@ use assay_engine::{
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
 };
-use assay_graph::{Graph, GraphView, ViewSource, memory::MemoryGraph, run};
+use assay_graph::{
+    EmbeddedGraphs, Graph, GraphStore, GraphTip, GraphView, ViewSource, WriterOptions,
+    memory::MemoryGraph, run,
+};
 use assay_intel::IntelSnapshot;
+use assay_service::chains::ends::ends;
 use futures_util::FutureExt;
 use jiff::{Timestamp, tz::TimeZone};
+use tempfile::TempDir;
 
 use super::{ChainBuilder, Claims};
 
 /// The default policy, compiled once.
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
-/// A chain in memory with lists and labels, at a moment.
+/// A chain with lists and labels, at a moment.
 #[derive(Debug)]
 pub struct World {
     chain: ChainId,
     now: Timestamp,
-    graph: MemoryGraph,
+    view: Arc<dyn GraphView>,
+    tip: GraphTip,
     intel: IntelSnapshot,
+    /// The folder of a chain that is recorded.
+    _folder: Option<TempDir>,
+}
+
+/// An answer of a store that does not wait.
+fn at_once<T>(reading: impl Future<Output = T>) -> T {
+    reading.now_or_never().expect("a store on this machine never waits")
 }
 
 impl World {
-    /// The world as it is when `builder` ends.
+    /// The world as it is when `builder` ends, in memory.
     #[must_use]
     pub fn new(builder: ChainBuilder, claims: Claims) -> Self {
         let (chain, now) = (builder.id(), builder.now());
         let graph = MemoryGraph::new(chain, 0, false, builder.finish(), now);
-        Self { chain, now, graph, intel: claims.snapshot(chain, now) }
+        Self::of(Arc::new(graph), (chain, now), claims.snapshot(chain, now), None)
+    }
+
+    /// The same, recorded in a store that knows what all transactions are made of.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the store fails.
+    #[must_use]
+    pub fn recorded(builder: ChainBuilder, claims: Claims) -> Self {
+        let (chain, now) = (builder.id(), builder.now());
+        let intel = claims.snapshot(chain, now);
+        let folder = tempfile::tempdir().expect("a folder");
+        let graphs = EmbeddedGraphs::new(folder.path());
+        let options = WriterOptions { start: 0, sample: false, backfill: false };
+        let mut writer = at_once(graphs.writer(chain, options)).expect("a writer");
+        at_once(writer.append(&builder.finish(), u64::MAX, now)).expect("a recorded chain");
+        let graph = graphs.open(chain).expect("a graph").expect("a recorded chain");
+        let today = TimeZone::UTC.to_datetime(now).date();
+        let view = at_once(Arc::clone(&graph).view()).expect("a view").expect("blocks");
+        let ends = at_once(ends(&*view, chain, &intel, today)).expect("the ends");
+        let snapshot = graph.snapshot().expect("a state");
+        let compositions = graphs.composition_writer(chain).expect("compositions");
+        while !compositions.advance(&snapshot, &ends, u64::MAX).expect("a slice").is_complete {}
+        Self::of(graph, (chain, now), intel, Some(folder))
+    }
+
+    fn of(
+        graph: Arc<dyn Graph>,
+        (chain, now): (ChainId, Timestamp),
+        intel: IntelSnapshot,
+        folder: Option<TempDir>,
+    ) -> Self {
+        let tip = at_once(graph.tip()).ok().flatten().expect("a chain with blocks");
+        let view = at_once(graph.view()).expect("a view").expect("a chain with blocks");
+        Self { chain, now, view, tip, intel, _folder: folder }
     }
 
     /// The assessment of an owner's address under the default policy, made as the server makes it.
@@ -48,7 +96,7 @@ impl World {
     pub fn assess(&self, owner: &ScriptOwner) -> Assessment {
         let subject = owner.address(self.chain).expect("an owner with an address");
         let mut facts = self.intel.facts(&subject);
-        let flows = self.flows(owner).now_or_never().expect("a graph in memory never waits");
+        let flows = at_once(self.flows(owner));
         facts.chain = ChainState::Followed(Box::new(ChainFacts {
             tip: self.tip(),
             flows,
@@ -60,23 +108,23 @@ impl World {
 
     async fn flows(&self, owner: &ScriptOwner) -> FlowFacts {
         let (chain, rules) = (self.chain, TraceRules::new(&POLICY, self.chain.info()));
-        let number = self.graph.owner_number(owner).await.expect("a graph in memory never fails");
+        let view = &*self.view;
+        let number = view.owner_number(owner).await.expect("a store that answers");
         let owner = number.expect("the owner appears on the chain");
-        let history = self.graph.history(owner, rules.read_limits()).await.expect("a history");
+        let history = view.history(owner, rules.read_limits()).await.expect("a history");
         let today = TimeZone::UTC.to_datetime(self.now).date();
         let attribute =
             |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
         let attributions = AttributionsByScript::new(attribute);
         let subject = TraceSubject { chain, owner, history: &history, rules, today };
-        let mut trace = Trace::begin(&self.graph, subject, &attributions).expect("a trace");
-        let run = run(&mut trace, &mut ViewSource(&self.graph)).await;
-        run.expect("a graph in memory never fails");
-        trace.finish(&self.graph).expect("a graph in memory never fails")
+        let trace = view.read(|view| Trace::begin(view, subject, &attributions));
+        let mut trace = trace.expect("a trace");
+        run(&mut trace, &mut ViewSource(view)).await.expect("a store that answers");
+        view.read(|view| trace.finish(view)).expect("a store that answers")
     }
 
     fn tip(&self) -> Tip {
-        let tip = self.graph.tip().now_or_never().expect("a graph in memory never waits");
-        let tip = tip.ok().flatten().expect("a chain with blocks");
+        let tip = &self.tip;
         Tip {
             height: tip.block.height,
             hash: hex::encode(tip.block.hash),

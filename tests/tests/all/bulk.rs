@@ -94,7 +94,8 @@ fn rows_are_answered_in_order_and_wrong_ones_by_themselves() {
             "risk_level": "severe", "verdict": "block", "categories": ["sanctions"],
             "sanctioned": true,
             "reason": "listed on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)",
-            "scope": "lists_and_labels", "error": null,
+            "scope": "lists_and_labels", "decided_by": "lists_and_labels",
+            "error": null,
         })
     );
     let refused = caller.post(SCREEN, "{}", &[]);
@@ -287,16 +288,16 @@ fn a_file_keeps_its_columns_and_gains_the_result() {
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(
         lines[0],
-        "id,Blockchain,address,note,risk_score,risk_level,verdict,categories,sanctioned,error,reason,scope"
+        "id,Blockchain,address,note,risk_score,risk_level,verdict,categories,sanctioned,error,reason,scope,decided_by"
     );
     assert_eq!(
         lines[1],
         format!(
-            "1,btc,{LISTED},\"a, b\",100,severe,block,sanctions,true,,\"listed on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)\""
+            "1,btc,{LISTED},\"a, b\",100,severe,block,sanctions,true,,\"listed on Sample Sanctions List: GREYMARSH, Ilja (SAMPLE-CYBER)\",lists_and_labels,lists_and_labels"
         )
     );
     assert!(lines[2].starts_with("2,btc,bad,,,,,,,\"not a valid btc address: "), "{}", lines[2]);
-    assert_eq!(lines[3], "3,eth,,,,,,,,line 4: 2 cells where the header has 4,");
+    assert_eq!(lines[3], "3,eth,,,,,,,,line 4: 2 cells where the header has 4,,,");
     assert!(
         lines[4].starts_with(&format!("4,TRON,{EXCHANGE},=1+1,4.7,low,allow,exchange,false,,"))
     );

@@ -14,7 +14,7 @@ use assay_engine::{
 };
 use assay_graph::{
     EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions,
-    compositions::{Advanced, CompositionReader, CompositionWriter, End, Ends},
+    compositions::{Advanced, Attributed, CompositionReader, CompositionWriter, End, Ends},
 };
 use assay_tests::{
     big_chain::Dice,
@@ -22,32 +22,35 @@ use assay_tests::{
 };
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-/// Parties at which traces end, by their scripts.
-type Parties = BTreeMap<ScriptOwner, End>;
+/// Parties at which traces end or whose labels they carry on, by their scripts.
+pub(crate) type Parties = BTreeMap<ScriptOwner, Attributed>;
 
 /// What may be between a share and the fraction.
 const TOLERANCE: f64 = 1.0 / (1 << 20) as f64;
 /// Payers of fees whom a coinbase names.
 const PAYERS: usize = 100;
 
-fn parties(cases: &[Case]) -> Parties {
+pub(crate) fn parties(cases: &[Case]) -> Parties {
     let attributed = cases.iter().flat_map(|case| &case.attributions);
-    let ends = attributed.filter_map(|(owner, attribution)| {
-        let end = attribution.end.as_ref()?;
-        Some((owner.clone(), End { category: end.category, listed_on: end.listed_on }))
+    let named = attributed.filter_map(|(owner, attribution)| {
+        let end = attribution.end.as_ref();
+        let end = end.map(|end| End { category: end.category, listed_on: end.listed_on });
+        let is_labelled = !attribution.carried.is_empty();
+        (end.is_some() || is_labelled).then(|| (owner.clone(), Attributed { end, is_labelled }))
     });
     let pools = [Pool::Mweb, Pool::ZcashShielded].map(|pool| {
         let category = "privacy_protocol".parse().unwrap();
-        (ScriptOwner::Pool(pool), End { category, listed_on: None })
+        (ScriptOwner::Pool(pool), Attributed::from(End { category, listed_on: None }))
     });
-    ends.chain(pools).collect()
+    named.chain(pools).collect()
 }
 
-/// Fractions of a transaction's money by origin, and the fraction that is mixed.
+/// Fractions of a transaction's money by origin, and the fractions that are mixed, and that passed a label.
 #[derive(Clone, Debug, Default)]
 struct Fractions {
     origins: BTreeMap<Origin, f64>,
     mixed: f64,
+    labelled: f64,
 }
 
 impl Fractions {
@@ -56,6 +59,7 @@ impl Fractions {
             *self.origins.entry(*origin).or_default() += fraction * part;
         }
         self.mixed += of.mixed * part;
+        self.labelled += of.labelled * part;
     }
 }
 
@@ -108,13 +112,19 @@ fn of_payment(
             continue;
         };
         let part = spent.value as f64 / whole;
-        if let Some(end) = parties.get(&spent.owner) {
+        let Attributed { end, is_labelled } =
+            parties.get(&spent.owner).copied().unwrap_or_default();
+        let labelled = fractions.labelled + part;
+        if let Some(end) = end {
             let period = end.listed_on.map(|listed| {
                 if day < listed { ListingPeriod::Before } else { ListingPeriod::Since }
             });
             *fractions.origins.entry(Origin::Party(end.category, period)).or_default() += part;
         } else if let Some(source) = known.get(&input.outpoint.txid) {
             fractions.add(source, part);
+        }
+        if is_labelled {
+            fractions.labelled = labelled;
         }
     }
     if matches!(payment.kind, TransactionKind::Coinjoin(_)) {
@@ -139,22 +149,27 @@ fn same(txid: Txid, found: &Composition, expected: &Fractions) {
     for (origin, _) in found.origins() {
         assert!(expected.origins.contains_key(&origin), "{txid}: no {origin:?}");
     }
-    let difference = expected.mixed - units(found.mixed());
-    assert!((-1e-9..TOLERANCE).contains(&difference), "{txid}: mixed {}", expected.mixed);
+    for (what, expected, found) in [
+        ("mixed", expected.mixed, found.mixed()),
+        ("labelled", expected.labelled, found.labelled()),
+    ] {
+        let difference = expected - units(found);
+        assert!((-1e-9..TOLERANCE).contains(&difference), "{txid}: {what} {expected}");
+    }
     let sum: u64 = found.origins().map(|(_, share)| share.units()).sum();
     assert!(sum <= CoinShare::WHOLE.units(), "{txid}");
 }
 
 /// A graph with its compositions.
-struct Computed {
-    graphs: EmbeddedGraphs,
+pub(crate) struct Computed {
+    pub(crate) graphs: EmbeddedGraphs,
     chain: ChainId,
     compositions: Option<CompositionWriter>,
     directory: tempfile::TempDir,
 }
 
 impl Computed {
-    async fn new(chain: ChainId) -> (Self, Box<dyn GraphWriter>) {
+    pub(crate) async fn new(chain: ChainId) -> (Self, Box<dyn GraphWriter>) {
         let directory = tempfile::tempdir().unwrap();
         let graphs = EmbeddedGraphs::new(directory.path());
         let options = WriterOptions { start: 0, sample: false, backfill: false };
@@ -199,7 +214,7 @@ impl Computed {
     }
 
     /// Computes up to the newest block, in slices of so many transactions.
-    async fn complete(&self, parties: &Parties, slice: u64) -> u64 {
+    pub(crate) async fn complete(&self, parties: &Parties, slice: u64) -> u64 {
         let mut computed = 0;
         loop {
             let advanced = self.slice(parties, slice).await;
@@ -227,7 +242,11 @@ impl Computed {
     }
 }
 
-async fn append(writer: &mut dyn GraphWriter, blocks: &[ResolvedBlock], reorganisable_from: u64) {
+pub(crate) async fn append(
+    writer: &mut dyn GraphWriter,
+    blocks: &[ResolvedBlock],
+    reorganisable_from: u64,
+) {
     writer.append(blocks, reorganisable_from, Timestamp::UNIX_EPOCH).await.unwrap();
 }
 
@@ -235,7 +254,7 @@ async fn append(writer: &mut dyn GraphWriter, blocks: &[ResolvedBlock], reorgani
 async fn compositions_are_as_calculated_whatever_the_slices() {
     let cases: Vec<Case> = (0..2_000).map(Case::generate).collect();
     let parties = parties(&cases);
-    let (mut transactions, mut joint) = (0, 0);
+    let (mut transactions, mut joint, mut labelled) = (0, 0, 0);
     for (chain, blocks) in one_after_another(&cases) {
         // Given a chain of random histories with listed parties, joint transactions, fees and pools,
         let (straight, mut writer) = Computed::new(chain).await;
@@ -250,6 +269,7 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
             let found = reader.composition(TransactionNumber(number)).unwrap().unwrap();
             same(transaction.txid, &found, &expected[&transaction.txid]);
             joint += u64::from(!found.mixed().is_nothing());
+            labelled += u64::from(!found.labelled().is_nothing());
         }
         transactions += computed;
         // and the same is computed block after block.
@@ -261,8 +281,8 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
         }
         assert!(followed.bytes() == straight.bytes(), "{chain}");
     }
-    eprintln!("{transactions} transactions, {joint} with mixed money");
-    assert!(joint > 100);
+    eprintln!("{transactions} transactions, {joint} with mixed money, {labelled} past labels");
+    assert!(joint > 100 && labelled > 100);
 }
 
 #[tokio::test]
@@ -272,7 +292,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
     let mut dice = Dice::new(3);
     for (chain, blocks) in one_after_another(&cases) {
         let (changed, mut writer) = Computed::new(chain).await;
-        let mut recorded = 0;
+        let (mut recorded, mut settled) = (0, 0);
         for round in 0..40 {
             // Given random parties, some of which lists and labels name,
             let named: Parties = all
@@ -282,6 +302,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
                 .collect();
             // when blocks are replaced and follow,
             let from = recorded - usize::try_from(dice.below(6)).unwrap().min(recorded);
+            let from = from.max(settled);
             if from > 0 && from < recorded {
                 writer.roll_back(blocks[from - 1].reference.height).await.unwrap();
             }
@@ -293,6 +314,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             let above = blocks[to - 1].reference.height.saturating_sub(6);
             append(&mut *writer, &blocks[from..to], above).await;
             recorded = to;
+            settled = settled.max(to.saturating_sub(6));
             // and only a part is computed before the next change now and then,
             if dice.below(3) == 0 {
                 let _ = changed.slice(&named, 5).await;
@@ -409,7 +431,8 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
 fn change_one(named: &mut Parties, all: &Parties, dice: &mut Dice) {
     let nth = usize::try_from(dice.below(all.len() as u64)).unwrap();
     let (owner, end) = all.iter().nth(nth).unwrap();
-    let other = End { category: Category::Mixer, listed_on: None };
+    let mixer = Attributed::from(End { category: Category::Mixer, listed_on: None });
+    let other = Attributed { is_labelled: dice.below(2) == 0, ..mixer };
     match named.get(owner) {
         None => named.insert(owner.clone(), *end),
         Some(known) if *known != other && dice.below(2) == 0 => named.insert(owner.clone(), other),

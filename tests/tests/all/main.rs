@@ -47,5 +47,6 @@ mod source_access;
 mod support;
 mod telemetry;
 mod transfers;
+mod upper_bound;
 mod wire;
 mod worked_example;

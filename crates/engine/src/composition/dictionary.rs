@@ -1,13 +1,14 @@
 //! Compositions as few bytes: neighbours share the table of the origins that they name.
 //!
-//! A composition is a bit for each origin of the table that it has, and then numbers: what its mixed share lacks to the
-//! whole if it has one, the shares of its origins but the last, and the unknown share, from which the last origin's
+//! A composition is a bit for each origin of the table that it has, and then numbers: what its mixed and its labelled
+//! share lack to the whole if it has them, the shares of its origins but the last, and the unknown share, from which the last origin's
 //! follows. Of all numbers but the last, two bits say how many bytes they take; the last takes what is left.
 
 use super::{CoinShare, Composition, Origin};
 
-/// The code of the mixed share among the codes of origins: no origin has it.
+/// The codes of the mixed and of the labelled share among the codes of origins: no origin has them, and all are smaller.
 const MIXED: u8 = u8::MAX;
+const LABELLED: u8 = u8::MAX - 1;
 /// Numbers whose lengths fit one byte.
 const LENGTHS: usize = 4;
 
@@ -23,8 +24,8 @@ impl OriginDictionary {
         for (origin, _) in composition.origins() {
             self.add_code(origin.code());
         }
-        if !composition.mixed.is_nothing() {
-            self.add_code(MIXED);
+        for code in shares_beside(composition).map(|(code, _)| code) {
+            self.add_code(code);
         }
     }
 
@@ -61,7 +62,7 @@ impl OriginDictionary {
         let from = into.len();
         into.resize(from + self.width(), 0);
         let codes = composition.origins().map(|(origin, _)| origin.code());
-        for code in codes.chain((!composition.mixed.is_nothing()).then_some(MIXED)) {
+        for code in codes.chain(shares_beside(composition).map(|(code, _)| code)) {
             let Ok(place) = self.codes.binary_search(&code) else { continue };
             if let Some(byte) = into.get_mut(from + place / 8) {
                 *byte |= 1 << (place % 8);
@@ -82,13 +83,15 @@ impl OriginDictionary {
         let has =
             |place: usize| bits.get(place / 8).is_some_and(|byte| byte >> (place % 8) & 1 == 1);
         let mut codes = self.codes.iter().enumerate().filter(|(place, _)| has(*place));
-        let is_mixed = self.codes.last() == Some(&MIXED) && has(self.codes.len() - 1);
         let mut left = usize::try_from(count).ok()?;
-        let mut mixed = CoinShare::NOTHING;
-        if is_mixed {
-            mixed = CoinShare::WHOLE.less(numbers.next()?);
-            left -= 1;
-        }
+        let mut beside = |code: u8| {
+            if !self.codes.binary_search(&code).is_ok_and(has) {
+                return Some(CoinShare::NOTHING);
+            }
+            left = left.checked_sub(1)?;
+            Some(CoinShare::WHOLE.less(numbers.next()?))
+        };
+        let (mixed, labelled) = (beside(MIXED)?, beside(LABELLED)?);
         let mut origins = Vec::with_capacity(left);
         let mut rest = CoinShare::WHOLE;
         while left > 0 {
@@ -100,22 +103,24 @@ impl OriginDictionary {
             rest = rest.less(share);
             origins.push((Origin::from_code(*code)?, share));
         }
-        Some(Composition { origins, mixed })
+        Some(Composition { origins, mixed, labelled })
     }
+}
+
+/// The shares that a composition has beside those of its origins, with their codes.
+fn shares_beside(of: &Composition) -> impl Iterator<Item = (u8, CoinShare)> + Clone {
+    let shares = [(MIXED, of.mixed), (LABELLED, of.labelled)];
+    shares.into_iter().filter(|(_, share)| !share.is_nothing())
 }
 
 /// The numbers of a composition.
 fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
-    let mixed = (!of.mixed.is_nothing()).then(|| CoinShare::WHOLE.less(of.mixed));
+    let beside = shares_beside(of).map(|(_, share)| CoinShare::WHOLE.less(share));
     let but_last = of.origins.len().saturating_sub(1);
     let shares = of.origins.iter().take(but_last).map(|(_, share)| *share);
     let unknown = (!of.origins.is_empty()).then(|| of.unknown());
     // Each is less than the whole, because no share is nothing.
-    mixed
-        .into_iter()
-        .chain(shares)
-        .chain(unknown)
-        .map(|it| u32::try_from(it.units()).unwrap_or(u32::MAX))
+    beside.chain(shares).chain(unknown).map(|it| u32::try_from(it.units()).unwrap_or(u32::MAX))
 }
 
 /// The least number of bytes of a number, from 0 to 4.

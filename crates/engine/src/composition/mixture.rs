@@ -10,11 +10,12 @@ pub struct Mixture {
     /// The codes with a sum.
     codes: Vec<u8>,
     mixed: u128,
+    labelled: u128,
 }
 
 impl Default for Mixture {
     fn default() -> Self {
-        Self { sums: vec![0; Origin::CODES].into(), codes: Vec::new(), mixed: 0 }
+        Self { sums: vec![0; Origin::CODES].into(), codes: Vec::new(), mixed: 0, labelled: 0 }
     }
 }
 
@@ -30,6 +31,12 @@ impl Mixture {
             self.add(origin, amount, share);
         }
         self.mixed += product(amount, composition.mixed);
+        self.labelled += product(amount, composition.labelled);
+    }
+
+    /// Counts an amount that was added as money that passed a label, of which `known` counts already.
+    pub fn add_labelled(&mut self, amount: u64, known: CoinShare) {
+        self.labelled += product(amount, CoinShare::WHOLE.less(known));
     }
 
     fn add(&mut self, origin: Origin, amount: u64, share: CoinShare) {
@@ -46,6 +53,7 @@ impl Mixture {
     /// rounded down, once. A joint transaction mixes all of it. Nothing is left of what was added.
     pub fn finish(&mut self, whole: u128, is_joint: bool) -> Composition {
         let mixed = std::mem::take(&mut self.mixed);
+        let labelled = at_least(share(std::mem::take(&mut self.labelled), whole));
         self.codes.sort_unstable();
         let mut origins = Vec::with_capacity(self.codes.len());
         for code in self.codes.drain(..) {
@@ -57,10 +65,14 @@ impl Mixture {
                 origins.push((origin, share));
             }
         }
-        let mixed = if is_joint { CoinShare::WHOLE } else { share(mixed, whole) };
-        let mixed = if mixed < CoinShare::LEAST { CoinShare::NOTHING } else { mixed };
-        Composition { origins, mixed }
+        let mixed = if is_joint { CoinShare::WHOLE } else { at_least(share(mixed, whole)) };
+        Composition { origins, mixed, labelled }
     }
+}
+
+/// A share, unless it is too small to be kept.
+fn at_least(share: CoinShare) -> CoinShare {
+    if share < CoinShare::LEAST { CoinShare::NOTHING } else { share }
 }
 
 fn product(amount: u64, share: CoinShare) -> u128 {

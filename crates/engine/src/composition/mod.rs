@@ -33,6 +33,9 @@ pub struct Composition {
     origins: Vec<(Origin, CoinShare)>,
     /// The share that passed a joint transaction. It says how money came, not from whom.
     mixed: CoinShare,
+    /// The share that passed an owner with a risky label that is too weak to end a trace. It says what traces may find on
+    /// the way, whatever the origin.
+    labelled: CoinShare,
 }
 
 impl Composition {
@@ -56,6 +59,12 @@ impl Composition {
         self.mixed
     }
 
+    /// The share that passed an owner with a risky label that is too weak to end a trace.
+    #[must_use]
+    pub const fn labelled(&self) -> CoinShare {
+        self.labelled
+    }
+
     /// The share of no known origin.
     #[must_use]
     pub fn unknown(&self) -> CoinShare {
@@ -66,6 +75,6 @@ impl Composition {
     /// True if nothing is known.
     #[must_use]
     pub const fn is_unknown(&self) -> bool {
-        self.origins.is_empty() && self.mixed.is_nothing()
+        self.origins.is_empty() && self.mixed.is_nothing() && self.labelled.is_nothing()
     }
 }

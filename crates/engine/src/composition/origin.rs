@@ -15,7 +15,7 @@ pub enum Origin {
 /// Codes of a category: of a party whose period is not known, before its listing, and since.
 const CODES_OF_CATEGORY: u8 = 3;
 /// The code of mining.
-const MINING: u8 = u8::MAX - 1;
+const MINING: u8 = u8::MAX - 2;
 
 impl Origin {
     /// Number of codes.

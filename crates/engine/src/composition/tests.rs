@@ -12,6 +12,10 @@ fn made(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Composition {
         if let Some(origin) = origin {
             mixture.add_from(*origin, *amount);
         }
+        // Labels are met with some origins, whichever.
+        if amount % 5 == 3 {
+            mixture.add_labelled(*amount, CoinShare::NOTHING);
+        }
     }
     mixture.finish(parts.iter().map(|(_, amount)| u128::from(*amount)).sum(), is_joint)
 }
@@ -35,6 +39,20 @@ fn a_joint_transaction_mixes_all_and_hides_no_origin() {
     let after = after.finish(100, false);
     assert_eq!(after.mixed().units(), 1 << 31);
     assert_eq!(after.share(MIXER).units(), 1 << 29);
+}
+
+#[test]
+fn a_label_on_the_way_is_told_beside_the_origin() {
+    let mut mixture = Mixture::default();
+    mixture.add_from(MIXER, 1);
+    mixture.add_labelled(1, CoinShare::NOTHING);
+    let first = mixture.finish(4, false);
+    assert_eq!((first.share(MIXER).units(), first.labelled().units()), (1 << 30, 1 << 30));
+    // Money that passes another label counts once.
+    mixture.add_made_of(&first, 8);
+    mixture.add_labelled(8, first.labelled());
+    let second = mixture.finish(16, false);
+    assert_eq!((second.share(MIXER).units(), second.labelled().units()), (1 << 29, 1 << 31));
 }
 
 #[test]

@@ -38,6 +38,12 @@ impl Mass {
         amount >> SCALE_BITS
     }
 
+    /// An amount of a trace in base units, rounded up.
+    #[must_use]
+    pub const fn unscaled_up(amount: u128) -> u128 {
+        amount.div_ceil(1 << SCALE_BITS)
+    }
+
     /// The total of both.
     #[must_use]
     pub const fn total(self) -> u128 {

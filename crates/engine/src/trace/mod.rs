@@ -19,6 +19,7 @@
 //! - `side`, `pass`: the passage of money through a transaction
 //! - `further`: origins beyond the transactions at which a trace stops
 //! - `ends`: amounts by endpoint, with the largest paths
+//! - `upper_bound`: what the flows of an owner weigh at most, without a trace
 
 pub mod attribution;
 mod direction;
@@ -35,12 +36,14 @@ mod side;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod upper_bound;
 
 use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution, Attributions, AttributionsByScript};
 pub use flow::Distance;
 pub use rules::{ReadLimits, TraceRules};
+pub use upper_bound::flows_at_most;
 
 use crate::{
     chain::ChainId,

@@ -224,7 +224,7 @@ fn dust(small: &[Small], largest: u128) -> FxHashSet<TransactionNumber> {
 }
 
 /// The first moment of the last 90 days: they begin with a UTC day, so that an answer holds for a day.
-fn recent_since(today: Date) -> Timestamp {
+pub(super) fn recent_since(today: Date) -> Timestamp {
     today
         .checked_sub(RECENT_DAYS.days())
         .and_then(|day| day.to_zoned(TimeZone::UTC))

@@ -1,4 +1,5 @@
-//! The parties of a chain at which traces end, under the default policy: what compositions rest on.
+//! The parties of a chain at which traces end or whose labels they carry on, under the default policy: what compositions
+//! rest on.
 
 use assay_engine::{
     chain::ChainId,
@@ -8,16 +9,16 @@ use assay_engine::{
 };
 use assay_graph::{
     GraphError, GraphView,
-    compositions::{End, Ends},
+    compositions::{Attributed, End, Ends},
 };
 use assay_intel::IntelSnapshot;
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
-/// The parties at which traces end on a day, by their scripts, whether or not a graph has them. What single policies and
-/// tenants hear besides is left to traces.
+/// The parties at which traces end on a day or whose labels they carry on, by their scripts, whether or not a graph has
+/// them. What single policies and tenants hear besides is left to traces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parties(FxHashMap<ScriptOwner, End>);
+pub struct Parties(FxHashMap<ScriptOwner, Attributed>);
 
 impl Parties {
     /// The parties of a chain that lists and labels name, and its shielded pools.
@@ -27,21 +28,28 @@ impl Parties {
         let pool = End { category: Category::PrivacyProtocol, listed_on: None };
         let pools = [Pool::Mweb, Pool::ZcashShielded].map(|it| (ScriptOwner::Pool(it), pool));
         let named = intel.named_owners(chain).filter_map(|script| {
-            let end = intel.attribution(chain, &script, &policy, today).end?;
-            Some((script, End { category: end.category, listed_on: end.listed_on }))
+            let attribution = intel.attribution(chain, &script, &policy, today);
+            let end = attribution.end.as_ref();
+            let end = end.map(|end| End { category: end.category, listed_on: end.listed_on });
+            let attributed = Attributed { end, is_labelled: !attribution.carried.is_empty() };
+            (!attributed.is_nothing()).then_some((script, attributed))
         });
-        pools.into_iter().chain(named).collect()
+        pools
+            .map(|(script, end)| (script, Attributed::from(end)))
+            .into_iter()
+            .chain(named)
+            .collect()
     }
 
-    /// The party with a script; `None` if traces go on there.
+    /// The party with a script; `None` if traces go on there as if nothing were.
     #[must_use]
-    pub fn get(&self, script: &ScriptOwner) -> Option<End> {
+    pub fn get(&self, script: &ScriptOwner) -> Option<Attributed> {
         self.0.get(script).copied()
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, End)> {
-        self.0.iter().map(|(script, end)| (script, *end))
+    pub fn iter(&self) -> impl Iterator<Item = (&ScriptOwner, Attributed)> {
+        self.0.iter().map(|(script, attributed)| (script, *attributed))
     }
 
     /// Number of parties.
@@ -57,8 +65,8 @@ impl Parties {
     }
 }
 
-impl FromIterator<(ScriptOwner, End)> for Parties {
-    fn from_iter<I: IntoIterator<Item = (ScriptOwner, End)>>(parties: I) -> Self {
+impl FromIterator<(ScriptOwner, Attributed)> for Parties {
+    fn from_iter<I: IntoIterator<Item = (ScriptOwner, Attributed)>>(parties: I) -> Self {
         Self(parties.into_iter().collect())
     }
 }
@@ -75,9 +83,9 @@ pub async fn ends(
     today: Date,
 ) -> Result<Ends, GraphError> {
     let mut ends = Ends::default();
-    for (script, end) in Parties::of(chain, intel, today).iter() {
+    for (script, attributed) in Parties::of(chain, intel, today).iter() {
         if let Some(owner) = view.owner_number(script).await? {
-            ends.add(owner, end);
+            ends.add(owner, attributed);
         }
     }
     Ok(ends)

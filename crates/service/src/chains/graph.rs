@@ -7,20 +7,24 @@ use assay_engine::{
     evidence::{ActivityFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
-    trace::{Trace, TraceRules, TraceSubject},
+    trace::{Trace, TraceRules, TraceSubject, flows_at_most},
     transfer::TransferDirection,
     utxo::{ScriptOwner, Spending, Transfer},
 };
-use assay_graph::{Graph, GraphError, GraphTip, GraphView, ViewSource, run};
+use assay_graph::{
+    Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,
+};
 use assay_telemetry::stage;
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
+use jiff::{civil::Date, tz::TimeZone};
+use tokio::sync::Mutex;
 use tracing::Instrument;
 
 use super::{
     attributed_owners::{AttributedBy, AttributedOwners, OwnersOfView},
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
+    ends::ends,
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
@@ -31,13 +35,24 @@ pub struct GraphReader {
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
+    /// Whether compositions rest on the present lists and labels, as it was found last.
+    up_to_date: Arc<Mutex<Option<(RestOn, bool)>>>,
+}
+
+/// What compositions rest on, and the lists and labels that they should rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RestOn {
+    ends: EndsUpTo,
+    generation: u64,
+    today: Date,
 }
 
 impl GraphReader {
     /// Reads from `graph`.
     #[must_use]
     pub fn new(graph: Arc<dyn Graph>) -> Self {
-        Self { graph, attributed: Arc::default(), owners: Arc::default() }
+        let (attributed, owners, up_to_date) = (Arc::default(), Arc::default(), Arc::default());
+        Self { graph, attributed, owners, up_to_date }
     }
 
     /// Reads from `graph`, which may be the one that this reader reads, opened again. What is known of clusters is
@@ -46,7 +61,7 @@ impl GraphReader {
     pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
         let is_same = Arc::ptr_eq(&self.graph, &graph);
         let owners = if is_same { Arc::clone(&self.owners) } else { Arc::default() };
-        Self { graph, attributed: Arc::clone(&self.attributed), owners }
+        Self { graph, attributed: Arc::clone(&self.attributed), owners, up_to_date: Arc::default() }
     }
 
     /// The graph.
@@ -59,8 +74,8 @@ impl GraphReader {
     async fn state(&self) -> Result<Option<State<'_>>, GraphError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
         let Some(tip) = view.tip().await? else { return Ok(None) };
-        let Self { attributed, owners, .. } = self;
-        Ok(Some(State { view, tip, attributed, owners }))
+        let Self { attributed, owners, up_to_date, .. } = self;
+        Ok(Some(State { view, tip, attributed, owners, up_to_date }))
     }
 }
 
@@ -70,21 +85,20 @@ struct State<'r> {
     tip: GraphTip,
     attributed: &'r AttributedMembers,
     owners: &'r AttributedOwners,
+    up_to_date: &'r Mutex<Option<(RestOn, bool)>>,
 }
 
 impl State<'_> {
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, GraphError> {
         let TraceRequest { subject, rules, intel, .. } = request;
         let (chain, view, tip) = (subject.chain(), &*self.view, &self.tip);
-        let nothing = |cluster| {
-            let flows = FlowFacts { complete: true, ..FlowFacts::default() };
-            traced(request, tip, flows, None, (cluster, Counterparties::default()))
+        let Some(script) = ScriptOwner::from_address(subject) else {
+            return Ok(self.no_flows(request, None));
         };
-        let Some(script) = ScriptOwner::from_address(subject) else { return Ok(nothing(None)) };
         let of = (subject, &script);
         let cluster = clusters::cluster(view, self.attributed, of, intel, *tip).await?;
         let Some(owner) = view.owner_number(&script).await? else {
-            return Ok(nothing(Some(cluster)));
+            return Ok(self.no_flows(request, Some(cluster)));
         };
         let history = view.history(owner, rules.read_limits()).await?;
         let attributions = self.attributions(chain, request).await?;
@@ -94,6 +108,57 @@ impl State<'_> {
             view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
         let activity = Some(activity(subject, &history.statistics));
         Ok(traced(request, tip, flows, activity, (Some(cluster), counterparties)))
+    }
+
+    /// The answer about an address that the chain does not have.
+    fn no_flows(&self, request: TraceRequest<'_>, cluster: Option<Cluster>) -> Traced {
+        let flows = FlowFacts { complete: true, ..FlowFacts::default() };
+        traced(request, &self.tip, flows, None, (cluster, Counterparties::default()))
+    }
+
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, GraphError> {
+        let TraceRequest { subject, rules, policy, now, .. } = of;
+        let view = &*self.view;
+        let Some(script) = ScriptOwner::from_address(subject) else {
+            return Ok(Some(self.no_flows(of, None)));
+        };
+        // Who never spent shares a cluster with nobody.
+        let alone = Some(Cluster::alone(subject.clone()));
+        let Some(owner) = view.owner_number(&script).await? else {
+            return Ok(Some(self.no_flows(of, alone)));
+        };
+        if !self.is_up_to_date(of).await? {
+            return Ok(None);
+        }
+        let history = view.history(owner, rules.read_limits()).await?;
+        let (chain, today) = (subject.chain(), now.to_zoned(TimeZone::UTC).date());
+        let flows = view.read(|view| {
+            flows_at_most(chain, &history, policy, today, |number| view.composition(number))
+        })?;
+        let activity = Some(activity(subject, &history.statistics));
+        Ok(flows.map(|flows| {
+            let flows =
+                FlowFacts { compositions: view.compositions().map(|it| it.name()), ..flows };
+            traced(of, &self.tip, flows, activity, (alone, Counterparties::default()))
+        }))
+    }
+
+    /// True if the compositions rest on the present lists and labels.
+    async fn is_up_to_date(&self, request: TraceRequest<'_>) -> Result<bool, GraphError> {
+        let TraceRequest { subject, intel, now, .. } = request;
+        let Some(compositions) = self.view.compositions() else { return Ok(false) };
+        let (generation, today) = (intel.generation(), now.to_zoned(TimeZone::UTC).date());
+        let rest_on = RestOn { ends: compositions, generation, today };
+        let mut known = self.up_to_date.lock().await;
+        if let Some((of, is_up_to_date)) = *known
+            && of == rest_on
+        {
+            return Ok(is_up_to_date);
+        }
+        let present = ends(&*self.view, subject.chain(), intel, today).await?;
+        let is_up_to_date = present.up_to(compositions.owners) == compositions;
+        *known = Some((rest_on, is_up_to_date));
+        Ok(is_up_to_date)
     }
 
     /// The attributions of the owners of this state.
@@ -201,6 +266,13 @@ impl ChainReader for GraphReader {
             }
         };
         Ok(reading.instrument(span).await?)
+    }
+
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, ReadError> {
+        match self.state().await? {
+            Some(state) => Ok(state.flows_at_most(of).await?),
+            None => Ok(None),
+        }
     }
 
     async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {

@@ -27,10 +27,13 @@ pub mod registry;
 pub mod trace;
 pub mod transfer;
 
-use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy};
+use assay_engine::{
+    address::CanonicalAddress, facts::Facts, policy::Policy, taxonomy::Category, trace::TraceRules,
+};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
+use reader::{TraceRequest, Traced};
 pub(crate) use registry::Chains;
 use trace::TraceView;
 
@@ -42,8 +45,39 @@ pub async fn facts(
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Facts {
-    let mut facts = intel.facts(subject);
     let traced = trace::trace(chains, intel, policy, subject, TraceView::default(), now).await;
+    with_flows(intel.facts(subject), traced)
+}
+
+/// The facts about a subject with its flows at their largest weight, if these are known without a trace. Only lists and
+/// labels that the default policy hears as well are known so.
+pub async fn facts_at_most(
+    chains: &Chains,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    subject: &CanonicalAddress,
+    now: Timestamp,
+) -> Option<Facts> {
+    let reader = chains.reader(subject.chain())?;
+    if !is_heard_as_by_default(policy) {
+        return None;
+    }
+    let rules = TraceRules::new(policy, subject.chain().info());
+    let request = TraceRequest { subject, rules, policy, intel, now };
+    // A chain that cannot be read is told by the trace.
+    let traced = reader.flows_at_most(request).await.ok()??;
+    Some(with_flows(intel.facts(subject), traced))
+}
+
+/// True if a policy attributes every owner as the default policy does, by which compositions are computed, and does not
+/// ask how much of the money was traced.
+fn is_heard_as_by_default(policy: &Policy) -> bool {
+    let default = Policy::default();
+    let is_same = |category: &Category| policy.severity(*category) == default.severity(*category);
+    policy.spec().minimum_traced.is_none() && Category::ALL.iter().all(is_same)
+}
+
+fn with_flows(mut facts: Facts, traced: Traced) -> Facts {
     facts.chain = traced.state;
     facts.cluster = traced.cluster;
     facts.counterparties = traced.counterparties;

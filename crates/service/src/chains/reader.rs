@@ -94,6 +94,16 @@ pub trait ChainReader: Debug + Send + Sync {
     /// Returns an error if the database fails.
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError>;
 
+    /// The flows of a subject at their largest weight, if they are known without a trace: an assessment by them is no
+    /// lower than one by [`trace`](Self::trace).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn flows_at_most(&self, _of: TraceRequest<'_>) -> Result<Option<Traced>, ReadError> {
+        Ok(None)
+    }
+
     /// Reads one transfer with the flows that count for its direction.
     ///
     /// # Errors

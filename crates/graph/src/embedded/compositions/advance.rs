@@ -90,8 +90,11 @@ impl CompositionWriter {
         ends: &'g Ends,
         (settled, most): (&Settled, u64),
     ) -> Result<Begin, GraphError> {
-        let current = read::state(txn, self.tables.meta, CURRENT)?;
-        let next = read::state(txn, self.tables.meta, NEXT)?;
+        // A graph that was deleted and ingested from another block on has other origins.
+        let start = graph.state()?.state.start;
+        let of_graph = |state: &CompositionState| state.start == start;
+        let current = read::state(txn, self.tables.meta, CURRENT)?.filter(of_graph);
+        let next = read::state(txn, self.tables.meta, NEXT)?.filter(of_graph);
         let from = |state, answers| Begin::From { state, answers, computed: 0, least: 0 };
         if let Some(state) = current.filter(|state| hold(ends, state.settled_ends)) {
             return Ok(from(state, true));
@@ -120,7 +123,7 @@ impl CompositionWriter {
         }
         let half = current.map_or(0, |current| 1 - current.half);
         self.clear(txn, half)?;
-        Ok(from(CompositionState::begin(half, ends.up_to(settled.owners)), false))
+        Ok(from(CompositionState::begin(half, start, ends.up_to(settled.owners)), false))
     }
 
     /// Writes the state that answers, and removes what was computed beside it.

@@ -52,6 +52,7 @@ impl CompositionReader {
     /// True if a state of the graph has the blocks that they are of.
     pub(in crate::embedded) fn is_of(&self, graph: &Reader<'_>) -> Result<bool, GraphError> {
         let Some((height, hash)) = self.state().newest else { return Ok(false) };
-        Ok(graph.block(height)?.is_some_and(|stored| stored.block.hash == hash))
+        let has_start = graph.state()?.state.start == self.state().start;
+        Ok(has_start && graph.block(height)?.is_some_and(|stored| stored.block.hash == hash))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_engine::{
-    composition::{Composition, Mixture, Origin},
+    composition::{CoinShare, Composition, Mixture, Origin},
     reading::{FeePayer, OwnerNumber},
     utxo::TransactionKind,
 };
@@ -14,7 +14,7 @@ use super::{
         reader::Reader,
         record::{InputOrigin, StoredBlock, TransactionRecord},
     },
-    Ends,
+    Attributed, Ends,
 };
 use crate::GraphError;
 
@@ -68,7 +68,7 @@ impl<'g> Calculation<'g> {
             && value > 0
             && value == head.input_total
             && !is_joint
-            && self.ends.get(owner).is_none()
+            && self.ends.of(owner).is_nothing()
         {
             // All of its money comes from one transaction.
             let Made { composition, holder } = of(made_by)?;
@@ -76,12 +76,18 @@ impl<'g> Calculation<'g> {
         }
         self.sources.clear();
         for input in self.inputs.drain(..) {
-            if let Some(end) = self.ends.get(input.owner) {
+            let Attributed { end, is_labelled } = self.ends.of(input.owner);
+            let mut labelled = CoinShare::NOTHING;
+            if let Some(end) = end {
                 self.mixture.add_from(end.origin(moved_on), input.value);
             } else if let Some(made_by) = input.made_by {
                 let made = of(made_by)?;
                 self.mixture.add_made_of(&made.composition, input.value);
+                labelled = made.composition.labelled();
                 self.sources.push(made);
+            }
+            if is_labelled {
+                self.mixture.add_labelled(input.value, labelled);
             }
         }
         let composition = self.mixture.finish(head.input_total.into(), is_joint);

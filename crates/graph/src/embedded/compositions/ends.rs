@@ -1,4 +1,4 @@
-//! The parties at which traces end.
+//! The parties at which traces end, and those whose labels traces carry on.
 
 use assay_engine::{
     composition::Origin, evidence::ListingPeriod, reading::OwnerNumber, taxonomy::Category,
@@ -27,20 +27,49 @@ impl End {
     }
 }
 
-/// The parties of one chain at which traces end, by their numbers.
+/// What lists and labels say of an owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributed {
+    /// The party at which traces end.
+    pub end: Option<End>,
+    /// True if the owner has a risky label, which traces carry on, beside what ends them.
+    pub is_labelled: bool,
+}
+
+impl Attributed {
+    /// True if nothing is said.
+    #[must_use]
+    pub const fn is_nothing(&self) -> bool {
+        self.end.is_none() && !self.is_labelled
+    }
+}
+
+impl From<End> for Attributed {
+    fn from(end: End) -> Self {
+        Self { end: Some(end), is_labelled: false }
+    }
+}
+
+/// The parties of one chain at which traces end or whose labels they carry on, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ends(FxHashMap<OwnerNumber, End>);
+pub struct Ends(FxHashMap<OwnerNumber, Attributed>);
 
 impl Ends {
     /// Adds a party.
-    pub fn add(&mut self, owner: OwnerNumber, end: End) {
-        self.0.insert(owner, end);
+    pub fn add(&mut self, owner: OwnerNumber, attributed: impl Into<Attributed>) {
+        self.0.insert(owner, attributed.into());
+    }
+
+    /// What is said of an owner.
+    #[must_use]
+    pub fn of(&self, owner: OwnerNumber) -> Attributed {
+        self.0.get(&owner).copied().unwrap_or_default()
     }
 
     /// The party of a number; `None` if traces go on there.
     #[must_use]
     pub fn get(&self, owner: OwnerNumber) -> Option<End> {
-        self.0.get(&owner).copied()
+        self.of(owner).end
     }
 
     /// Removes a party.
@@ -49,8 +78,8 @@ impl Ends {
     }
 
     /// All parties, with their numbers.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, End)> + '_ {
-        self.0.iter().map(|(owner, end)| (*owner, *end))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, Attributed)> + '_ {
+        self.0.iter().map(|(owner, attributed)| (*owner, *attributed))
     }
 
     /// Number of parties.
@@ -73,8 +102,8 @@ impl Ends {
 
     /// Names the parties with numbers below `owners`: equal for equal ones, whatever came later.
     fn revision(&self, owners: u64) -> [u8; 32] {
-        let mut ends: Vec<(u64, End)> =
-            self.0.iter().map(|(owner, end)| (owner.0, *end)).filter(|it| it.0 < owners).collect();
+        let mut ends: Vec<(u64, Attributed)> =
+            self.iter().map(|(owner, it)| (owner.0, it)).filter(|it| it.0 < owners).collect();
         ends.sort_unstable_by_key(|(owner, _)| *owner);
         let mut digest = Sha256::new();
         // Codes of origins are places among the categories.
@@ -82,13 +111,13 @@ impl Ends {
             digest.update(category.as_str());
             digest.update([0]);
         }
-        for (owner, end) in ends {
+        for (owner, Attributed { end, is_labelled }) in ends {
             digest.update(owner.to_be_bytes());
-            digest.update(end.category.as_str());
+            digest.update(end.map(|end| end.category.as_str()).unwrap_or_default());
             digest.update([0]);
-            let day = end.listed_on.map(|day| day.to_string()).unwrap_or_default();
-            digest.update(day);
-            digest.update([0]);
+            let day = end.and_then(|end| end.listed_on).map(|day| day.to_string());
+            digest.update(day.unwrap_or_default());
+            digest.update([0, u8::from(is_labelled)]);
         }
         digest.finalize().into()
     }

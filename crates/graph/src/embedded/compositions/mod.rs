@@ -41,7 +41,7 @@ use assay_mapped::{Environment, Format, MappedError, Table, WriterLock};
 
 pub use advance::Advanced;
 pub(super) use beside::CompositionsBeside;
-pub use ends::{End, Ends};
+pub use ends::{Attributed, End, Ends};
 pub use exposures::Exposure;
 pub use read::{CompositionReader, Compositions};
 pub use state::{CompositionState, EndsUpTo};
@@ -55,7 +55,7 @@ const MAP_SIZE: usize = 1 << 38;
 /// The format of compositions.
 const FORMAT: Format = Format {
     name: "assay-compositions",
-    version: 2,
+    version: 3,
     tables: &["meta", "first", "second", "ends", "changed"],
     map_size: MAP_SIZE,
 };

@@ -7,6 +7,8 @@ use super::super::bytes::Reading;
 pub struct CompositionState {
     /// The half of the table that has them: 0 or 1.
     pub(super) half: u8,
+    /// Height of the graph's first block: origins before it are unknown.
+    pub(super) start: u64,
     /// Number of transactions with a composition: the first ones of the chain.
     pub transactions: u64,
     /// The ends that they rest on.
@@ -30,9 +32,10 @@ pub struct EndsUpTo {
 
 impl CompositionState {
     /// Nothing yet.
-    pub(super) const fn begin(half: u8, ends: EndsUpTo) -> Self {
+    pub(super) const fn begin(half: u8, start: u64, ends: EndsUpTo) -> Self {
         Self {
             half,
+            start,
             transactions: 0,
             ends,
             settled_transactions: 0,
@@ -43,6 +46,7 @@ impl CompositionState {
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = vec![self.half];
+        bytes.extend_from_slice(&self.start.to_be_bytes());
         for (transactions, ends) in
             [(self.transactions, self.ends), (self.settled_transactions, self.settled_ends)]
         {
@@ -60,6 +64,7 @@ impl CompositionState {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut reading = Reading(bytes);
         let half = reading.byte().filter(|half| *half < 2)?;
+        let start = reading.u64()?;
         let mut part = || {
             let (transactions, owners) = (reading.u64()?, reading.u64()?);
             Some((transactions, EndsUpTo { owners, revision: reading.array()? }))
@@ -70,6 +75,6 @@ impl CompositionState {
             [] => None,
             _ => Some((reading.u64()?, reading.array()?)),
         };
-        Some(Self { half, transactions, ends, settled_transactions, settled_ends, newest })
+        Some(Self { half, start, transactions, ends, settled_transactions, settled_ends, newest })
     }
 }

@@ -9,12 +9,13 @@ use super::{
         bytes::{Reading, number},
         error::table_error,
     },
-    End, Ends,
+    Attributed, End, Ends,
 };
 use crate::GraphError;
 
-/// Between a category and a day.
-const SEPARATOR: u8 = 0;
+/// Between a category, which is empty where no trace ends, a day, and what says that there is a label.
+const SEPARATOR: char = '\0';
+const LABELLED: &str = "labelled";
 
 /// The stored ends of the first `owners`; `None` if one has a category that is not known any more.
 pub(super) fn load(txn: &RoTxn<'_>, table: Table, owners: u64) -> Result<Option<Ends>, GraphError> {
@@ -23,8 +24,8 @@ pub(super) fn load(txn: &RoTxn<'_>, table: Table, owners: u64) -> Result<Option<
         if owner >= owners {
             break;
         }
-        let Some(end) = parse(&bytes) else { return Ok(None) };
-        ends.add(OwnerNumber(owner), end);
+        let Some(attributed) = parse(&bytes) else { return Ok(None) };
+        ends.add(OwnerNumber(owner), attributed);
     }
     Ok(Some(ends))
 }
@@ -38,16 +39,15 @@ pub(super) fn store(
     let failed = |error| table_error("ends", error);
     let mut missing = ends.clone();
     for (owner, bytes) in entries(txn, table)? {
-        match ends.get(OwnerNumber(owner)) {
-            Some(end) if to_bytes(end) == bytes => missing.remove(OwnerNumber(owner)),
-            Some(_) => {}
-            None => {
-                table.delete(txn, &number(owner)).map_err(failed)?;
-            }
+        let attributed = ends.of(OwnerNumber(owner));
+        if attributed.is_nothing() {
+            table.delete(txn, &number(owner)).map_err(failed)?;
+        } else if to_bytes(attributed) == bytes {
+            missing.remove(OwnerNumber(owner));
         }
     }
-    for (owner, end) in missing.iter() {
-        table.put(txn, &number(owner.0), &to_bytes(end)).map_err(failed)?;
+    for (owner, attributed) in missing.iter() {
+        table.put(txn, &number(owner.0), &to_bytes(attributed)).map_err(failed)?;
     }
     Ok(())
 }
@@ -64,21 +64,22 @@ fn entries(txn: &RoTxn<'_>, table: Table) -> Result<Vec<(u64, Vec<u8>)>, GraphEr
     Ok(entries)
 }
 
-fn to_bytes(end: End) -> Vec<u8> {
-    let mut bytes = end.category.as_str().as_bytes().to_vec();
-    if let Some(day) = end.listed_on {
-        bytes.push(SEPARATOR);
-        bytes.extend(day.to_string().into_bytes());
-    }
-    bytes
+fn to_bytes(Attributed { end, is_labelled }: Attributed) -> Vec<u8> {
+    let category = end.map(|end| end.category.as_str()).unwrap_or_default();
+    let day = end.and_then(|end| end.listed_on).map(|day| day.to_string()).unwrap_or_default();
+    let label = if is_labelled { LABELLED } else { "" };
+    format!("{category}{SEPARATOR}{day}{SEPARATOR}{label}").into_bytes()
 }
 
-fn parse(bytes: &[u8]) -> Option<End> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let (category, day) = match text.split_once(char::from(SEPARATOR)) {
-        Some((category, day)) => (category, Some(day)),
-        None => (text, None),
+fn parse(bytes: &[u8]) -> Option<Attributed> {
+    let mut parts = std::str::from_utf8(bytes).ok()?.split(SEPARATOR);
+    let (category, day, label) = (parts.next()?, parts.next()?, parts.next()?);
+    let end = match category {
+        "" => None,
+        category => {
+            let listed_on = if day.is_empty() { None } else { Some(day.parse().ok()?) };
+            Some(End { category: category.parse::<Category>().ok()?, listed_on })
+        }
     };
-    let category: Category = category.parse().ok()?;
-    Some(End { category, listed_on: day.map(str::parse).transpose().ok()? })
+    Some(Attributed { end, is_labelled: label == LABELLED })
 }

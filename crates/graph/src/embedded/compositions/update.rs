@@ -147,7 +147,7 @@ fn changed_owners(
     }
     let of_both = stored.iter().chain(ends.iter()).map(|(owner, _)| owner);
     let mut changed: Vec<OwnerNumber> =
-        of_both.filter(|it| it.0 < owners && stored.get(*it) != ends.get(*it)).collect();
+        of_both.filter(|it| it.0 < owners && stored.of(*it) != ends.of(*it)).collect();
     changed.sort_unstable();
     changed.dedup();
     Ok(Some(changed))

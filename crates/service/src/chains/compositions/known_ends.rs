@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use assay_engine::reading::OwnerNumber;
 use assay_graph::{
     GraphError,
-    compositions::{End, Ends},
+    compositions::{Attributed, Ends},
     embedded::{Reader, Snapshot},
 };
 
@@ -18,7 +18,7 @@ use crate::chains::ends::Parties;
 #[derive(Debug)]
 pub(super) struct KnownEnds {
     parties: Parties,
-    found: BTreeMap<u64, End>,
+    found: BTreeMap<u64, Attributed>,
     ends: Arc<Ends>,
     searched: Option<Searched>,
 }
@@ -83,7 +83,7 @@ fn search(
     reader: &Reader<'_>,
     from: u64,
     owners: u64,
-) -> Result<BTreeMap<u64, End>, GraphError> {
+) -> Result<BTreeMap<u64, Attributed>, GraphError> {
     let mut found = BTreeMap::new();
     if owners.saturating_sub(from) <= parties.len() as u64 {
         for owner in from..owners {
@@ -110,7 +110,7 @@ mod tests {
             Block, BlockRef, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
         },
     };
-    use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
+    use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions, compositions::End};
     use jiff::Timestamp;
 
     use super::*;
@@ -168,13 +168,19 @@ mod tests {
 
     #[tokio::test]
     async fn ends_are_those_of_a_new_search_after_every_block_and_reorganisation() {
-        let end = |number: u8| End {
-            category: if number.is_multiple_of(2) { Category::Scam } else { Category::Exchange },
-            listed_on: None,
+        let party = |number: u8| {
+            Attributed::from(End {
+                category: if number.is_multiple_of(2) {
+                    Category::Scam
+                } else {
+                    Category::Exchange
+                },
+                listed_on: None,
+            })
         };
         // Few parties: new owners are looked up among them, or they among all owners.
         let parties: Parties =
-            [3, 8, 9, 20, 30].map(|it| (script(it), end(it))).into_iter().collect();
+            [3, 8, 9, 20, 30].map(|it| (script(it), party(it))).into_iter().collect();
         let mut known = KnownEnds::new(parties.clone());
         let mut chain = Chain::new().await;
         let mut check = |chain: &Chain, expected: usize| {
@@ -207,7 +213,9 @@ mod tests {
     async fn a_known_state_is_not_searched_again() {
         let mut chain = Chain::new().await;
         chain.add(1, &[1, 2, 3]).await;
-        let parties = [2].map(|it| (script(it), End { category: Category::Scam, listed_on: None }));
+        let parties = [2].map(|it| {
+            (script(it), Attributed::from(End { category: Category::Scam, listed_on: None }))
+        });
         let mut known = KnownEnds::new(parties.into_iter().collect());
         let first = known.in_state(&chain.snapshot()).unwrap();
         chain.add(1, &[1, 4]).await;
