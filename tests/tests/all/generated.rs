@@ -18,6 +18,8 @@ use assay_intel::{
 use assay_request::problem::{Code, Retry};
 use assay_service::ready_sources::READY_SOURCES;
 
+mod risk_policy;
+
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
 }
@@ -167,7 +169,9 @@ fn the_table_of_categories() {
         ]
     });
     let titles = ["category", "severity", "service", "definition", "evidence for the severity"];
-    section("docs/scoring.md", "categories", &table(titles, rows));
+    let text = table(titles, rows);
+    section("docs/scoring.md", "categories", &text);
+    section("docs/model/evidence.md", "categories", &text);
 }
 
 #[test]
@@ -177,7 +181,9 @@ fn the_table_of_patterns() {
         [code(pattern.as_str()), pattern.severity().to_string(), definition]
     });
     let titles = ["pattern", "severity", "definition"];
-    section("docs/scoring.md", "patterns", &table(titles, rows));
+    let text = table(titles, rows);
+    section("docs/scoring.md", "patterns", &text);
+    section("docs/model/evidence.md", "patterns", &text);
 }
 
 #[test]
@@ -215,7 +221,9 @@ fn the_constants_of_the_model() {
         "largest sum of unsolicited money of one category that is not scored, in US dollars",
         dollars.unsolicited_up_to.to_string(),
     ));
-    section("docs/scoring.md", "constants", &table(["constant", "value"], rows));
+    let text = table(["constant", "value"], rows);
+    section("docs/scoring.md", "constants", &text);
+    section("docs/model/score.md", "constants", &text);
 }
 
 #[test]
@@ -237,7 +245,9 @@ fn the_table_of_rules() {
             [code(rule.id), description, "fixed".to_owned(), code("review")]
         }));
     let titles = ["rule", "situation", "conditions", "verdict"];
-    section("docs/scoring.md", "rules", &table(titles, rows));
+    let text = table(titles, rows);
+    section("docs/scoring.md", "rules", &text);
+    section("docs/model/rules.md", "rules", &text);
 }
 
 /// The conditions of a rule, as its author writes them.

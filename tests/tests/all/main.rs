@@ -23,6 +23,7 @@ mod clusters;
 mod command_line;
 mod compositions;
 mod description;
+mod documents;
 mod edge;
 mod egress;
 mod evasion;

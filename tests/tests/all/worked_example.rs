@@ -264,4 +264,5 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
     let total: u16 = answer.scoring_components.iter().map(|c| c.contribution.tenths()).sum();
     assert_eq!(total, answer.risk_score.tenths());
     section("docs/scoring.md", "example", &text);
+    section("docs/model/score.md", "example", &text);
 }
