@@ -195,6 +195,33 @@ pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> E
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Stolen money at an address that two crafted payments connect with a labelled shop: the shop adds a coin of its own
+/// to each, as in a `PayJoin`.
+#[must_use]
+pub fn inherited_shop(id: ChainId, amount: u64) -> Example {
+    let title = format!("{} stolen; two PayJoins with a labelled shop", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let (subject, shop) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&shop, Claim::investigated(Category::Merchant, "Corner Shop"));
+    pay_join(&mut builder, &subject, &shop);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    after(&mut thief, &[Move::Forward(1)], &subject);
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Two payments of a customer to a shop that spend coins of both, each of which is needed: so they connect their
+/// addresses, the second one beyond doubt.
+pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptOwner) {
+    for _ in 0..2 {
+        let coins = chain.mine(&[(customer.clone(), 5_000_000), (shop.clone(), 6_000_000)]);
+        chain.wait(SignedDuration::from_hours(24));
+        let (paid, change) = ((shop.clone(), 10_000_000), (customer.clone(), 990_000));
+        let _paid = chain.pay(&coins, &[paid, change]);
+        chain.wait(SignedDuration::from_hours(24));
+    }
+}
+
 /// An amount in words.
 fn coins(id: ChainId, amount: u64) -> String {
     let (whole, rest) = (amount / COIN, amount % COIN);
@@ -235,6 +262,8 @@ pub fn tricks() -> Vec<Example> {
         paid_as_fees(btc, 10 * COIN, 1, true),
         paid_as_fees(btc, 300 * COIN, 150, false),
         paid_as_fees(ltc, 1_000 * COIN, 20, true),
+        inherited_shop(btc, 10 * COIN),
+        inherited_shop(ltc, 1_000 * COIN),
     ]);
     tricks
 }
