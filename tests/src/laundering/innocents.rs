@@ -113,7 +113,7 @@ pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
     let (subject, gang) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
     claims.label(&gang, Claim::investigated(Category::Ransomware, "Locker"));
     let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
-    pay_join(&mut builder, &gang, &subject);
+    pay_join(&mut builder, &gang, &subject, 5_000_000);
     days(&mut builder, 20);
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }

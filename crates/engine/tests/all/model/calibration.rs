@@ -2,10 +2,11 @@
 
 use super::common::*;
 use assay_engine::{
-    assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
+    assessment::{ActivityStatus, Assessment, ConflictResolution, LabelStatus, Relation},
+    coinjoin::CoinjoinKind,
     evidence::{
-        ChainState, FlowDistance, FlowPart, Label, Pattern, PatternFact, PatternRole, Solicitation,
-        Tier, Unavailable,
+        CarriedPart, ChainState, FlowDistance, FlowEnd, FlowPart, Label, Pattern, PatternFact,
+        PatternRole, Solicitation, Tier, Unavailable,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, Environment, Facts,
@@ -13,10 +14,11 @@ use assay_engine::{
     policy::{Policy, PolicySpec},
     score::Confidence,
     taxonomy::Category,
+    trace::{Distance, attribution::CarriedLabel},
 };
 use jiff::civil::date;
 
-fn codes(assessment: &assay_engine::assessment::Assessment) -> Vec<&'static str> {
+fn codes(assessment: &Assessment) -> Vec<&'static str> {
     assessment.reasons.iter().map(|reason| reason.code).collect()
 }
 
@@ -432,6 +434,82 @@ fn an_inherited_label_makes_no_service_and_contradicts_nothing() {
     let reported = label(Category::Merchant, Tier::Community, 100, "users");
     let answer = with(vec![reported], vec![stolen()], nothing_known().chain);
     assert_eq!((verdict(&answer), answer.conflicts.len()), ("review", 0));
+}
+
+/// Money that came back, as recent as the part says, and passed a label on its way.
+fn returned(amount: u128, recent: u128, label: Option<(Category, Tier, u8)>) -> FlowPart {
+    let part = FlowPart {
+        recent,
+        tier: Tier::OnChainProof,
+        distance: FlowDistance::Hops(2),
+        ..FlowPart::plain(FlowEnd::Returned, amount)
+    };
+    let carried = label.map(|(category, tier, percent)| CarriedPart {
+        label: CarriedLabel {
+            tier,
+            category,
+            confidence: Confidence::from_percent(percent),
+            severity: category.info().severity,
+            entity: None,
+            coinjoin: None,
+        },
+        distance: Distance { hops: 1, decayed: part.mass },
+    });
+    FlowPart { carried: carried.into_iter().collect(), ..part }
+}
+
+#[test]
+fn money_that_returned_is_shown_and_in_no_share() {
+    let others = |direct: u128| {
+        let stolen = FlowPart { recent: direct, ..part(Category::StolenFunds, direct) };
+        vec![stolen, part(Category::Exchange, 1_000)]
+    };
+    let with = |mut parts: Vec<FlowPart>, returned| {
+        parts.push(returned);
+        assess_flows(flows(parts.clone(), parts))
+    };
+    let plain = assess_flows(flows(others(150), others(150)));
+    // However much of it there is, and however recent it is, the score and the shares stay.
+    for recent in [0, 100_000] {
+        let circled = with(others(150), returned(100_000, recent, None));
+        assert_eq!(circled.risk_score, plain.risk_score);
+        assert_eq!(circled.reasons, plain.reasons);
+        let shares = |answer: &Assessment| -> Vec<String> {
+            let lines = answer.exposure.iter().filter(|line| line.endpoint_type != "returned");
+            lines.map(|line| line.share.clone()).collect()
+        };
+        assert_eq!(shares(&circled), shares(&plain));
+        let line = circled.exposure.iter().find(|line| line.endpoint_type == "returned").unwrap();
+        assert_eq!((&*line.share, &*line.amount.value, line.scored), ("0.000000", "100000", false));
+    }
+    // Where nothing else is known to have come, nothing is said of what was traced.
+    let alone = assess_flows(flows(vec![returned(100, 0, None)], vec![]));
+    assert_eq!((tenths(&alone), codes(&alone)), (0, vec!["no_findings"]));
+}
+
+#[test]
+fn money_that_returned_counts_by_a_severe_label_that_it_passed() {
+    let with = |label| {
+        let parts = vec![returned(500, 0, Some(label)), part(Category::Exchange, 500)];
+        assess_flows(flows(parts, vec![]))
+    };
+    let stolen = with((Category::StolenFunds, Tier::Community, 80));
+    assert_eq!(verdict(&stolen), "review");
+    assert_eq!(stolen.exposure[0].share, "0.500000");
+    // A label whose own address would be let pass, a less severe one, and a joint transaction do not count.
+    for label in [
+        (Category::StolenFunds, Tier::Community, 50),
+        (Category::StolenFunds, Tier::Behavior, 80),
+        (Category::Mixer, Tier::Community, 80),
+    ] {
+        let answer = with(label);
+        assert_eq!(answer.exposure.iter().filter(|line| line.scored).count(), 1, "{label:?}");
+        assert_eq!(tenths(&answer), 50, "all of it is an exchange's: {label:?}");
+    }
+    let mut joint = returned(500, 0, Some((Category::StolenFunds, Tier::Heuristic, 80)));
+    joint.carried[0].label.coinjoin = Some(CoinjoinKind::Wasabi1);
+    let answer = assess_flows(flows(vec![joint, part(Category::Exchange, 500)], vec![]));
+    assert_eq!(tenths(&answer), 50);
 }
 
 #[test]
