@@ -12,7 +12,7 @@ use std::{
 use assay_engine::{
     assessment::ExposurePart,
     chain::ChainId,
-    evidence::Direction,
+    evidence::{Direction, FlowDistance, FlowEnd},
     policy::{FIXED_RULES, Policy, RuleVerdict},
     rules::{RuleFunds, RuleView, evaluate},
     score::{Score, Verdict},
@@ -129,6 +129,7 @@ struct Component {
 #[derive(Debug, Deserialize)]
 struct Exposure {
     direction: Direction,
+    endpoint_type: String,
     amount: Amount,
     recent_amount: Amount,
     #[serde(default)]
@@ -296,8 +297,10 @@ impl Record {
                 rest.recent = rest.recent.saturating_sub(part.recent);
                 funds.push(part);
             }
-            // Funds without a category are in no part.
-            funds.push(rest);
+            // Funds without a category are in no part, and those that returned are in no share.
+            if line.endpoint_type != FlowEnd::Returned.as_str(FlowDistance::Hops(1)) {
+                funds.push(rest);
+            }
             if let Some(view) = views.iter_mut().find(same) {
                 view.parts.append(&mut funds);
             } else {

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, civil::date};
 use super::{
     Example,
     launderer::{Launderer, Origin},
-    tricks::COIN,
+    tricks::{COIN, pay_join},
 };
 use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, World};
 
@@ -105,6 +105,19 @@ pub fn agreeing_labels(id: ChainId) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// A merchant with whom a labelled gang shops, twice by a crafted `PayJoin`.
+#[must_use]
+pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
+    let title = "a merchant with whom a labelled gang makes two PayJoins".to_owned();
+    let (mut builder, mut claims) = (begun(id, "2023-01-01"), Claims::default());
+    let (subject, gang) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&gang, Claim::investigated(Category::Ransomware, "Locker"));
+    let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
+    pay_join(&mut builder, &gang, &subject, 5_000_000);
+    days(&mut builder, 20);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
 /// Every known innocent, with the parameters with which it was found, and further ones.
 #[must_use]
 pub fn innocents() -> Vec<Example> {
@@ -116,5 +129,7 @@ pub fn innocents() -> Vec<Example> {
         paid_before_listing(btc, 10 * COIN),
         victim(btc, 10 * COIN),
         agreeing_labels(btc),
+        merchant_of_a_gang(btc, 10 * COIN),
+        merchant_of_a_gang(ltc, 1_000 * COIN),
     ]
 }

@@ -14,17 +14,18 @@ use std::{
 use assay_engine::{
     chain::ChainId,
     score::{Score, Verdict},
+    taxonomy::Category,
 };
 use jiff::SignedDuration;
 
 use super::{
     Example,
     launderer::{Launderer, Move, Origin},
-    tricks,
+    tricks::{self, circle, pay_join},
 };
 use crate::{
     big_chain::Dice,
-    world::{Claims, Form, JointKind, World},
+    world::{Claim, Claims, Form, JointKind, World, chain::total},
 };
 
 /// The most moves of a scheme.
@@ -35,6 +36,10 @@ const MOST_TRANSACTIONS: u32 = 600;
 
 /// The most coins that the holder keeps; beyond, the next move merges them.
 const MOST_COINS: usize = 200;
+
+/// The least clean money of a payee, in base units: more than what carries inscriptions, so that it connects
+/// addresses, and less than any coin that a holder sends.
+const CLEAN: u64 = 25_000;
 
 /// Days of all waiting together: the last kinds of joint transaction ended in May 2023.
 const MOST_DAYS: u32 = 130;
@@ -50,10 +55,12 @@ pub enum Ending {
     Largest,
     /// All coins in one payment; the payee passes the money on.
     PassedOn,
+    /// All coins in one payment, to a payee who sent a clean coin of at most as much round before.
+    AfterCircles,
 }
 
-const ENDINGS: [Ending; 4] =
-    [Ending::Together, Ending::OneByOne, Ending::Largest, Ending::PassedOn];
+const ENDINGS: [Ending; 5] =
+    [Ending::Together, Ending::OneByOne, Ending::Largest, Ending::PassedOn, Ending::AfterCircles];
 
 /// A laundering scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +75,8 @@ pub struct Scheme {
     pub moves: Vec<Move>,
     /// The last payment.
     pub ending: Ending,
+    /// True if the payee makes two payments together with a labelled shop first, which connect their addresses.
+    pub joins_shop: bool,
 }
 
 impl Scheme {
@@ -82,7 +91,8 @@ impl Scheme {
         let mut waited = 0;
         let moves = (0..count).map(|_| random_move(&mut dice, &mut waited)).collect();
         let ending = ENDINGS[choice(&mut dice, ENDINGS.len())];
-        Self { seed, origin, amount, moves, ending }
+        let joins_shop = dice.below(10) == 0;
+        Self { seed, origin, amount, moves, ending, joins_shop }
     }
 
     /// The world after the scheme, on Bitcoin, and the payee.
@@ -91,6 +101,11 @@ impl Scheme {
         let (mut builder, mut claims) = (tricks::chain(ChainId::BTC, self.seed), Claims::default());
         let form = Form::ALL[choice(builder.dice(), Form::ALL.len())];
         let subject = builder.fresh(form);
+        if self.joins_shop {
+            let shop = builder.fresh(Form::ScriptHash);
+            claims.label(&shop, Claim::investigated(Category::Merchant, "Corner Shop"));
+            pay_join(&mut builder, &subject, &shop, CLEAN);
+        }
         let mut holder = Launderer::new(&mut builder, &mut claims, self.origin, self.amount);
         (holder.form, holder.transactions_left) = (form, MOST_TRANSACTIONS);
         for step in &self.moves {
@@ -126,6 +141,17 @@ impl Scheme {
                 let next = holder.fresh();
                 let _passed = holder.send(&[paid], &next);
             }
+            Ending::AfterCircles => {
+                let coins = std::mem::take(&mut holder.coins);
+                let dirty = total(&coins);
+                let times = small(holder.chain.dice(), 1, 200);
+                let most = dirty.max(CLEAN);
+                let clean = CLEAN.max(most / (1 + holder.chain.dice().below(8)));
+                let coin = holder.chain.mine(&[(subject.clone(), clean)]).remove(0);
+                let affordable = u32::try_from(clean / 1_000).unwrap_or(u32::MAX);
+                let _coin = circle(holder.chain, coin, times.min(affordable));
+                let _paid = holder.send(&coins, &subject);
+            }
         }
         builder.wait(SignedDuration::from_hours(24));
         let world = Arc::new(World::new(builder, claims));
@@ -135,8 +161,9 @@ impl Scheme {
 
 impl fmt::Display for Scheme {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, origin, amount, moves, ending } = self;
-        write!(formatter, "seed {seed}: {amount} {origin:?}, {moves:?}, {ending:?}")
+        let Self { seed, origin, amount, moves, ending, joins_shop } = self;
+        let shop = if *joins_shop { ", with a shop" } else { "" };
+        write!(formatter, "seed {seed}: {amount} {origin:?}, {moves:?}, {ending:?}{shop}")
     }
 }
 

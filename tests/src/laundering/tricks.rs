@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_engine::{chain::ChainId, taxonomy::Category, utxo::ScriptOwner};
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, civil::date};
 
 use super::{
     Example,
@@ -195,6 +195,90 @@ pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> E
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Stolen money at an address that two crafted payments connect with a labelled shop: the shop adds a coin of its own
+/// to each, as in a `PayJoin`.
+#[must_use]
+pub fn inherited_shop(id: ChainId, amount: u64) -> Example {
+    let title = format!("{} stolen; two PayJoins with a labelled shop", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let (subject, shop) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&shop, Claim::investigated(Category::Merchant, "Corner Shop"));
+    pay_join(&mut builder, &subject, &shop, 5_000_000);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    after(&mut thief, &[Move::Forward(1)], &subject);
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Two payments of a customer to a shop that spend coins of both, each of which is needed: so they connect their
+/// addresses, the second one beyond doubt. The customer's coins are worth `coin` base units each.
+pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptOwner, coin: u64) {
+    for _ in 0..2 {
+        let coins = chain.mine(&[(customer.clone(), coin), (shop.clone(), coin / 5 * 6)]);
+        chain.wait(SignedDuration::from_hours(24));
+        let (paid, change) = ((shop.clone(), 2 * coin), (customer.clone(), coin / 10));
+        let _paid = chain.pay(&coins, &[paid, change]);
+        chain.wait(SignedDuration::from_hours(24));
+    }
+}
+
+/// Sends a coin round so many times: to a second address of its owner, and back. Each payment has a fee of 200.
+pub fn circle(chain: &mut ChainBuilder, mut coin: Coin, times: u32) -> Coin {
+    let second = chain.fresh(Form::WitnessKey);
+    for _ in 0..times {
+        let first = coin.owner.clone();
+        for to in [&second, &first] {
+            let value = coin.value - 200;
+            coin = chain.pay(&[coin], &[(to.clone(), value)]).remove(0);
+            chain.wait(SignedDuration::from_mins(20));
+        }
+    }
+    coin
+}
+
+/// Clean money that the payee sends round so many times, and stolen money over `hops` hops beside it.
+#[must_use]
+pub fn circled(id: ChainId, clean_amount: u64, times: u32, amount: u64, hops: u32) -> Example {
+    let title = format!(
+        "{} circled {times} times, then {} stolen over {hops} hops",
+        coins(id, clean_amount),
+        coins(id, amount)
+    );
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        let clean = clean(thief.chain, clean_amount);
+        let coin = thief.send(&clean, payee);
+        let _coin = circle(thief.chain, coin, times);
+        after(thief, &[Move::Forward(hops - 1)], payee);
+    })
+}
+
+/// Clean money of a payer, who sends a coin of it round so many times, and pays the rest to a listed party over
+/// `hops` hops.
+#[must_use]
+pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops: u32) -> Example {
+    let title = format!(
+        "{} circled {times} times, then {} to a listed party over {hops} hops",
+        coins(id, circled),
+        coins(id, amount)
+    );
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let (subject, listed) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.list(&listed, "DOE, Jane", date(2018, 11, 28));
+    let clean = clean(&mut builder, circled + amount);
+    let parts = [(subject.clone(), circled), (subject.clone(), amount - 1_000)];
+    let mut coins = builder.pay(&clean, &parts);
+    builder.wait(SignedDuration::from_hours(1));
+    let mut paid = coins.remove(1);
+    let _coin = circle(&mut builder, coins.remove(0), times);
+    for hop in 1..=hops {
+        let to = if hop == hops { listed.clone() } else { builder.fresh(Form::WitnessKey) };
+        let value = paid.value - 1_000;
+        paid = builder.pay(&[paid], &[(to, value)]).remove(0);
+        builder.wait(SignedDuration::from_hours(1));
+    }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
 /// An amount in words.
 fn coins(id: ChainId, amount: u64) -> String {
     let (whole, rest) = (amount / COIN, amount % COIN);
@@ -235,6 +319,14 @@ pub fn tricks() -> Vec<Example> {
         paid_as_fees(btc, 10 * COIN, 1, true),
         paid_as_fees(btc, 300 * COIN, 150, false),
         paid_as_fees(ltc, 1_000 * COIN, 20, true),
+        inherited_shop(btc, 10 * COIN),
+        inherited_shop(ltc, 1_000 * COIN),
+        circled(btc, COIN, 40, 90_000_000, 1),
+        circled(btc, COIN, 160, 3 * COIN, 2),
+        circled(btc, COIN, 500, 3 * COIN, 9),
+        circled(ltc, 100 * COIN, 160, 300 * COIN, 2),
+        circled_by_payer(btc, COIN, 160, 3 * COIN, 2),
+        circled_by_payer(ltc, 100 * COIN, 160, 300 * COIN, 4),
     ]);
     tricks
 }

@@ -30,6 +30,8 @@ pub(super) enum End {
     Balance,
     Unspent,
     Fee,
+    /// At an output of the subject.
+    Returned,
     Unresolved(UnresolvedReason),
 }
 
@@ -41,6 +43,7 @@ impl End {
             Self::Mining => FlowEnd::Mining,
             Self::Balance | Self::Unspent => FlowEnd::Unspent,
             Self::Fee => FlowEnd::Fee,
+            Self::Returned => FlowEnd::Returned,
             Self::Unresolved(reason) => FlowEnd::Unresolved(reason),
         }
     }

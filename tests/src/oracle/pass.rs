@@ -204,27 +204,29 @@ impl Walk<'_> {
             self.end_at(pool, (Moved::NotListed, None), is_direct, part);
             return;
         }
-        if *leg.owner != self.case.subject {
-            let known = self.case.attribution(leg.owner);
-            part.meet(known.carried);
-            if let Some(end) = known.end {
-                let moved = match (end.listed, end.listed_on) {
-                    (false, _) => (Moved::NotListed, None),
-                    (true, None) => (Moved::Undated, None),
-                    (true, Some(day)) => {
-                        let listed = day.to_zoned(TimeZone::UTC).expect("midnight").timestamp();
-                        if transaction.time < listed {
-                            let seconds = listed.as_second() - transaction.time.as_second();
-                            let days = u32::try_from((seconds + 86_399) / 86_400);
-                            (Moved::Before, Some(days.expect("a number of days")))
-                        } else {
-                            (Moved::Since, None)
-                        }
+        if *leg.owner == self.case.subject {
+            self.end(End::Returned, is_direct, part);
+            return;
+        }
+        let known = self.case.attribution(leg.owner);
+        part.meet(known.carried);
+        if let Some(end) = known.end {
+            let moved = match (end.listed, end.listed_on) {
+                (false, _) => (Moved::NotListed, None),
+                (true, None) => (Moved::Undated, None),
+                (true, Some(day)) => {
+                    let listed = day.to_zoned(TimeZone::UTC).expect("midnight").timestamp();
+                    if transaction.time < listed {
+                        let seconds = listed.as_second() - transaction.time.as_second();
+                        let days = u32::try_from((seconds + 86_399) / 86_400);
+                        (Moved::Before, Some(days.expect("a number of days")))
+                    } else {
+                        (Moved::Since, None)
                     }
-                };
-                self.end_at(Party::from(end), moved, is_direct, part);
-                return;
-            }
+                }
+            };
+            self.end_at(Party::from(end), moved, is_direct, part);
+            return;
         }
         // 6
         if self.is_at_limit(&part) {

@@ -3,17 +3,19 @@
 use std::sync::{Arc, LazyLock};
 
 use assay_engine::{
+    address::CanonicalAddress,
     assess,
     assessment::Assessment,
     chain::ChainId,
     evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
+    facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
     policy::Policy,
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
 };
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, GraphTip, GraphView, ViewSource, WriterOptions,
-    memory::MemoryGraph, run,
+    ClusterEvidence, EmbeddedGraphs, Graph, GraphStore, GraphTip, GraphView, ViewSource,
+    WriterOptions, memory::MemoryGraph, run,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::ends::ends;
@@ -25,6 +27,9 @@ use super::{ChainBuilder, Claims};
 
 /// The default policy, compiled once.
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
+
+/// Members of a cluster that are looked up, and co-spends between two of them.
+const MOST: u32 = 1_000;
 
 /// A chain with lists and labels, at a moment.
 #[derive(Debug)]
@@ -103,7 +108,40 @@ impl World {
             patterns: None,
             activity: None,
         }));
+        facts.cluster = at_once(self.cluster(&subject, owner));
         assess(&subject, &facts, &POLICY, self.now)
+    }
+
+    /// The cluster of an owner, with the claims about its other members and the co-spends that connect them.
+    async fn cluster(&self, subject: &CanonicalAddress, owner: &ScriptOwner) -> Option<Cluster> {
+        let graph = &*self.view;
+        let found = graph.clusters(std::slice::from_ref(owner)).await.expect("a cluster");
+        let found = found.into_iter().flatten().find(|found| found.size > 1)?;
+        let read = graph.cluster(owner, MOST).await.expect("a cluster")?;
+        let others = read.members.into_iter().map(|member| member.owner);
+        let others: Vec<ScriptOwner> = others.filter(|other| other != owner).collect();
+        let connections = graph.connections(owner, &others, MOST).await.expect("connections");
+        let members = others.iter().zip(connections).filter_map(|(other, connection)| {
+            let address = other.address(self.chain)?;
+            let facts = self.intel.facts(&address);
+            let co_spends = connection.map(|found| found.iter().map(co_spend).collect());
+            let (labels, listings) = (facts.labels, facts.listings);
+            Some(ClusterMember { address, labels, listings, co_spends })
+        });
+        let members: Vec<ClusterMember> = members.collect();
+        let is_attributed =
+            |member: &&ClusterMember| !(member.labels.is_empty() && member.listings.is_empty());
+        let attributed = members.iter().filter(is_attributed).count() as u64;
+        let address = |owner: &ScriptOwner| owner.address(self.chain).unwrap_or(subject.clone());
+        Some(Cluster {
+            id: address(&found.id),
+            root: address(&found.root),
+            size: found.size,
+            confidence: CO_SPEND_CONFIDENCE,
+            members,
+            attributed,
+            examined: attributed,
+        })
     }
 
     async fn flows(&self, owner: &ScriptOwner) -> FlowFacts {
@@ -135,5 +173,14 @@ impl World {
             ingest_mode: IngestMode::Ingested,
             sample: false,
         }
+    }
+}
+
+fn co_spend(evidence: &ClusterEvidence) -> CoSpend {
+    CoSpend {
+        transaction: evidence.transaction.txid.to_string(),
+        time: evidence.transaction.time,
+        is_conclusive: evidence.is_conclusive,
+        confirmed_by: evidence.confirmed_by.map(|place| place.txid.to_string()),
     }
 }

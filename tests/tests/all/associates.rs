@@ -103,9 +103,9 @@ fn a_label_is_inherited_as_far_as_co_spends_prove_it() {
     let inherited = component(&answer, "association");
     assert_eq!(
         (&inherited["tier"], &inherited["confidence"], &inherited["entity"]),
-        (&json!("investigation"), &json!(90), &json!("Thief"))
+        (&json!("heuristic"), &json!(90), &json!("Thief"))
     );
-    assert_eq!(answer["verdict"], "block");
+    assert_eq!(answer["verdict"], "review", "an inherited label blocks nobody");
     assert_eq!(transactions(inherited), [txid(2), txid(5)]);
     // The third address is connected by a transaction that may be a PayJoin.
     let answer = check(directory.path(), "ann-3");

@@ -33,11 +33,13 @@ pub(super) struct InheritedLabel {
     pub(super) transactions: Vec<String>,
 }
 
-/// Labels that the other members pass on.
+/// Labels that the other members pass on, with the tier `heuristic` at most: whoever makes two transactions that
+/// spend outputs of his own and of another together joins their clusters, so that what is inherited adds to a score
+/// and takes nothing away.
 ///
 /// Members labelled as one owner pass all their labels on. If labels of the strongest tier name different
-/// owners, members pass on the riskiest label that is of no service, at most to a review: one of the labels
-/// is wrong, or the cluster is. Members labelled as different services pass none of these labels on.
+/// owners, members pass on the riskiest label that is of no service: one of the labels is wrong, or the cluster is.
+/// Members labelled as different services pass none of these labels on.
 pub(super) fn inherit(
     cluster: &Cluster,
     own: &[Label],
@@ -86,9 +88,9 @@ pub(super) fn inherit(
         let most = inherited.iter().map(risk).max();
         inherited.retain(|it| Some(risk(it)) == most);
         inherited.truncate(1);
-        for it in &mut inherited {
-            it.label.tier = it.label.tier.weaker(Tier::Heuristic);
-        }
+    }
+    for it in &mut inherited {
+        it.label.tier = it.label.tier.weaker(Tier::Heuristic);
     }
     let mut seen: BTreeSet<(_, _, _, _)> = BTreeSet::new();
     inherited.retain(|it| {
@@ -99,8 +101,8 @@ pub(super) fn inherit(
     Inheritance { labels: inherited, conflict, is_limited }
 }
 
-/// A label as a member passes it on: no surer than the connection, of investigation tier at most, and of
-/// tier heuristic if the connection may be due to a `PayJoin`.
+/// A label as it is compared with those of other members: no surer than the connection, of investigation tier at
+/// most, and of tier heuristic if the connection may be due to a `PayJoin`.
 fn pass_on(cluster: &Cluster, member: &ClusterMember, label: &Label) -> InheritedLabel {
     let cap = if member.is_certain() { Tier::Investigation } else { Tier::Heuristic };
     InheritedLabel {

@@ -221,32 +221,39 @@ fn own_status(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
     if listed { LabelStatus::Duplicate } else { LabelStatus::ContradictedByList }
 }
 
-/// A label that repeats a claim in no stronger form than another (which comes before it) adds nothing.
+/// A label that repeats a claim in no stronger form than another (which comes before it) adds nothing. An inherited
+/// label does not take the place of an own one.
 fn mark_repeated(candidates: &mut [Candidate]) {
-    let mut strongest: BTreeMap<Claim, Tier> = BTreeMap::new();
+    let (mut own, mut all): (BTreeMap<Claim, Tier>, BTreeMap<Claim, Tier>) = Default::default();
     for candidate in candidates {
         if candidate.status != LabelStatus::InForce {
             continue;
         }
         let claim = (candidate.label.category, candidate.label.upstream.clone());
-        match strongest.get(&claim) {
-            Some(tier) if tier.at_least(candidate.label.tier) => {
-                candidate.status = LabelStatus::Duplicate;
-            }
-            _ => {
-                strongest.insert(claim, candidate.label.tier);
-            }
+        let tier = candidate.label.tier;
+        let known = if candidate.inherited.is_some() { &all } else { &own };
+        if known.get(&claim).is_some_and(|known| known.at_least(tier)) {
+            candidate.status = LabelStatus::Duplicate;
+            continue;
         }
+        if candidate.inherited.is_none() {
+            own.insert(claim.clone(), tier);
+        }
+        let strongest = all.entry(claim).or_insert(tier);
+        *strongest = (*strongest).min(tier);
     }
 }
 
 /// A risky and a benign label contradict each other: the stronger tier wins; between equals the risky
-/// one stands and its tier cannot block.
+/// one stands and its tier cannot block. An inherited label contradicts nothing, and only an own label of tier
+/// investigation or stronger overrules it: a report that costs nothing would hide the labels of a cluster.
 fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
     let strongest_benign = candidates
         .iter()
         .filter(|candidate| {
-            candidate.status == LabelStatus::InForce && candidate.severity < RISKY_FROM
+            candidate.status == LabelStatus::InForce
+                && candidate.inherited.is_none()
+                && candidate.severity < RISKY_FROM
         })
         .min_by_key(|candidate| candidate.label.tier)
         .map(|candidate| candidate.label.clone());
@@ -254,8 +261,11 @@ fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Ti
     let Some(benign) = strongest_benign else {
         return (conflicts, capped);
     };
+    let is_sure = benign.tier.at_least(Tier::Investigation);
     let risky = candidates.iter_mut().filter(|candidate| {
-        candidate.status == LabelStatus::InForce && candidate.severity >= RISKY_FROM
+        candidate.status == LabelStatus::InForce
+            && candidate.severity >= RISKY_FROM
+            && (candidate.inherited.is_none() || is_sure)
     });
     for candidate in risky {
         let resolution = match candidate.label.tier.cmp(&benign.tier) {

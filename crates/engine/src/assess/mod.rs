@@ -37,7 +37,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "2.0";
+pub const MODEL_VERSION: &str = "2.1";
 
 /// Assesses one address by the facts about it.
 ///

@@ -17,7 +17,8 @@ pub struct Exposure {
     /// Direction of the funds.
     pub direction: Direction,
     /// Kind of endpoint: a category, `mining`, `bridge`, `unspent_by_subject` (the address
-    /// itself holds it), `unspent_downstream` (an address further on holds it), `fee` or `unresolved`.
+    /// itself holds it), `unspent_downstream` (an address further on holds it), `fee`, `returned` (money of the address itself that came back to it: it counted when it
+    /// first came, and neither shares nor the score count it again) or `unresolved`.
     pub endpoint_type: &'static str,
     /// Reason for which the funds were not followed to an endpoint; null where they were.
     pub unresolved_reason: Option<UnresolvedReason>,
@@ -30,7 +31,7 @@ pub struct Exposure {
     pub entity: Option<String>,
     /// Amount of the funds.
     pub amount: Amount,
-    /// Share of all funds of the direction, as a decimal from 0 to 1.
+    /// Share of all funds of the direction without the `returned` ones, as a decimal from 0 to 1; 0 for these.
     pub share: String,
     /// Part of the amount that moved in the last 90 days.
     pub recent_amount: Amount,

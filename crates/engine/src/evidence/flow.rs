@@ -176,7 +176,7 @@ impl Ledger {
     }
 }
 
-/// All parts of one direction. The whole is their sum, so that parts always add up to it.
+/// All parts of one direction. Their sum is all money of the direction, the money that returned included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionFlows {
     /// The parts.
@@ -369,6 +369,9 @@ pub enum FlowEnd {
     Unspent,
     /// Paid to the miner of the transaction.
     Fee,
+    /// At an output of the subject's own address: its money came back, or never left its owner. It counted when it
+    /// first came, so that it is no part of the whole of which shares are computed.
+    Returned,
     /// Not followed further.
     Unresolved(UnresolvedReason),
 }
@@ -381,7 +384,7 @@ impl FlowEnd {
             Self::Attributed(category) => Some(category),
             Self::Mining => Some(Category::Miner),
             Self::Bridge => Some(Category::Bridge),
-            Self::Unspent | Self::Fee | Self::Unresolved(_) => None,
+            Self::Unspent | Self::Fee | Self::Returned | Self::Unresolved(_) => None,
         }
     }
 
@@ -395,6 +398,7 @@ impl FlowEnd {
             Self::Unspent if matches!(distance, FlowDistance::Hops(0)) => "unspent_by_subject",
             Self::Unspent => "unspent_downstream",
             Self::Fee => "fee",
+            Self::Returned => "returned",
             Self::Unresolved(_) => "unresolved",
         }
     }

@@ -164,6 +164,13 @@ impl Policy {
         Fraction::ratio(severity.into(), 100).times(confidence.fraction())
     }
 
+    /// True if a label by itself leads to a review of the address that it is about.
+    #[must_use]
+    pub fn would_review(&self, category: Category, tier: Tier, confidence: Confidence) -> bool {
+        let risk = Score::from_fraction(self.risk(self.severity(category), confidence));
+        risk.min(self.cap(tier)) >= self.spec.thresholds.review
+    }
+
     /// `2^(-2.5 / half-life)`: the weight that is left of money after a hop.
     #[must_use]
     pub const fn decay_of_a_hop(&self) -> Fraction {

@@ -146,11 +146,22 @@ pub(super) struct Ends {
     reached: BTreeMap<EndKey, Reached>,
     /// Paths that are kept of one part.
     paths_kept: usize,
+    /// All money that ended, and that which returned to the subject.
+    ended: u128,
+    returned: u128,
 }
+
+/// So much has returned if it is more than one in so many parts of the money that ended.
+const MUCH_ONE_IN: u128 = 10;
 
 impl Ends {
     pub(super) const fn keeping(paths_kept: usize) -> Self {
-        Self { reached: BTreeMap::new(), paths_kept }
+        Self { reached: BTreeMap::new(), paths_kept, ended: 0, returned: 0 }
+    }
+
+    /// True if more than a tenth of the money that ended so far has returned to the subject.
+    pub(super) const fn has_much_returned(&self) -> bool {
+        self.returned.saturating_mul(MUCH_ONE_IN) > self.ended
     }
 
     /// Adds money that reached an attributed party by a transaction at `moved_at`.
@@ -233,6 +244,11 @@ impl Ends {
 
     fn add(&mut self, key: EndKey, flow: &Flow) -> &mut Reached {
         let has_moved = key.place != Place::AtSubject;
+        let amount = flow.mass.total();
+        self.ended = self.ended.saturating_add(amount);
+        if key.end == FlowEnd::Returned {
+            self.returned = self.returned.saturating_add(amount);
+        }
         let reached = self.reached.entry(key).or_default();
         // Another address of the subject's own cluster is an end in its own right.
         reached.add(flow, u16::from(has_moved));

@@ -3,6 +3,10 @@
 //!
 //! How far these origins are is not known, so that their money counts as decayed altogether: it counts where distance
 //! makes nothing harmless, and nowhere else. For people, the way of most of it is followed to one of the parties.
+//!
+//! What a transaction is made of knows no subject: money that a subject sent round counts as what it was made of when it
+//! first came. So a trace of which much has returned stops no sooner than without compositions, and divides nothing
+//! that is left over then.
 
 use super::{
     direction::DirectionalTrace,
@@ -27,7 +31,8 @@ const MOST_WAYS: usize = 4;
 const MOST_INPUTS: usize = 20_000;
 
 impl DirectionalTrace<'_> {
-    /// Ends money at a waypoint at which the trace stops: by what the transaction is made of, where that is known.
+    /// Ends money at a waypoint at which the trace stops: by what the transaction is made of, where that is known and
+    /// the trace did not stop for its limits after much has returned.
     pub(super) fn stop_at(
         &mut self,
         view: &dyn ChainView,
@@ -35,7 +40,9 @@ impl DirectionalTrace<'_> {
         reason: UnresolvedReason,
         flows: &Flows,
     ) -> Result<(), ViewError> {
+        let is_divided = reason != UnresolvedReason::TraceLimit || !self.ends.has_much_returned();
         if let Waypoint::Transaction(transaction) = waypoint
+            && is_divided
             && let Some(composition) = self.composition_at(view, Some(waypoint))?
         {
             self.divide(transaction, &composition, flows);
@@ -49,7 +56,9 @@ impl DirectionalTrace<'_> {
 
     /// True if the trace may stop before another transaction, the `number`th, whose composition is known.
     pub(super) fn may_stop_at(&self, number: u64) -> bool {
-        self.direction == Direction::Source && number > u64::from(self.rules.source_transactions)
+        self.direction == Direction::Source
+            && number > u64::from(self.rules.source_transactions)
+            && !self.ends.has_much_returned()
     }
 
     /// What the money is made of that waits somewhere, if that is known.

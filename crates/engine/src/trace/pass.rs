@@ -197,9 +197,11 @@ impl DirectionalTrace<'_> {
         let mut key = FlowKey { owner: Some(cluster), has_left: from.has_left || is_hop, ..*from };
         self.carry_joint(passage, &mut key, &mut flow);
         let is_direct = !from.has_left;
-        if entry.owner != self.subject
-            && let Some(attribution) = self.attributions.of(entry.owner, view)?
-        {
+        if entry.owner == self.subject {
+            self.ends.plain(FlowEnd::Returned, &EndedFlow { key: &key, flow: &flow, is_direct });
+            return Ok(());
+        }
+        if let Some(attribution) = self.attributions.of(entry.owner, view)? {
             if !attribution.carried.is_empty() {
                 self.carry_on(&attribution.carried, &mut key, &mut flow);
             }

@@ -5,7 +5,8 @@ use jiff::civil::date;
 use super::{mass::Mass, *};
 use crate::{
     coinjoin::CoinjoinKind,
-    evidence::{Direction, FlowEnd, FlowPart, Tier, UnresolvedReason},
+    composition::{Composition, Mixture, Origin},
+    evidence::{Direction, FlowDistance, FlowEnd, FlowPart, Tier, UnresolvedReason},
     fixed::Fraction,
     reading::{
         FeePayer, GatheredChain, InBlock, LookUp, TransactionNumber, TransactionRead, Waypoint,
@@ -127,6 +128,17 @@ impl HandMade {
         rules: TraceRules,
         clusters: &[(u16, u16)],
     ) -> Vec<FlowPart> {
+        self.trace_over(direction, rules, clusters, None)
+    }
+
+    /// The same where each transaction is said to be made of something.
+    fn trace_over(
+        &self,
+        direction: Direction,
+        rules: TraceRules,
+        clusters: &[(u16, u16)],
+        made_of: Option<Composition>,
+    ) -> Vec<FlowPart> {
         let attribute = |of: &ScriptOwner| {
             let end = AttributedEnd {
                 category: Category::Exchange,
@@ -148,7 +160,7 @@ impl HandMade {
             })
             .collect();
         let history = gathered.history(subject, self.statistics());
-        let view = Clustered(gathered, clusters);
+        let view = Clustered(gathered, clusters, made_of);
         let flows = flows(&view, subject, &history, rules, &AttributionsByScript::new(attribute));
         assert!(flows.complete);
         flows.ledgers[0].direction(direction).parts.clone()
@@ -174,8 +186,8 @@ fn flows(
     }
 }
 
-/// A gathered chain with clusters of owners.
-struct Clustered(GatheredChain, Vec<(OwnerNumber, OwnerNumber)>);
+/// A gathered chain with clusters of owners, and what each transaction is said to be made of.
+struct Clustered(GatheredChain, Vec<(OwnerNumber, OwnerNumber)>, Option<Composition>);
 
 impl ChainView for Clustered {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
@@ -195,6 +207,10 @@ impl ChainView for Clustered {
     fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {
         let found = self.1.iter().find(|(of, _)| *of == owner);
         Ok(found.map_or(owner, |(_, cluster)| *cluster))
+    }
+
+    fn composition(&self, _of: TransactionNumber) -> Result<Option<Composition>, ViewError> {
+        Ok(self.2.clone())
     }
 
     fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
@@ -376,6 +392,85 @@ fn the_balance_is_apart_from_money_in_the_same_cluster() {
         (FlowEnd::Unspent, Some(1), COIN.into())
     );
     assert!(balance.is_direct && moved.is_direct && balance.paths.is_empty());
+}
+
+/// The subject gets a coin from an exchange and sends it round over two other addresses so many times.
+fn circles(times: u16) -> HandMade {
+    let mut chain = HandMade::default();
+    let mined = chain.mine(&[(EXCHANGE, COIN)]);
+    let mut last = chain.pay(&[(mined, 0)], &[(SUBJECT, COIN)]);
+    for _ in 0..times {
+        for to in [10, 11, SUBJECT] {
+            last = chain.pay(&[(last, 0)], &[(to, COIN)]);
+        }
+    }
+    chain
+}
+
+#[test]
+fn money_that_comes_back_to_the_subject_has_returned() {
+    let chain = circles(2);
+    let parts = chain.trace(Direction::Source, RULES, &[]);
+    let [exchange, returned] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(
+        (exchange.end, exchange.amount),
+        (FlowEnd::Attributed(Category::Exchange), COIN.into())
+    );
+    let circled = 2 * u128::from(COIN);
+    assert_eq!((returned.end, returned.amount), (FlowEnd::Returned, circled));
+    assert_eq!((returned.distance.hops(), returned.is_direct), (Some(3), false));
+    // The coin that is back again is the balance.
+    let parts = chain.trace(Direction::Destination, RULES, &[]);
+    let [balance, returned] = &*parts else { panic!("{parts:?}") };
+    assert_eq!((balance.end, balance.distance.hops()), (FlowEnd::Unspent, Some(0)));
+    assert_eq!((returned.end, returned.amount), (FlowEnd::Returned, circled));
+}
+
+#[test]
+fn another_address_of_the_subjects_cluster_is_no_end() {
+    // Stolen coins, sent to a second address of one's own and fetched over a stranger.
+    let mut chain = HandMade::default();
+    let stolen = chain.mine(&[(EXCHANGE, COIN)]);
+    let second = chain.pay(&[(stolen, 0)], &[(10, COIN)]);
+    let stranger = chain.pay(&[(second, 0)], &[(11, COIN)]);
+    chain.pay(&[(stranger, 0)], &[(SUBJECT, COIN)]);
+    let parts = chain.trace(Direction::Source, RULES, &[(SUBJECT, SUBJECT), (10, SUBJECT)]);
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
+}
+
+#[test]
+fn what_transactions_are_made_of_does_not_stop_a_trace_of_which_much_returned() {
+    let chain = circles(10);
+    let rules = TraceRules { source_transactions: 6, ..RULES };
+    let ends = |rules| {
+        let parts = chain.trace_over(Direction::Source, rules, &[], Some(mined()));
+        parts.iter().map(|part| (part.end, part.amount / u128::from(COIN))).collect::<Vec<_>>()
+    };
+    let exchange = (FlowEnd::Attributed(Category::Exchange), 1);
+    // Nobody could tell the coins that were sent round from newly mined ones.
+    assert_eq!(ends(rules), [exchange, (FlowEnd::Returned, 10)]);
+    // What is left over is not divided either.
+    let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
+    let rules = TraceRules { transactions: 8, ..rules };
+    assert_eq!(ends(rules), [exchange, (FlowEnd::Returned, 4), (limit, 6)]);
+    // Where nothing returned, the trace stops soon.
+    let mut chain = HandMade::default();
+    let mut last = chain.mine(&[(EXCHANGE, COIN)]);
+    for to in [10, 11, 12, SUBJECT] {
+        last = chain.pay(&[(last, 0)], &[(to, COIN)]);
+    }
+    let rules = TraceRules { source_transactions: 2, ..RULES };
+    let parts = chain.trace_over(Direction::Source, rules, &[], Some(mined()));
+    let [part] = &*parts else { panic!("{parts:?}") };
+    assert_eq!((part.end, part.distance), (FlowEnd::Mining, FlowDistance::Further(2)));
+}
+
+/// A composition of newly mined coins alone.
+fn mined() -> Composition {
+    let mut mixture = Mixture::default();
+    mixture.add_from(Origin::Mining, COIN);
+    mixture.finish(COIN.into(), false)
 }
 
 /// An exchange's coins are paid as a fee; the miner pays the subject, or is the subject.

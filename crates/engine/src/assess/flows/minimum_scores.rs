@@ -48,7 +48,16 @@ impl DirectionalFlows {
             direction: self.direction,
             unit: &self.unit,
             decimals: self.decimals,
-            funds: self.parts.iter().map(Part::rule_funds).collect(),
+            // Money that returned is in no share.
+            funds: self
+                .parts
+                .iter()
+                .map(
+                    |part| {
+                        if part.is_of_whole() { part.rule_funds() } else { RuleFunds::default() }
+                    },
+                )
+                .collect(),
         }
     }
 

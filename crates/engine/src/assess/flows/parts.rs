@@ -41,7 +41,8 @@ pub(super) struct Part {
     pub(super) flow: FlowPart,
     /// In millionths of its direction's whole; all shares sum exactly to the whole.
     pub(super) share: u64,
-    /// Claims by which it can be assessed: its endpoint first, then the labels on its path.
+    /// Claims by which it can be assessed: its endpoint first, then the labels on its path. Money that returned has
+    /// only those by which it counts nevertheless.
     pub(super) claims: Vec<PartClaim>,
     /// `false` for dust, and for unsolicited money that the policy lets pass.
     pub(super) counted: bool,
@@ -92,7 +93,8 @@ impl Part {
             power: power(severity, flow.confidence),
             decayed: flow.decayed,
         };
-        let carried = flow.carried.iter().map(|CarriedPart { label, distance }| {
+        let carried = flow.carried.iter().filter(|carried| counts_of(&flow, carried, policy));
+        let carried = carried.map(|CarriedPart { label, distance }| {
             let severity = policy.severity(label.category);
             PartClaim {
                 category: Some(label.category),
@@ -108,6 +110,11 @@ impl Part {
         });
         let claims = std::iter::once(end).chain(carried).collect();
         Self { flow, share, claims, counted }
+    }
+
+    /// True if it is a part of the whole of which shares are computed.
+    pub(super) fn is_of_whole(&self) -> bool {
+        self.flow.end != FlowEnd::Returned || self.claims.len() > 1
     }
 
     /// True if it can carry risk at all.
@@ -165,18 +172,24 @@ impl DirectionalFlows {
     ) -> Self {
         let curve = policy.amounts(&ledger.unit).cloned();
         let flows = in_order(&ledger.direction(direction).parts);
-        let amounts: Vec<u128> = flows.iter().map(|flow| flow.amount).collect();
+        let is_of_whole: Vec<bool> = flows.iter().map(|flow| is_of_whole(flow, policy)).collect();
+        let amounts = flows.iter().zip(&is_of_whole);
+        let amounts: Vec<u128> =
+            amounts.map(|(flow, is_of_whole)| if *is_of_whole { flow.amount } else { 0 }).collect();
         let shares = apportion(SHARE_WHOLE, &amounts);
+        let whole = amounts.iter().copied().fold(0, u128::saturating_add);
         let ceiling = curve.as_ref().map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
-        let let_pass = unsolicited_within(ceiling, &flows);
-        let parts = flows.into_iter().zip(shares).map(|(flow, share)| {
-            let counted = match flow.solicitation {
-                Solicitation::Solicited => true,
-                Solicitation::Unsolicited => {
-                    flow.listed || !let_pass.contains(&flow.end.category())
-                }
-                Solicitation::Dust => false,
-            };
+        let let_pass = unsolicited_within(ceiling, whole, &flows);
+        let parts = flows.into_iter().zip(shares).zip(is_of_whole);
+        let parts = parts.map(|((flow, share), is_of_whole)| {
+            let counted = is_of_whole
+                && match flow.solicitation {
+                    Solicitation::Solicited => true,
+                    Solicitation::Unsolicited => {
+                        flow.listed || !let_pass.contains(&flow.end.category())
+                    }
+                    Solicitation::Dust => false,
+                };
             Part::assess(flow, share, counted, direction, policy)
         });
         Self {
@@ -188,6 +201,23 @@ impl DirectionalFlows {
             curve,
         }
     }
+}
+
+/// True if a part is one of the whole of which shares are computed. Money that returned counted when it first came; as
+/// a part it counts again only by a label that it passed since.
+fn is_of_whole(flow: &FlowPart, policy: &Policy) -> bool {
+    flow.end != FlowEnd::Returned
+        || flow.carried.iter().any(|carried| counts_of(flow, carried, policy))
+}
+
+/// True if a label on the path of a part counts: of money that returned, only a label of an address that rules hear and
+/// of a severity that no distance lowers. What else it passed on its way back does not make it another's.
+fn counts_of(flow: &FlowPart, carried: &CarriedPart, policy: &Policy) -> bool {
+    let CarriedLabel { tier, category, confidence, coinjoin, .. } = carried.label;
+    flow.end != FlowEnd::Returned
+        || coinjoin.is_none()
+            && policy.severity(category) >= policy.spec().undecayed_from
+            && policy.would_review(category, tier, confidence)
 }
 
 fn severity(end: FlowEnd, policy: &Policy) -> u8 {
@@ -249,8 +279,12 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
 const UNSOLICITED_ONE_IN: u128 = 100;
 
 /// The categories whose unsolicited money of parties that are not listed is, in sum, no more than `ceiling`, and
-/// less than 1 % of all money.
-fn unsolicited_within(ceiling: u128, parts: &[FlowPart]) -> BTreeSet<Option<Category>> {
+/// less than 1 % of the `whole`.
+fn unsolicited_within(
+    ceiling: u128,
+    whole: u128,
+    parts: &[FlowPart],
+) -> BTreeSet<Option<Category>> {
     let mut sums: BTreeMap<Option<Category>, u128> = BTreeMap::new();
     let is_unsolicited =
         |part: &&FlowPart| part.solicitation == Solicitation::Unsolicited && !part.listed;
@@ -258,7 +292,6 @@ fn unsolicited_within(ceiling: u128, parts: &[FlowPart]) -> BTreeSet<Option<Cate
         let sum = sums.entry(part.end.category()).or_default();
         *sum = sum.saturating_add(part.amount);
     }
-    let whole = parts.iter().map(|part| part.amount).fold(0, u128::saturating_add);
     let is_little = |sum: u128| sum <= ceiling && sum.saturating_mul(UNSOLICITED_ONE_IN) < whole;
     sums.into_iter().filter(|(_, sum)| is_little(*sum)).map(|(category, _)| category).collect()
 }

@@ -198,10 +198,11 @@ impl DirectionalFlows {
         BASES.map(on).into_iter().max().unwrap_or_default().root()
     }
 
-    /// The sum that shares of a basis are of: of all parts, chosen or not.
+    /// The sum that shares of a basis are of: of all parts, chosen or not, but of money that returned.
     fn whole(&self, basis: Basis) -> U256 {
         let sum = |amount: fn(&Mass) -> u128| {
-            let masses = self.parts.iter().map(|part| amount(&part.flow.mass));
+            let parts = self.parts.iter().filter(|part| part.is_of_whole());
+            let masses = parts.map(|part| amount(&part.flow.mass));
             masses.fold(U256::ZERO, |sum, amount| sum + U256::from(amount))
         };
         let lifetime = sum(|mass| mass.total());

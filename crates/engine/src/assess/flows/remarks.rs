@@ -25,10 +25,11 @@ impl Flows {
     /// found; `None` if nothing was received.
     pub(in crate::assess) fn traced_share(&self) -> Option<u32> {
         let received = self.directions.iter().filter(|flows| flows.direction == Direction::Source);
-        let traced = received.filter(|flows| !flows.parts.is_empty()).map(|flows| {
-            let found = flows.parts.iter().filter(|part| !part.is_unresolved());
-            found.map(|part| part.share).sum::<u64>()
-        });
+        let traced =
+            received.filter(|flows| flows.parts.iter().any(Part::is_of_whole)).map(|flows| {
+                let found = flows.parts.iter().filter(|part| !part.is_unresolved());
+                found.map(|part| part.share).sum::<u64>()
+            });
         traced.min().and_then(|share| u32::try_from(share).ok())
     }
 

@@ -246,6 +246,7 @@ fn party(flow: &FlowPart) -> String {
         (FlowEnd::Bridge, _) => "a bridge to another chain".to_owned(),
         (FlowEnd::Unspent, _) => "an unspent output".to_owned(),
         (FlowEnd::Fee, _) => "a transaction fee".to_owned(),
+        (FlowEnd::Returned, _) => "the address itself".to_owned(),
         (FlowEnd::Unresolved(reason), _) => format!("an unresolved party ({})", reason.in_words()),
     }
 }

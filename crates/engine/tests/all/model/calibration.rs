@@ -2,10 +2,11 @@
 
 use super::common::*;
 use assay_engine::{
-    assessment::{ActivityStatus, ConflictResolution, LabelStatus, Relation},
+    assessment::{ActivityStatus, Assessment, ConflictResolution, LabelStatus, Relation},
+    coinjoin::CoinjoinKind,
     evidence::{
-        ChainState, FlowDistance, FlowPart, Label, Pattern, PatternFact, PatternRole, Solicitation,
-        Tier, Unavailable,
+        CarriedPart, ChainState, FlowDistance, FlowEnd, FlowPart, Label, Pattern, PatternFact,
+        PatternRole, Solicitation, Tier, Unavailable,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, Environment, Facts,
@@ -13,10 +14,11 @@ use assay_engine::{
     policy::{Policy, PolicySpec},
     score::Confidence,
     taxonomy::Category,
+    trace::{Distance, attribution::CarriedLabel},
 };
 use jiff::civil::date;
 
-fn codes(assessment: &assay_engine::assessment::Assessment) -> Vec<&'static str> {
+fn codes(assessment: &Assessment) -> Vec<&'static str> {
     assessment.reasons.iter().map(|reason| reason.code).collect()
 }
 
@@ -337,8 +339,8 @@ fn a_cluster_with_a_listed_member_leads_to_review_and_passes_labels_on() {
     let ransom = label(Category::Ransomware, Tier::OnChainProof, 100, "police");
     let answer =
         assess_facts(&Facts { cluster: Some(cluster(vec![ransom], vec![])), ..nothing_known() });
-    assert_eq!((tenths(&answer), verdict(&answer)), (760, "block"), "95 x 80 %");
-    assert_eq!(answer.scoring_components[0].tier, Some(Tier::Investigation));
+    assert_eq!((tenths(&answer), verdict(&answer)), (599, "review"), "95 x 80 %, capped");
+    assert_eq!(answer.scoring_components[0].tier, Some(Tier::Heuristic));
 
     let services = vec![
         label(Category::Exchange, Tier::Investigation, 100, "one"),
@@ -351,14 +353,15 @@ fn a_cluster_with_a_listed_member_leads_to_review_and_passes_labels_on() {
 }
 
 #[test]
-fn a_label_that_one_possible_payjoin_connects_is_heuristic() {
+fn an_inherited_label_is_heuristic_and_less_sure_if_one_possible_payjoin_connects() {
     let stolen = || vec![label(Category::StolenFunds, Tier::Investigation, 95, "police")];
     let by = |member| {
         let cluster = Some(cluster_of(90, vec![member]));
         assess_facts(&Facts { cluster, ..nothing_known() })
     };
     let certain = by(member(stolen(), vec![], true));
-    assert_eq!((tenths(&certain), verdict(&certain)), (810, "block"), "90 x 90 %");
+    assert_eq!((tenths(&certain), verdict(&certain)), (599, "review"), "90 x 90 %, capped");
+    assert_eq!(certain.scoring_components[0].standalone_score.tenths(), 810);
     let doubtful = by(member(stolen(), vec![], false));
     assert_eq!((tenths(&doubtful), verdict(&doubtful)), (540, "review"), "90 x 60 %");
     assert_eq!(doubtful.scoring_components[0].tier, Some(Tier::Heuristic));
@@ -366,9 +369,9 @@ fn a_label_that_one_possible_payjoin_connects_is_heuristic() {
     // A second co-spend confirms it; connections that were not followed to the end do not.
     let mut repeated = member(stolen(), vec![], false);
     repeated.co_spends.as_mut().unwrap()[0].confirmed_by = Some("cd".repeat(32));
-    assert_eq!(tenths(&by(repeated)), 810);
+    assert_eq!(by(repeated).scoring_components[0].standalone_score.tenths(), 810);
     let not_followed = ClusterMember { co_spends: None, ..member(stolen(), vec![], true) };
-    assert_eq!(by(not_followed).scoring_components[0].tier, Some(Tier::Heuristic));
+    assert_eq!(tenths(&by(not_followed)), 540);
     // A listing leads to review either way.
     let listed = by(member(vec![], vec![listing("ofac-sdn")], false));
     assert_eq!((tenths(&listed), codes(&listed)), (500, vec!["cluster_listed"]));
@@ -402,9 +405,111 @@ fn a_cluster_with_several_labels_passes_on_the_riskiest_of_no_service() {
     // Several claims about one owner are no conflict.
     let agreeing = vec![stolen(), named(Category::Scam, "Thief")];
     let answer = by(agreeing, vec![]);
-    assert_eq!((answer.warnings.len(), verdict(&answer)), (0, "block"));
+    assert_eq!((answer.warnings.len(), verdict(&answer)), (0, "review"));
+    assert_eq!(codes(&answer), ["cluster_labeled", "cluster_labeled"]);
     let unnamed = Label { entity: None, ..stolen() };
     assert_eq!(by(vec![stolen(), unnamed], vec![]).warnings, vec![]);
+}
+
+#[test]
+fn an_inherited_label_makes_no_service_and_contradicts_nothing() {
+    let stolen = || label(Category::StolenFunds, Tier::Investigation, 95, "police");
+    let shop = || label(Category::Merchant, Tier::OnChainProof, 100, "tags");
+    let dirty = || flows(vec![part(Category::Sanctions, 100)], vec![]);
+    let with = |own, inherited, chain| {
+        let cluster = Some(cluster_with(90, inherited, vec![]));
+        assess_facts(&Facts { labels: own, cluster, chain, ..nothing_known() })
+    };
+    // A thief who is connected with a shop remains one: by his flows, and by his own label.
+    assert_eq!(verdict(&with(vec![], vec![shop()], dirty())), "block");
+    let alone = assess_facts(&Facts { labels: vec![stolen()], ..nothing_known() });
+    let answer = with(vec![stolen()], vec![shop()], nothing_known().chain);
+    assert!(tenths(&answer) >= tenths(&alone));
+    assert_eq!((verdict(&answer), answer.conflicts.len()), ("block", 0));
+    // A shop by its own label remains one, and what it inherits is overruled.
+    let answer = with(vec![shop()], vec![stolen()], dirty());
+    assert_eq!(verdict(&answer), "allow");
+    assert_eq!(answer.conflicts.len(), 1);
+    // A report that costs nothing does not overrule it.
+    let reported = label(Category::Merchant, Tier::Community, 100, "users");
+    let answer = with(vec![reported], vec![stolen()], nothing_known().chain);
+    assert_eq!((verdict(&answer), answer.conflicts.len()), ("review", 0));
+}
+
+/// Money that came back, as recent as the part says, and passed a label on its way.
+fn returned(amount: u128, recent: u128, label: Option<(Category, Tier, u8)>) -> FlowPart {
+    let part = FlowPart {
+        recent,
+        tier: Tier::OnChainProof,
+        distance: FlowDistance::Hops(2),
+        ..FlowPart::plain(FlowEnd::Returned, amount)
+    };
+    let carried = label.map(|(category, tier, percent)| CarriedPart {
+        label: CarriedLabel {
+            tier,
+            category,
+            confidence: Confidence::from_percent(percent),
+            severity: category.info().severity,
+            entity: None,
+            coinjoin: None,
+        },
+        distance: Distance { hops: 1, decayed: part.mass },
+    });
+    FlowPart { carried: carried.into_iter().collect(), ..part }
+}
+
+#[test]
+fn money_that_returned_is_shown_and_in_no_share() {
+    let others = |direct: u128| {
+        let stolen = FlowPart { recent: direct, ..part(Category::StolenFunds, direct) };
+        vec![stolen, part(Category::Exchange, 1_000)]
+    };
+    let with = |mut parts: Vec<FlowPart>, returned| {
+        parts.push(returned);
+        assess_flows(flows(parts.clone(), parts))
+    };
+    let plain = assess_flows(flows(others(150), others(150)));
+    // However much of it there is, and however recent it is, the score and the shares stay.
+    for recent in [0, 100_000] {
+        let circled = with(others(150), returned(100_000, recent, None));
+        assert_eq!(circled.risk_score, plain.risk_score);
+        assert_eq!(circled.reasons, plain.reasons);
+        let shares = |answer: &Assessment| -> Vec<String> {
+            let lines = answer.exposure.iter().filter(|line| line.endpoint_type != "returned");
+            lines.map(|line| line.share.clone()).collect()
+        };
+        assert_eq!(shares(&circled), shares(&plain));
+        let line = circled.exposure.iter().find(|line| line.endpoint_type == "returned").unwrap();
+        assert_eq!((&*line.share, &*line.amount.value, line.scored), ("0.000000", "100000", false));
+    }
+    // Where nothing else is known to have come, nothing is said of what was traced.
+    let alone = assess_flows(flows(vec![returned(100, 0, None)], vec![]));
+    assert_eq!((tenths(&alone), codes(&alone)), (0, vec!["no_findings"]));
+}
+
+#[test]
+fn money_that_returned_counts_by_a_severe_label_that_it_passed() {
+    let with = |label| {
+        let parts = vec![returned(500, 0, Some(label)), part(Category::Exchange, 500)];
+        assess_flows(flows(parts, vec![]))
+    };
+    let stolen = with((Category::StolenFunds, Tier::Community, 80));
+    assert_eq!(verdict(&stolen), "review");
+    assert_eq!(stolen.exposure[0].share, "0.500000");
+    // A label whose own address would be let pass, a less severe one, and a joint transaction do not count.
+    for label in [
+        (Category::StolenFunds, Tier::Community, 50),
+        (Category::StolenFunds, Tier::Behavior, 80),
+        (Category::Mixer, Tier::Community, 80),
+    ] {
+        let answer = with(label);
+        assert_eq!(answer.exposure.iter().filter(|line| line.scored).count(), 1, "{label:?}");
+        assert_eq!(tenths(&answer), 50, "all of it is an exchange's: {label:?}");
+    }
+    let mut joint = returned(500, 0, Some((Category::StolenFunds, Tier::Heuristic, 80)));
+    joint.carried[0].label.coinjoin = Some(CoinjoinKind::Wasabi1);
+    let answer = assess_flows(flows(vec![joint, part(Category::Exchange, 500)], vec![]));
+    assert_eq!(tenths(&answer), 50);
 }
 
 #[test]

@@ -118,17 +118,17 @@ fn a_weaker_claim_about_a_cluster_does_not_weaken_a_stronger_one() {
     // An anonymous report about another member, or an investigation of an address that a PayJoin connects.
     let report = vec![named(Category::Scam, Tier::Community, "Shop")];
     let answer = with(member(report, vec![], true));
-    assert_eq!((verdict(&answer), answer.warnings.len()), ("block", 0));
+    assert_eq!((verdict(&answer), answer.warnings.len()), ("review", 0));
     let investigated = || vec![named(Category::Scam, Tier::Investigation, "Shop")];
     let answer = with(member(investigated(), vec![], false));
-    assert_eq!((verdict(&answer), answer.warnings.len()), ("block", 0));
+    assert_eq!((verdict(&answer), answer.warnings.len()), ("review", 0));
     // An investigation of an address that is surely connected contradicts.
     let answer = with(member(investigated(), vec![], true));
     assert_eq!((verdict(&answer), answer.warnings[0].code), ("review", "cluster_conflict"));
     // Different services pass nothing on, however weak the labels are.
     let service = |name| named(Category::Exchange, Tier::Community, name);
     let answer = with(member(vec![service("North"), service("South")], vec![], true));
-    assert_eq!((verdict(&answer), answer.warnings[0].code), ("block", "cluster_conflict"));
+    assert_eq!((verdict(&answer), answer.warnings[0].code), ("review", "cluster_conflict"));
     let mut categories = answer.scoring_components.iter().map(|component| component.category);
     assert!(categories.all(|category| category != Some(Category::Exchange)));
 }

@@ -256,6 +256,19 @@ proptest! {
     }
 
     #[test]
+    fn an_inherited_label_only_adds(
+        facts in any_facts(), inherited in prop::collection::vec(any_label(), 1..4), is_certain in any::<bool>(),
+    ) {
+        let alone = assess_facts(&Facts { cluster: None, ..facts.clone() });
+        let cluster = Some(cluster_of(90, vec![member(inherited, vec![], is_certain)]));
+        let answer = assess_facts(&Facts { cluster, ..facts });
+        prop_assert!(answer.risk_score >= alone.risk_score, "{} then {}", alone.risk_score, answer.risk_score);
+        // By itself it leads to a review at most.
+        prop_assert!(verdict(&answer) != "block" || verdict(&alone) != "allow");
+        prop_assert_eq!(answer.exposure, alone.exposure);
+    }
+
+    #[test]
     fn splitting_a_flow_over_more_addresses_changes_nothing(
         source in some_parts(), destination in parts(), which in any::<prop::sample::Index>(),
         cut in 0..=100_u128, recent_cut in 0..=100_u128,
