@@ -11,6 +11,7 @@
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
+    collections::BTreeMap,
     env,
     path::{Path, PathBuf},
     sync::Arc,
@@ -29,7 +30,7 @@ use assay_engine::{
 use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, run};
 use assay_intel::IntelSnapshot;
 use assay_service::{
-    Databases, DecidedBy, Screening,
+    Databases, Screening,
     chains::{
         attributed_owners::{AttributedBy, AttributedOwners},
         ends::ends,
@@ -115,8 +116,7 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     let (chains, intel, policy) = (&chains, &intel, &policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };
     let mut dice = Dice::new(78);
-    let mut spent = [Duration::ZERO; 2];
-    let mut rows = [0_u32; 2];
+    let mut by_kind: BTreeMap<&str, (u32, Duration)> = BTreeMap::new();
     for nth in 0..ROWS {
         let subject = Person::Wallet(dice.below(wallets)).owner().address(CHAIN);
         let subject = subject.expect("an address");
@@ -124,14 +124,14 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
         let row = screening.in_full(&subject).await;
         // The first rows find out which owners are labelled.
         if nth >= ROWS / 10 {
-            let kind = usize::from(row.decided_by == DecidedBy::Compositions);
-            spent[kind] += cpu_time().saturating_sub(begun);
-            rows[kind] += 1;
+            let (rows, spent) = by_kind.entry(row.decided_by.as_str()).or_default();
+            *rows += 1;
+            *spent += cpu_time().saturating_sub(begun);
         }
     }
-    for (what, spent, rows) in [("traced", spent[0], rows[0]), ("not traced", spent[1], rows[1])] {
-        let each = spent.as_secs_f64() * 1e6 / f64::from(rows.max(1));
-        println!("  screened in full, {what}: {rows} rows, {each:.1} us of CPU time each");
+    for (decided_by, (rows, spent)) in by_kind {
+        let each = spent.as_secs_f64() * 1e6 / f64::from(rows);
+        println!("  screened in full by {decided_by}: {rows} rows, {each:.1} us of CPU time each");
     }
 }
 

@@ -55,7 +55,9 @@ impl Unavailable {
             Self::Unreadable => "the chain source could not be read",
             Self::NotYetRead => "the chain source returned no data yet",
             Self::PastDay => "flows of funds are not available for a past day",
-            Self::NotAskedFor => "only lists and labels were asked for",
+            Self::NotAskedFor => {
+                "only lists and labels were asked for; scope `full` includes flows"
+            }
         }
     }
 }
