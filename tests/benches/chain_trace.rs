@@ -60,7 +60,8 @@ fn main() {
     let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         if !env::args().any(|argument| argument == "hub") {
             of_wallets(transactions, &folder).await;
