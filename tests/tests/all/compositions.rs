@@ -194,10 +194,13 @@ impl Computed {
 
     /// Computes one slice of about so many.
     async fn slice(&self, parties: &Parties, most: u64) -> Advanced {
-        let ends = self.ends(parties).await;
+        self.slice_of(&self.ends(parties).await, most)
+    }
+
+    fn slice_of(&self, ends: &Ends, most: u64) -> Advanced {
         let graph = self.graphs.open(self.chain).unwrap().unwrap();
         let snapshot = graph.snapshot().unwrap();
-        self.compositions.as_ref().unwrap().advance(&snapshot, &ends, most).unwrap()
+        self.compositions.as_ref().unwrap().advance(&snapshot, ends, most).unwrap()
     }
 
     /// The parties by their numbers in the graph as it is now.
@@ -215,9 +218,9 @@ impl Computed {
 
     /// Computes up to the newest block, in slices of so many transactions.
     pub(crate) async fn complete(&self, parties: &Parties, slice: u64) -> u64 {
-        let mut computed = 0;
+        let (ends, mut computed) = (self.ends(parties).await, 0);
         loop {
-            let advanced = self.slice(parties, slice).await;
+            let advanced = self.slice_of(&ends, slice);
             computed += advanced.computed;
             if advanced.is_complete {
                 return computed;

@@ -1,5 +1,7 @@
 //! The parties at which traces end, and those whose labels traces carry on.
 
+use std::sync::{Mutex, PoisonError};
+
 use assay_engine::{
     composition::Origin, evidence::ListingPeriod, reading::OwnerNumber, taxonomy::Category,
 };
@@ -52,18 +54,60 @@ impl From<End> for Attributed {
 
 /// The parties of one chain at which traces end or whose labels they carry on, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ends(FxHashMap<OwnerNumber, Attributed>);
+pub struct Ends {
+    by_owner: FxHashMap<OwnerNumber, Attributed>,
+    revisions: Revisions,
+}
+
+/// Revisions that were computed, by the number of owners: there may be very many ends, and every slice asks for the same
+/// few.
+#[derive(Debug, Default)]
+struct Revisions(Mutex<Vec<EndsUpTo>>);
+
+/// Revisions that are kept.
+const MOST_REVISIONS: usize = 8;
+
+impl Revisions {
+    fn get(&self, owners: u64) -> Option<EndsUpTo> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|known| known.owners == owners).copied()
+    }
+
+    fn put(&self, ends: EndsUpTo) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_REVISIONS {
+            known.remove(0);
+        }
+        known.push(ends);
+    }
+}
+
+impl Clone for Revisions {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// They follow from the ends.
+impl PartialEq for Revisions {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Revisions {}
 
 impl Ends {
     /// Adds a party.
     pub fn add(&mut self, owner: OwnerNumber, attributed: impl Into<Attributed>) {
-        self.0.insert(owner, attributed.into());
+        self.by_owner.insert(owner, attributed.into());
+        self.revisions = Revisions::default();
     }
 
     /// What is said of an owner.
     #[must_use]
     pub fn of(&self, owner: OwnerNumber) -> Attributed {
-        self.0.get(&owner).copied().unwrap_or_default()
+        self.by_owner.get(&owner).copied().unwrap_or_default()
     }
 
     /// The party of a number; `None` if traces go on there.
@@ -74,30 +118,35 @@ impl Ends {
 
     /// Removes a party.
     pub(super) fn remove(&mut self, owner: OwnerNumber) {
-        self.0.remove(&owner);
+        self.by_owner.remove(&owner);
+        self.revisions = Revisions::default();
     }
 
     /// All parties, with their numbers.
     pub(super) fn iter(&self) -> impl Iterator<Item = (OwnerNumber, Attributed)> + '_ {
-        self.0.iter().map(|(owner, attributed)| (*owner, *attributed))
+        self.by_owner.iter().map(|(owner, attributed)| (*owner, *attributed))
     }
 
     /// Number of parties.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.by_owner.len()
     }
 
     /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.by_owner.is_empty()
     }
 
     /// The ends among the first `owners`.
     #[must_use]
     pub fn up_to(&self, owners: u64) -> EndsUpTo {
-        EndsUpTo { owners, revision: self.revision(owners) }
+        self.revisions.get(owners).unwrap_or_else(|| {
+            let ends = EndsUpTo { owners, revision: self.revision(owners) };
+            self.revisions.put(ends);
+            ends
+        })
     }
 
     /// Names the parties with numbers below `owners`: equal for equal ones, whatever came later.
