@@ -23,7 +23,7 @@ full *parts:
 flaky:
     ./tests/run --flaky
 
-# rewrite what is generated from the code: api/openapi.json, crds/manifests, operator/tests/objects, tables in docs/, the README's answer, the chart's copies and table
+# rewrite what is generated from the code: api/openapi.json, crds/manifests, operator/tests/objects, tables and examples in docs/, the README's answer, the chart's copies and table
 generate:
     UPDATE_GENERATED=1 cargo test -p assay-tests -- --test-threads=1 generated worked readme
     UPDATE_GENERATED=1 cargo test -p assay-crds -p assay-operator

@@ -1,4 +1,4 @@
-//! Arithmetic of the oracle: in whole units as the engine must, and beside it in fractions.
+//! Arithmetic of the oracle: in whole units as the engine must (`docs/model/trace.md` T1), and beside it in fractions.
 
 use assay_engine::{fixed::Fraction, trace::mass};
 use num_bigint::BigUint;

@@ -1,4 +1,4 @@
-//! The subject's own transactions: change is no income.
+//! The subject's own transactions: change is no income (`docs/model/trace.md` T3, T4).
 
 use std::collections::BTreeSet;
 

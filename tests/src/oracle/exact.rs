@@ -1,4 +1,4 @@
-//! Difference between whole units and fractions under the same decisions.
+//! Difference between whole units and fractions under the same decisions: `docs/model/trace.md` T16.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Case {
     ///
     /// # Panics
     ///
-    /// Panics if the difference exceeds the bound that `docs/scoring.md` promises.
+    /// Panics if the difference exceeds the bound of `docs/model/trace.md` T16.3.
     #[must_use]
     pub fn deviation(&self) -> Deviation {
         let ledger = Ledger::new(&self.blocks, self.clusters());

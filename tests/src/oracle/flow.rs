@@ -1,4 +1,4 @@
-//! Money on its way, and the labels that it carries.
+//! Money on its way, and the labels that it carries (`docs/model/trace.md` T5, T12).
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

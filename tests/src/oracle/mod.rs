@@ -1,4 +1,4 @@
-//! A second implementation of the trace: the rule of `docs/scoring.md`, section 3, in the plainest
+//! A second implementation of the trace: the rule of `docs/model/trace.md`, in the plainest
 //! possible form, over random small chains, for comparison with the engine.
 //!
 //! A [`Case`] is a chain and a question about it; [`Case::trace`] is the engine's answer, read from

@@ -1,4 +1,4 @@
-//! Parts: what ended where, and how much of it.
+//! Parts: what ended where, and how much of it (`docs/model/trace.md` T13, T14).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Money passes a transaction.
+//! Money passes a transaction (`docs/model/trace.md` T6, T7).
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -148,7 +148,7 @@ impl Walk<'_> {
     }
 
     fn pass_flow(&mut self, transaction: &Transaction<'_>, flow: &Flow, entries: &Entries<'_>) {
-        // 1 and 2
+        // T6.2 to T6.4
         let values = entries.read.iter().map(|leg| leg.value);
         let values = values.chain(entries.fees.iter().map(|(_, fee)| *fee));
         let weights: Vec<u128> =
@@ -189,15 +189,15 @@ impl Walk<'_> {
         mut part: Flow,
     ) {
         part.path.step(transaction, Some((leg.owner, first)));
-        // 3
+        // T6.5
         let cluster = Some(self.cluster(leg.owner));
         if part.cluster != cluster {
             self.hop(&mut part);
             part.cluster = cluster;
         }
-        // 4
+        // T6.6
         self.join(transaction, &mut part);
-        // 5
+        // T7.1, T7.2
         let is_direct = !flow.left;
         if let ScriptOwner::Pool(pool) = leg.owner {
             let pool = Party::pool(pool.as_str());
@@ -228,12 +228,12 @@ impl Walk<'_> {
             self.end_at(Party::from(end), moved, is_direct, part);
             return;
         }
-        // 6
+        // T7.3
         if self.is_at_limit(&part) {
             self.end(End::Unresolved(UnresolvedReason::DepthLimit), is_direct, part);
             return;
         }
-        // 7
+        // T7.4
         self.wait(&leg.output, part);
     }
 

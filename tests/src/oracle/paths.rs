@@ -1,4 +1,4 @@
-//! The path along which most of some money came.
+//! The path along which most of some money came (`docs/model/trace.md` T15).
 
 use assay_engine::{
     chain::ChainId,

@@ -1,5 +1,5 @@
-//! A second implementation of `docs/scoring.md`, section 3, which says by which rules money is followed. It takes
-//! the document's sentences one after the other, over a whole chain in memory, without any thought of speed.
+//! The rule of `docs/model/trace.md` (T5 to T12), taken paragraph after paragraph, over a whole
+//! chain in memory, without any thought of speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

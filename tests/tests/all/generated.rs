@@ -170,7 +170,6 @@ fn the_table_of_categories() {
     });
     let titles = ["category", "severity", "service", "definition", "evidence for the severity"];
     let text = table(titles, rows);
-    section("docs/scoring.md", "categories", &text);
     section("docs/model/evidence.md", "categories", &text);
 }
 
@@ -182,7 +181,6 @@ fn the_table_of_patterns() {
     });
     let titles = ["pattern", "severity", "definition"];
     let text = table(titles, rows);
-    section("docs/scoring.md", "patterns", &text);
     section("docs/model/evidence.md", "patterns", &text);
 }
 
@@ -222,7 +220,6 @@ fn the_constants_of_the_model() {
         dollars.unsolicited_up_to.to_string(),
     ));
     let text = table(["constant", "value"], rows);
-    section("docs/scoring.md", "constants", &text);
     section("docs/model/score.md", "constants", &text);
 }
 
@@ -246,7 +243,6 @@ fn the_table_of_rules() {
         }));
     let titles = ["rule", "situation", "conditions", "verdict"];
     let text = table(titles, rows);
-    section("docs/scoring.md", "rules", &text);
     section("docs/model/rules.md", "rules", &text);
 }
 

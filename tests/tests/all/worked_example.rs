@@ -1,4 +1,4 @@
-//! The worked example of `docs/scoring.md`, computed twice: in ordinary floating-point arithmetic from
+//! The worked example of `docs/model/score.md` S9, computed twice: in ordinary floating-point arithmetic from
 //! the page's formulas, and by the engine.
 
 use std::fmt::Write;
@@ -263,6 +263,5 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
     }
     let total: u16 = answer.scoring_components.iter().map(|c| c.contribution.tenths()).sum();
     assert_eq!(total, answer.risk_score.tenths());
-    section("docs/scoring.md", "example", &text);
     section("docs/model/score.md", "example", &text);
 }

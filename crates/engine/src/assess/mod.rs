@@ -1,4 +1,4 @@
-//! From facts to an answer: `docs/scoring.md` states the model, the modules here follow it step by step.
+//! From facts to an answer: `docs/model` states the model, the modules here follow it step by step.
 
 mod association;
 mod attribution;

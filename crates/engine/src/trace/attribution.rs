@@ -1,4 +1,4 @@
-//! Attributions: listings and labels of an address, as far as a trace needs them.
+//! Attributions: listings and labels of an address, as far as a trace needs them (`docs/model/trace.md` T7.2).
 
 use std::{
     collections::hash_map::Entry,

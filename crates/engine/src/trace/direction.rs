@@ -1,4 +1,5 @@
-//! One direction of a trace: money goes from transaction to transaction, in one order, until it ends.
+//! One direction of a trace: money goes from transaction to transaction, in one order, until it ends
+//! (`docs/model/trace.md` T8 to T10).
 
 use rustc_hash::FxHashSet;
 

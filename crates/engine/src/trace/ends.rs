@@ -1,4 +1,4 @@
-//! The ends of flows: parts of a direction, each with its largest paths.
+//! The ends of flows: parts of a direction, each with its largest paths (`docs/model/trace.md` T13, T14).
 
 use std::{
     cmp::Ordering,

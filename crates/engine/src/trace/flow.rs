@@ -1,4 +1,4 @@
-//! Money on its way: how much of it, whose it was last, and what it passed.
+//! Money on its way: how much of it, whose it was last, and what it passed (`docs/model/trace.md` T5).
 
 use rustc_hash::FxHashMap;
 

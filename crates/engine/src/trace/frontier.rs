@@ -1,4 +1,4 @@
-//! The waypoints that money has reached and that are to be followed, in their order.
+//! The waypoints that money has reached and that are to be followed, in their order (`docs/model/trace.md` T8).
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Origins beyond the transactions at which a trace towards sources stops: what such a transaction is made of divides
-//! the money that waits there.
+//! the money that waits there (`docs/model/trace.md` T11).
 //!
 //! How far these origins are is not known, so that their money counts as decayed altogether: it counts where distance
 //! makes nothing harmless, and nowhere else. For people, the way of most of it is followed to one of the parties.

@@ -1,4 +1,4 @@
-//! The sets of labels that money carries, each kept once.
+//! The sets of labels that money carries, each kept once (`docs/model/trace.md` T12).
 
 use std::{collections::HashMap, sync::Arc};
 

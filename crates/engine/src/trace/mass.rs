@@ -1,4 +1,4 @@
-//! Exact amounts, and how a trace splits them.
+//! Exact amounts, and how a trace splits them (`docs/model/trace.md` T1).
 
 use std::ops::{Add, AddAssign};
 

@@ -6,9 +6,10 @@
 //!
 //! Money goes from transaction to transaction, those with the most of it first, of nearly equal ones in the
 //! order of the chain, so that what flows together is followed together. A step to another owner is a hop
-//! and decays it; a step within an owner's cluster is none. It ends at attributed parties, and where it comes back to
-//! the subject's own address; what remains when the budget is used up, or too little to be followed, is unresolved. Amounts are split in integers by
-//! largest remainder, so that all parts always sum to the whole.
+//! and decays it; a step within an owner's cluster is none. It ends at attributed parties, and where it comes back
+//! to the subject's own address; what remains when the budget is used up, or too little to be followed, is
+//! unresolved. Amounts are split in integers by largest remainder, so that all parts always sum to the whole.
+//! `docs/model/trace.md` states the rules by numbers, which the modules cite.
 //!
 //! - [`attribution`]: attribution of an owner on a path
 //! - [`mass`]: exact amounts and their division

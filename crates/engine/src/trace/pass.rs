@@ -1,5 +1,5 @@
 //! The passage of money through a transaction: to the owners on its other side, one hop further unless it
-//! stays with its owner.
+//! stays with its owner (`docs/model/trace.md` T6).
 
 use std::sync::Arc;
 

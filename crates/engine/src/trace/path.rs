@@ -1,4 +1,4 @@
-//! The ways that money took, step by step.
+//! The ways that money took, step by step (`docs/model/trace.md` T15).
 
 use std::cmp::Ordering;
 

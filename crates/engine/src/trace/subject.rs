@@ -1,5 +1,6 @@
 //! The beginning of a trace: the subject's own transactions. Change is no income: the amounts that the subject
-//! paid to itself are subtracted, transaction by transaction, before any flow is followed.
+//! paid to itself are subtracted, transaction by transaction, before any flow is followed
+//! (`docs/model/trace.md` T3, T4).
 
 use std::collections::{BTreeMap, BTreeSet};
 

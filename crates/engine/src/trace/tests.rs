@@ -1,4 +1,4 @@
-//! Traces over small chains that are made by hand, as `docs/scoring.md` describes them.
+//! Traces over small chains that are made by hand, as `docs/model/trace.md` describes them.
 
 use jiff::civil::date;
 

@@ -3,7 +3,7 @@
 //! A rule sums up the parts that its conditions select, and compares the sum with its thresholds. Funds that
 //! the rule selects, by any of its alternatives, never count as clean money beside the sum of one of them:
 //! shares are those of the sum in itself and all funds that the rule does not select. More money that a rule
-//! selects therefore never stops it from firing (`docs/scoring.md` §7).
+//! selects therefore never stops it from firing (`docs/model/rules.md` R5.1).
 
 use ruint::aliases::U256;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The cases that decide between definitions: `docs/scoring.md` §7, in its order.
+//! The cases that decide between definitions: `docs/decisions` gives the reasons.
 
 use assay_engine::{
     evidence::{FlowDistance, FlowPart, Label, Tier},
