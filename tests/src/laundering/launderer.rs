@@ -33,12 +33,17 @@ pub enum Move {
     FanOut(u32),
     /// Makes a joint transaction of the holder's coins alone.
     Joint(JointKind),
+    /// Pays the largest coin as the fees of so many transactions, in a block of the holder's own.
+    Fees(u32),
     /// Waits so many days.
     Wait(u32),
 }
 
 /// The smallest coin that the holder makes, in base units: far above dust.
 const SMALLEST: u64 = 100_000;
+
+/// What is left of a coin that is paid as a fee, in base units.
+const LEAST_OUTPUT: u64 = 546;
 
 /// The smallest coin that he sends alone.
 const WORTH_SENDING: u64 = 30_000;
@@ -159,6 +164,7 @@ impl<'a> Launderer<'a> {
                 self.coins.push(merged);
             }
             Move::Joint(kind) => self.join(kind),
+            Move::Fees(payments) => self.pay_as_fees(payments),
             Move::Wait(days) => self.chain.wait(SignedDuration::from_hours(24 * i64::from(days))),
         }
     }
@@ -173,6 +179,23 @@ impl<'a> Launderer<'a> {
             coin = self.send(&[coin], &to);
         }
         coin
+    }
+
+    /// Pays the largest coin as fees, all but the smallest outputs, and mines the block: he gets the fees alone.
+    fn pay_as_fees(&mut self, payments: u32) {
+        let coin = self.take_largest();
+        if !self.can_send(&coin) {
+            return self.coins.push(coin);
+        }
+        for part in self.split(coin, payments) {
+            let rest = self.fresh();
+            let _rest = self.chain.pay(&[part], &[(rest, LEAST_OUTPUT)]);
+            self.transactions_left = self.transactions_left.saturating_sub(1);
+        }
+        let miner = self.fresh();
+        let fees = self.chain.mine_fees_to(&miner);
+        self.coins.push(fees);
+        self.next_block();
     }
 
     /// Splits a coin into equal parts at fresh addresses, as far as they are worth anything.

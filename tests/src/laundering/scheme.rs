@@ -172,7 +172,7 @@ fn choice(dice: &mut Dice, of: usize) -> usize {
 }
 
 fn random_move(dice: &mut Dice, waited: &mut u32) -> Move {
-    match dice.below(20) {
+    match dice.below(21) {
         0..3 => Move::Forward(small(dice, 1, 30)),
         3..5 => Move::PaySelf(small(dice, 1, 20)),
         5..7 => Move::Split(small(dice, 2, 60)),
@@ -186,6 +186,7 @@ fn random_move(dice: &mut Dice, waited: &mut u32) -> Move {
             *waited += days;
             Move::Wait(days)
         }
+        16 => Move::Fees(small(dice, 1, 400)),
         _ => Move::Joint(JointKind::ALL[choice(dice, JointKind::ALL.len())]),
     }
 }

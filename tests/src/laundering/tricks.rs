@@ -319,6 +319,8 @@ pub fn tricks() -> Vec<Example> {
         paid_as_fees(btc, 10 * COIN, 1, true),
         paid_as_fees(btc, 300 * COIN, 150, false),
         paid_as_fees(ltc, 1_000 * COIN, 20, true),
+        paid_as_fees(btc, 3 * COIN, 1_000, false),
+        paid_as_fees(ltc, 30 * COIN, 1_000, true),
         inherited_shop(btc, 10 * COIN),
         inherited_shop(ltc, 1_000 * COIN),
         circled(btc, COIN, 40, 90_000_000, 1),

@@ -31,9 +31,6 @@ pub(super) struct Entries<'b> {
     rest: [(End, u128); 2],
 }
 
-/// Payers of a coinbase, at most.
-const MOST_PAYERS: usize = 100;
-
 impl Walk<'_> {
     /// The entries of a transaction of which the `room` largest are read, those of the subject left out
     /// if they are `others` alone.
@@ -74,7 +71,6 @@ impl Walk<'_> {
         let mut fees: Vec<(Txid, u128)> = fees.filter(|(_, fee)| *fee > 0).collect();
         // Sorting keeps the order of equals.
         fees.sort_by_key(|(_, fee)| Reverse(*fee));
-        fees.truncate(MOST_PAYERS);
         let sum = |fees: &[(Txid, u128)]| fees.iter().map(|(_, fee)| fee).sum::<u128>();
         let of_fees = sum(&fees);
         let mut mined = coinbase.paid().saturating_sub(of_fees);
@@ -83,7 +79,7 @@ impl Walk<'_> {
         }
         let all = mined + of_fees;
         let (followed, little): (Vec<_>, Vec<_>) =
-            fees.into_iter().partition(|(_, fee)| self.is_enough(&(mass * *fee / all)));
+            fees.into_iter().partition(|(_, fee)| self.is_enough(&(mass * *fee / all), mass));
         let below = End::Unresolved(UnresolvedReason::BelowThreshold);
         let rest = [(below, sum(&little)), (End::Mining, mined)];
         Entries { read: Vec::new(), fees: followed, rest }

@@ -164,15 +164,13 @@ impl Walk<'_> {
 
     /// floor(log2(whole / mass)).
     fn magnitude(&self, mass: &BigUint) -> u64 {
-        // No mass has that many bits.
-        let fits = (0..1024_u64).take_while(|power| (mass << power) <= self.whole);
-        fits.last().expect("no more than the whole")
+        magnitude(&self.whole, mass)
     }
 
-    /// True if a part is followed even if nothing else is left.
-    pub(super) fn is_enough(&self, mass: &BigUint) -> bool {
-        let is_cut = |least| self.magnitude(mass) >= least;
-        *mass > BigUint::ZERO && !self.least_magnitude_of_cut().is_some_and(is_cut)
+    /// True if a fee's part of all money at a coinbase is followed.
+    pub(super) fn is_enough(&self, part: &BigUint, all: &BigUint) -> bool {
+        let is_cut = |least| magnitude(all, part) >= least || self.magnitude(all) >= least;
+        *part > BigUint::ZERO && !self.least_magnitude_of_cut().is_some_and(is_cut)
     }
 
     /// The magnitude from which on money may be cut.
@@ -265,4 +263,11 @@ impl Walk<'_> {
         self.each_time += splits;
         self.pass(transaction, flows, room);
     }
+}
+
+/// floor(log2(whole / mass)).
+fn magnitude(whole: &BigUint, mass: &BigUint) -> u64 {
+    // No mass has that many bits.
+    let fits = (0..1024_u64).take_while(|power| (mass << power) <= *whole);
+    fits.last().expect("no more than the whole")
 }

@@ -164,8 +164,17 @@ impl ChainBuilder {
 
     /// Ends the block with a coinbase that pays its subsidy and all fees to `miner`.
     pub fn mine_to(&mut self, miner: &ScriptOwner) -> Coin {
+        self.mine_with(SUBSIDY, miner)
+    }
+
+    /// Ends the block with a coinbase that pays all fees to `miner`, and forgoes its subsidy.
+    pub fn mine_fees_to(&mut self, miner: &ScriptOwner) -> Coin {
+        self.mine_with(0, miner)
+    }
+
+    fn mine_with(&mut self, subsidy: u64, miner: &ScriptOwner) -> Coin {
         let txid = Txid::from_bytes(self.dice.bytes());
-        let value = SUBSIDY + self.fees;
+        let value = subsidy + self.fees;
         self.end_block(txid, vec![TxOut { owner: miner.clone(), value }]);
         let mut made = self.created(txid, &[(miner.clone(), value)]);
         made.pop().expect("one output")

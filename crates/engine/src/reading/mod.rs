@@ -192,9 +192,6 @@ pub struct FeePayer {
 }
 
 impl FeePayer {
-    /// Number of those whom a coinbase names: the ones who pay the most.
-    pub const MOST: usize = 100;
-
     /// The payers of a coinbase, of all transactions of its block in their order, each with its fee: the largest
     /// fees first, equal ones in the order of the block.
     #[must_use]
@@ -205,7 +202,6 @@ impl FeePayer {
         });
         let mut payers: Vec<Self> = paid.collect();
         payers.sort_by_key(|payer| std::cmp::Reverse(payer.fee));
-        payers.truncate(Self::MOST);
         payers
     }
 }

@@ -8,7 +8,7 @@ use super::{
     attribution::Attributions,
     ends::{EndedFlow, Ends},
     flow::{Flow, FlowKey, Flows},
-    frontier::{Frontier, Next, Rank},
+    frontier::{Frontier, Next, Rank, magnitude},
     label_sets::{LabelSet, LabelSets},
     mass::{Mass, scaled},
     pass::{Passage, Scratch},
@@ -267,8 +267,10 @@ impl<'a> DirectionalTrace<'a> {
         amount: u128,
     ) {
         if self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase {
+            // Of what is here, not of the whole: money that returns would make the whole as large as somebody likes.
             let least = self.rules.cut_magnitude();
-            let is_little = |amount| amount == 0 || self.frontier.magnitude(amount) >= least;
+            let all_is_little = self.frontier.magnitude(amount) >= least;
+            let is_little = |part| all_is_little || part == 0 || magnitude(amount, part) >= least;
             side.fill_of_coinbase(transaction, amount, is_little);
         } else {
             side.fill(self.direction, transaction, own);

@@ -208,7 +208,7 @@ impl Frontier {
 }
 
 /// `floor(log2(whole / amount))`.
-const fn magnitude(whole: u128, amount: u128) -> u32 {
+pub(super) const fn magnitude(whole: u128, amount: u128) -> u32 {
     if amount == 0 {
         return u32::MAX;
     }

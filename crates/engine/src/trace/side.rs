@@ -53,7 +53,7 @@ impl Side {
     }
 
     /// Becomes the origins of a coinbase: the fees of its block, and new coins. Of `amount`, the parts for fees that
-    /// are too little to be followed end here.
+    /// are too little to be followed end here. What is too little is so for every smaller fee, too.
     pub(super) fn fill_of_coinbase(
         &mut self,
         transaction: &TransactionRead,
@@ -69,15 +69,13 @@ impl Side {
             0 if fees == 0 => 1,
             mined => mined,
         };
-        let mut little = 0;
-        for payer in &transaction.fee_payers {
-            if is_little(share(amount, fee(payer), fees.saturating_add(mined))) {
-                little += fee(payer);
-            } else {
-                self.fee_payers.push(*payer);
-                self.weights.push(fee(payer));
-            }
-        }
+        // The largest fees come first.
+        let all = fees.saturating_add(mined);
+        let is_followed = |payer: &FeePayer| !is_little(share(amount, fee(payer), all));
+        let followed = transaction.fee_payers.partition_point(is_followed);
+        self.fee_payers.extend(transaction.fee_payers.iter().take(followed));
+        self.weights.extend(self.fee_payers.iter().map(fee));
+        let little = fees.saturating_sub(self.weights.iter().sum());
         self.weights.extend([little, mined]);
         let below = FlowEnd::Unresolved(UnresolvedReason::BelowThreshold);
         self.rest = [Some(below), Some(FlowEnd::Mining)];

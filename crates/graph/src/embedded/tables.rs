@@ -21,7 +21,7 @@ const MAP_SIZE: usize = 1 << 40;
 /// The format of a graph. A change of a record's layout is a new version.
 pub(super) const FORMAT: Format = Format {
     name: "assay-chain-graph",
-    version: 2,
+    version: 3,
     tables: &[
         "meta",
         "block",

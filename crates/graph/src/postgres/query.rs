@@ -125,5 +125,5 @@ const FEE_PAYERS_OF: &str = "SELECT t.tx_id, payer.tx_id, payer.fee
             AND tx_id >= (SELECT first_tx FROM chain.block WHERE height = t.height)
             AND tx_id < coalesce((SELECT first_tx FROM chain.block WHERE height = t.height + 1),
                                  9223372036854775807)
-          ORDER BY fee DESC, tx_id LIMIT 100) AS payer
+        ) AS payer
     ORDER BY t.tx_id, payer.fee DESC, payer.tx_id";

@@ -55,7 +55,7 @@ const MAP_SIZE: usize = 1 << 38;
 /// The format of compositions.
 const FORMAT: Format = Format {
     name: "assay-compositions",
-    version: 3,
+    version: 4,
     tables: &["meta", "first", "second", "ends", "changed"],
     map_size: MAP_SIZE,
 };

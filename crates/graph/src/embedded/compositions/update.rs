@@ -8,11 +8,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::{
-    composition::Composition,
-    reading::{FeePayer, OwnerNumber},
-    utxo::TransactionKind,
-};
+use assay_engine::{composition::Composition, reading::OwnerNumber, utxo::TransactionKind};
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
@@ -184,8 +180,6 @@ struct Update<'g> {
     half: u8,
     settled: u64,
     kept: Kept,
-    /// The payers of the coinbase of the block at a height.
-    payers: (Option<u64>, Vec<FeePayer>),
 }
 
 impl<'g> Update<'g> {
@@ -203,7 +197,6 @@ impl<'g> Update<'g> {
             half: answering.half,
             settled: answering.settled_transactions,
             kept: Kept::new(),
-            payers: (None, Vec::new()),
         }
     }
 
@@ -315,16 +308,7 @@ impl<'g> Update<'g> {
         block: &StoredBlock,
         frontier: &mut Frontier,
     ) -> Result<(), GraphError> {
-        if record.head().fee() == 0 {
-            return Ok(());
-        }
-        let (height, payers) = &mut self.payers;
-        if *height != Some(block.block.height) {
-            payers.clear();
-            self.graph.fee_payers(block, payers)?;
-            *height = Some(block.block.height);
-        }
-        if payers.iter().any(|payer| payer.transaction.0 == record.number()) {
+        if record.head().fee() > 0 {
             let end = self.graph.end_of(block)?;
             frontier.add(Next::Coinbases(end.saturating_sub(1)));
         }
