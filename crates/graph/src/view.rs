@@ -37,6 +37,16 @@ pub trait GraphView: Graph {
         limits: ReadLimits,
     ) -> Result<OwnHistory, GraphError>;
 
+    /// Adds to a history, read within `limits`, the transactions in which one of `others` is on the other side of the
+    /// owner, whatever their size. Afterwards the entries of these others can be read of all its transactions.
+    async fn add_dealings(
+        &self,
+        owner: OwnerNumber,
+        limits: ReadLimits,
+        others: &[ScriptOwner],
+        history: &mut OwnHistory,
+    ) -> Result<(), GraphError>;
+
     /// Owners with smaller numbers are those that they are in every later state too: no reorganisation reaches them.
     /// 0 where numbers belong to one view.
     async fn settled_owners(&self) -> Result<u64, GraphError> {

@@ -147,6 +147,22 @@ pub fn called_an_exchange(id: ChainId, amount: u64, percent: u8) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// A small amount straight from a listed party, and `larger` outputs of the same address that are larger.
+#[must_use]
+pub fn below_larger_outputs(id: ChainId, amount: u64, larger: u32) -> Example {
+    let title = format!(
+        "{} straight from a listed party below {larger} larger own outputs",
+        coins(id, amount)
+    );
+    scheme(title, id, Origin::Listed, amount + 1_200, |listed, payee| {
+        let value = amount + 100_000;
+        let clean = clean(listed.chain, (value + 1_000) * u64::from(larger));
+        let outputs: Vec<_> = (0..larger).map(|_| (payee.clone(), value)).collect();
+        let _own = listed.pay(&clean, &outputs);
+        after(listed, &[], payee);
+    })
+}
+
 /// Money of a listed party over `hops` hops, mixed with `times` as much clean money.
 #[must_use]
 pub fn mixed(id: ChainId, amount: u64, hops: u32, times: u64) -> Example {
@@ -313,6 +329,8 @@ pub fn tricks() -> Vec<Example> {
     tricks.extend([
         small_and_unspent(btc, 990_000),
         small_and_unspent(ltc, 9 * COIN),
+        below_larger_outputs(btc, 1_900_000, 2_010),
+        below_larger_outputs(ltc, 190_000_000, 2_010),
         called_an_exchange(btc, 10 * COIN, 10),
         mixed(btc, 5 * COIN, 2, 9),
         paid_as_fees(btc, 10 * COIN, 1, false),

@@ -16,12 +16,9 @@ use super::{
     trace::Walk,
 };
 
-/// Inputs or outputs read of the subject's transactions, in each direction.
-const ENTRIES_OF_HISTORY: usize = 1_000_000;
-
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     /// Money of the subject itself, in base units.
-    fn own(&self, base_units: u128, recent: bool, solicitation: Solicitation) -> Flow {
+    fn money(&self, base_units: u128, recent: bool, solicitation: Solicitation) -> Flow {
         let mass = Mass::of(base_units, recent, self.precision);
         let path = Path { steps: Vec::new(), amount: mass.total() };
         Flow {
@@ -41,9 +38,92 @@ impl Walk<'_> {
         usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
     }
 
-    /// Number of inputs or outputs of each of so many transactions of the subject that are read.
-    fn room(&self, transactions: usize) -> usize {
-        (ENTRIES_OF_HISTORY / transactions.max(1)).min(self.largest()).clamp(1, 5_000)
+    /// The transactions by which the subject received (or sent) its largest outputs, and those with a listed party on
+    /// the other side where anything is left out; each with the number of its largest inputs (or outputs) that are
+    /// read.
+    pub(super) fn own(&self, direction: Direction) -> Vec<(&'a Transaction<'a>, usize)> {
+        let (subject, ledger) = (&self.case.subject, self.ledger);
+        let largest = |direction| match direction {
+            Direction::Source => ledger.incoming(subject, self.largest()),
+            Direction::Destination => ledger.outgoing(subject, self.largest()),
+        };
+        let with_room = |transactions: Vec<&'a Transaction<'a>>, direction| {
+            let moved = |transaction: &Transaction<'_>| match direction {
+                Direction::Source => transaction.got_by(subject),
+                Direction::Destination => transaction.given_by(subject),
+            };
+            let count = |transaction: &Transaction<'_>| match direction {
+                Direction::Source => transaction.inputs.len(),
+                Direction::Destination => transaction.outputs.len(),
+            };
+            let all =
+                usize::try_from(self.case.rules.entries_of_history).expect("a number of entries");
+            let of_one = all.min(5_000);
+            let mut order: Vec<usize> = (0..transactions.len()).collect();
+            // Sorting keeps the order of equals.
+            order.sort_by_key(|index| std::cmp::Reverse(moved(transactions[*index])));
+            let (mut left, mut room) = (all, vec![of_one; transactions.len()]);
+            for index in order {
+                let wanted = count(transactions[index]).min(of_one);
+                if wanted > left {
+                    room[index] = left;
+                }
+                left = left.saturating_sub(wanted);
+            }
+            transactions.into_iter().zip(room).collect::<Vec<_>>()
+        };
+        let is_whole = [Direction::Source, Direction::Destination].into_iter().all(|direction| {
+            let own = with_room(largest(direction), direction);
+            let all_read = own.iter().all(|(transaction, room)| match direction {
+                Direction::Source => transaction.inputs.len() <= *room,
+                Direction::Destination => transaction.outputs.len() <= *room,
+            });
+            let moved = own.iter().map(|(transaction, _)| match direction {
+                Direction::Source => transaction.income(subject),
+                Direction::Destination => transaction.spending(subject),
+            });
+            let total = match direction {
+                Direction::Source => self.received(),
+                Direction::Destination => self.sent(),
+            };
+            all_read && moved.sum::<u128>() == total
+        });
+        if is_whole {
+            return with_room(largest(direction), direction);
+        }
+        let chosen: BTreeSet<(u64, usize)> =
+            largest(direction).iter().map(|transaction| transaction.position).collect();
+        let is_dealing = |transaction: &Transaction<'_>| {
+            let gave = |is_of: &dyn Fn(&ScriptOwner) -> bool| {
+                transaction.inputs.iter().flat_map(|input| &input.spent).any(|it| is_of(&it.owner))
+            };
+            let got = |is_of: &dyn Fn(&ScriptOwner) -> bool| {
+                transaction.outputs.iter().any(|output| is_of(&output.owner))
+            };
+            let own = |owner: &ScriptOwner| owner == subject;
+            let listed = |owner: &ScriptOwner| self.is_listed(owner);
+            match direction {
+                Direction::Source => got(&own) && gave(&listed),
+                Direction::Destination => gave(&own) && got(&listed),
+            }
+        };
+        let all = ledger.transactions.iter();
+        let own = all.filter(|transaction| {
+            chosen.contains(&transaction.position) || is_dealing(transaction)
+        });
+        with_room(own.collect(), direction)
+    }
+
+    /// Number of the largest inputs that are read of a transaction by which the subject received something.
+    fn room(&self, transaction: &Transaction<'_>) -> usize {
+        let own = self.incoming.iter();
+        let found = own.filter(|(other, _)| other.position == transaction.position);
+        found.map(|(_, room)| *room).next().expect("a transaction of the subject")
+    }
+
+    /// True if a list in force names the owner.
+    pub(super) fn is_listed(&self, owner: &ScriptOwner) -> bool {
+        self.case.attribution(owner).end.is_some_and(|end| end.listed)
     }
 
     fn received(&self) -> u128 {
@@ -63,7 +143,7 @@ impl Walk<'_> {
 
     /// Money that was not traced to any transaction: at one hop, and earlier.
     fn untraced(&mut self, base_units: u128, reason: UnresolvedReason) {
-        let flow = Flow { hops: 1, ..self.own(base_units, false, Solicitation::Solicited) };
+        let flow = Flow { hops: 1, ..self.money(base_units, false, Solicitation::Solicited) };
         self.end(End::Unresolved(reason), true, flow);
     }
 
@@ -77,9 +157,7 @@ impl Walk<'_> {
     fn begin_source(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
-        let transactions = self.ledger.incoming(subject, self.largest());
-        let room = self.room(transactions.len());
-        for transaction in transactions {
+        for (transaction, room) in self.incoming.clone() {
             let income = transaction.income(subject);
             read += income;
             let solicitation = if self.is_dust(transaction) {
@@ -89,7 +167,7 @@ impl Walk<'_> {
             } else {
                 Solicitation::Solicited
             };
-            let flow = self.own(income, self.is_recent(transaction.time), solicitation);
+            let flow = self.money(income, self.is_recent(transaction.time), solicitation);
             self.pass_own(transaction, flow, room);
         }
         self.untraced(self.received() - read, UnresolvedReason::TraceLimit);
@@ -99,27 +177,25 @@ impl Walk<'_> {
     fn begin_destination(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
-        let transactions = self.ledger.outgoing(subject, self.largest());
-        let room = self.room(transactions.len());
-        for transaction in transactions {
+        for (transaction, room) in self.outgoing.clone() {
             let spending = transaction.spending(subject);
             read += spending;
             let flow =
-                self.own(spending, self.is_recent(transaction.time), Solicitation::Solicited);
+                self.money(spending, self.is_recent(transaction.time), Solicitation::Solicited);
             self.pass_own(transaction, flow, room);
         }
         self.untraced(self.sent() - read, UnresolvedReason::TraceLimit);
 
         let held = self.whole() - self.sent();
         let mut lately = 0;
-        for transaction in self.ledger.incoming(subject, self.largest()) {
+        for (transaction, _) in self.incoming.clone() {
             if self.is_recent(transaction.time) {
                 lately += transaction.income(subject).min(self.unspent(transaction));
             }
         }
         let lately = lately.min(held);
         for (amount, recent) in [(held - lately, false), (lately, true)] {
-            let flow = self.own(amount, recent, Solicitation::Solicited);
+            let flow = self.money(amount, recent, Solicitation::Solicited);
             self.end(End::Balance, true, flow);
         }
     }
@@ -142,8 +218,7 @@ impl Walk<'_> {
     fn senders_of_little(&self, transaction: &Transaction<'_>) -> Option<BTreeSet<ScriptOwner>> {
         let subject = &self.case.subject;
         let income = transaction.income(subject);
-        let incoming = self.ledger.incoming(subject, self.largest());
-        let inputs = transaction.inputs(self.room(incoming.len()));
+        let inputs = transaction.inputs(self.room(transaction));
         if transaction.kind == TransactionKind::Coinbase
             || income == 0
             || income > self.case.rules.largest_dust
@@ -162,7 +237,7 @@ impl Walk<'_> {
         let Some(senders) = self.senders_of_little(transaction) else { return false };
         let subject = &self.case.subject;
         senders.iter().all(|sender| {
-            let incoming = self.ledger.incoming(subject, self.largest()).into_iter();
+            let incoming = self.incoming.iter().map(|(other, _)| *other);
             let little = incoming.filter(|other| {
                 self.senders_of_little(other).is_some_and(|senders| senders.contains(sender))
             });
@@ -184,14 +259,11 @@ impl Walk<'_> {
         {
             return false;
         }
-        let incoming = self.ledger.incoming(subject, self.largest());
-        let inputs = transaction.inputs(self.room(incoming.len()));
-        let outgoing = self.ledger.outgoing(subject, self.largest());
-        let room = self.room(outgoing.len());
+        let inputs = transaction.inputs(self.room(transaction));
         let mut all_read = inputs.whole;
         let mut paid = BTreeSet::new();
         let mut spent = 0;
-        for transaction in outgoing {
+        for (transaction, room) in self.outgoing.clone() {
             let outputs = transaction.outputs(room);
             all_read &= outputs.whole;
             spent += transaction.spending(subject);

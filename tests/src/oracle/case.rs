@@ -73,6 +73,15 @@ impl Case {
         Self { seed, chain, blocks, subject, attributions, rules, today }
     }
 
+    /// The owners whom a list in force names.
+    #[must_use]
+    pub fn listed(&self) -> Vec<ScriptOwner> {
+        let is_listed =
+            |attribution: &Attribution| attribution.end.as_ref().is_some_and(|end| end.listed);
+        let owners = self.attributions.iter().filter(|(_, attribution)| is_listed(attribution));
+        owners.map(|(owner, _)| owner.clone()).collect()
+    }
+
     /// Attribution of an owner.
     #[must_use]
     pub fn attribution(&self, owner: &ScriptOwner) -> Attribution {
@@ -240,6 +249,7 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
             _ => 100_000,
         },
         transfers_per_address: *random.of(&[1, 2, 3, 5, 2_000, 2_000]),
+        entries_of_history: *random.of(&[1, 3, 8, 20, 1_000_000, 1_000_000]),
         decay: Fraction::from_billionths(*random.of(&[
             0,
             250_000_000,

@@ -125,7 +125,11 @@ impl Case {
         source: &mut S,
     ) -> Result<Option<FlowFacts>, GraphError> {
         let Some(owner) = view.owner_number(&self.subject).await? else { return Ok(None) };
-        let history = view.history(owner, self.rules.read_limits()).await?;
+        let limits = self.rules.read_limits();
+        let mut history = view.history(owner, limits).await?;
+        if !view.read(|view| history.is_whole(view, limits))? {
+            view.add_dealings(owner, limits, &self.listed(), &mut history).await?;
+        }
         self.trace_over(source, (owner, &history)).await.map(Some)
     }
 

@@ -46,6 +46,15 @@ impl Walk<'_> {
         };
         let (mut read, mut total) = (side.read, total);
         if others {
+            // Of the subject's own transactions, what is a listed party's is read whatever its size.
+            let all = match self.direction {
+                Direction::Source => transaction.inputs(usize::MAX),
+                Direction::Destination => transaction.outputs(usize::MAX),
+            };
+            let is_read: BTreeSet<usize> = read.iter().map(|leg| leg.index).collect();
+            let more = all.read.into_iter().filter(|leg| !is_read.contains(&leg.index));
+            read.extend(more.filter(|leg| self.is_listed(leg.owner)));
+            read.sort_by_key(|leg| leg.index);
             read.retain(|leg| leg.owner != subject);
             total -= own;
         }

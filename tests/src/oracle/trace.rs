@@ -16,7 +16,7 @@ use super::{
     amounts::{Precision, SCALE_BITS},
     drive::Haste,
     flow::{Flow, Flows},
-    ledger::Ledger,
+    ledger::{Ledger, Transaction},
     parts::{End, Parts},
 };
 
@@ -48,6 +48,9 @@ pub(super) struct Walk<'a> {
     pub(super) direction: Direction,
     pub(super) precision: Precision,
     haste: Haste,
+    /// The subject's own transactions, each with the number of its inputs (or outputs) that are read.
+    pub(super) incoming: Vec<(&'a Transaction<'a>, usize)>,
+    pub(super) outgoing: Vec<(&'a Transaction<'a>, usize)>,
     /// The whole of the direction.
     whole: BigUint,
     waiting: BTreeMap<Place, Flows>,
@@ -78,6 +81,8 @@ pub(super) fn trace(
         direction,
         precision,
         haste,
+        incoming: Vec::new(),
+        outgoing: Vec::new(),
         whole: BigUint::ZERO,
         waiting: BTreeMap::new(),
         level: 0,
@@ -89,6 +94,8 @@ pub(super) fn trace(
         shares: 0,
     };
     walk.whole = BigUint::from(walk.whole()) << SCALE_BITS;
+    walk.incoming = walk.own(Direction::Source);
+    walk.outgoing = walk.own(Direction::Destination);
     walk.begin();
     walk.go_on();
     Traced { parts: walk.parts, complete: walk.complete, shares: walk.shares }

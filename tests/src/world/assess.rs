@@ -149,10 +149,18 @@ impl World {
         let view = &*self.view;
         let number = view.owner_number(owner).await.expect("a store that answers");
         let owner = number.expect("the owner appears on the chain");
-        let history = view.history(owner, rules.read_limits()).await.expect("a history");
+        let limits = rules.read_limits();
+        let mut history = view.history(owner, limits).await.expect("a history");
         let today = TimeZone::UTC.to_datetime(self.now).date();
         let attribute =
             |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
+        if !view.read(|view| history.is_whole(view, limits)).expect("a history") {
+            let is_listed = |owner: &ScriptOwner| attribute(owner).end.is_some_and(|it| it.listed);
+            let listed: Vec<ScriptOwner> =
+                self.intel.listed_owners(self.chain).filter(is_listed).collect();
+            let added = view.add_dealings(owner, limits, &listed, &mut history).await;
+            added.expect("a history");
+        }
         let attributions = AttributionsByScript::new(attribute);
         let subject = TraceSubject { chain, owner, history: &history, rules, today };
         let trace = view.read(|view| Trace::begin(view, subject, &attributions));

@@ -376,6 +376,7 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
             source_transactions: 100_000,
             entries: 1_000_000,
             transfers_per_address: 1_000_000,
+            entries_of_history: 1_000_000,
             ..case.rules
         };
         // when a subject is traced without end, and with a trace that stops soon, or is cut, or has few hops,

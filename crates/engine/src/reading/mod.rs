@@ -7,17 +7,20 @@
 //!
 //! - [`number`]: numbers of transactions, outputs and owners
 //! - [`history`]: the transactions of one owner
+//! - [`own`]: which entries are read of them
 //! - [`gathered`]: a chain as far as it was gathered, transaction by transaction
 
 pub mod gathered;
 pub mod history;
 pub mod number;
+pub mod own;
 
 use jiff::Timestamp;
 
 pub use gathered::{GatheredChain, InBlock};
 pub use history::{OwnHistory, OwnTransaction};
 pub use number::{OutputNumber, OwnerNumber, TransactionNumber};
+pub use own::{entries_of_each, read_own};
 
 use crate::{
     composition::Composition,

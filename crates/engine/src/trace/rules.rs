@@ -25,6 +25,8 @@ pub struct TraceRules {
     pub entries: u32,
     /// Transfers read of an address.
     pub transfers_per_address: u32,
+    /// Inputs or outputs read of an address's own transactions together, in each direction.
+    pub entries_of_history: u32,
     /// Factor by which each hop but the first lessens the weight of money.
     pub decay: Fraction,
     /// Severity of joint transactions, 0 to 100.
@@ -47,20 +49,17 @@ const MILLION: u32 = 1_000_000;
 /// The limits of a read of an address's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// The number of largest transfers of an address in each direction, and of largest inputs or outputs
-    /// of a transaction.
+    /// The number of largest transfers of an address in each direction.
     pub transfers: u32,
     /// Inputs or outputs of all transactions together, in each direction.
     pub entries: u32,
 }
 
 impl ReadLimits {
-    /// The number of largest inputs or outputs to be read of each of so many transactions.
+    /// The number of largest inputs or outputs to be read of one transaction at most.
     #[must_use]
-    pub fn entries_per_transaction(self, transactions: usize) -> u32 {
-        let transactions = u32::try_from(transactions).unwrap_or(u32::MAX);
-        let each = self.entries / transactions.max(1);
-        each.min(self.transfers).clamp(1, ENTRIES_PER_TRANSACTION)
+    pub fn entries_of_one(self) -> u32 {
+        self.entries.min(ENTRIES_PER_TRANSACTION)
     }
 }
 
@@ -85,6 +84,7 @@ impl TraceRules {
             source_transactions,
             entries,
             transfers_per_address,
+            entries_of_history: ENTRIES_OF_HISTORY,
             decay: policy.decay_of_a_hop(),
             coinjoin_severity: policy.severity(Category::Coinjoin),
             unsolicited_below: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
@@ -96,7 +96,7 @@ impl TraceRules {
     /// The limits of a read of the subject's history.
     #[must_use]
     pub const fn read_limits(&self) -> ReadLimits {
-        ReadLimits { transfers: self.transfers_per_address, entries: ENTRIES_OF_HISTORY }
+        ReadLimits { transfers: self.transfers_per_address, entries: self.entries_of_history }
     }
 
     /// The magnitude (`floor(log2(whole / amount))`) from which on money may be cut.

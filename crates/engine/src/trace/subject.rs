@@ -12,7 +12,7 @@ use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
     reading::{
         ChainView, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber, TransactionRead,
-        ViewError,
+        ViewError, entries_of_each, read_own,
     },
     utxo::TransactionKind,
 };
@@ -37,6 +37,8 @@ pub(super) struct Subject<'s> {
 /// An incoming transaction, as far as it decides whether its income was asked for.
 struct Incoming {
     own: OwnTransaction,
+    /// Number of its largest inputs that are read.
+    most: u32,
     income: u128,
     is_recent: bool,
     is_dust: bool,
@@ -61,9 +63,8 @@ impl Subject<'_> {
 
         let (subject, direction) = ((owner, cluster), Direction::Source);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
-        let most = self.entries_of_each(incoming.len());
         let mut read = TransactionRead::default();
-        for Incoming { own, income, is_recent, is_dust, is_solicited } in incoming {
+        for Incoming { own, most, income, is_recent, is_dust, is_solicited } in incoming {
             if income == 0 {
                 continue;
             }
@@ -72,7 +73,8 @@ impl Subject<'_> {
                 (false, true) => Solicitation::Solicited,
                 (false, false) => Solicitation::Unsolicited,
             };
-            view.read(own.number, direction, most, &mut read)?;
+            let mut is_listed = |owner| is_listed(view, attributions, owner);
+            read_own(view, (own.number, direction), most, &mut is_listed, &mut read)?;
             trace.begin(view, &read, Mass::of(income, is_recent), solicitation, own.sent)?;
         }
         for (amount, reason) in
@@ -90,8 +92,8 @@ impl Subject<'_> {
     ) -> Result<DirectionalTrace<'_>, ViewError> {
         let Self { view, owner, cluster, history, rules, today } = self;
         let since = recent_since(today);
-        let most = self.entries_of_each(history.outgoing.len());
         let direction = Direction::Destination;
+        let most = self.entries_of_each(&history.outgoing, direction)?;
         let seen: u128 = history.outgoing.iter().map(|own| own.spending(own.inputs)).sum();
         let statistics = &history.statistics;
         let unread = statistics.sent.saturating_sub(seen);
@@ -101,12 +103,13 @@ impl Subject<'_> {
         let subject = (owner, cluster);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
         let mut read = TransactionRead::default();
-        for own in &history.outgoing {
+        for (own, most) in history.outgoing.iter().zip(most) {
             let spending = own.spending(own.inputs);
             if spending > 0 {
                 let mass = Mass::of(spending, own.time >= since);
                 let solicitation = Solicitation::Solicited;
-                view.read(own.number, direction, most, &mut read)?;
+                let mut is_listed = |owner| is_listed(view, attributions, owner);
+                read_own(view, (own.number, direction), most, &mut is_listed, &mut read)?;
                 trace.begin(view, &read, mass, solicitation, own.received)?;
             }
         }
@@ -118,20 +121,24 @@ impl Subject<'_> {
         Ok(trace)
     }
 
-    fn entries_of_each(self, transactions: usize) -> u32 {
-        self.rules.read_limits().entries_per_transaction(transactions)
+    fn entries_of_each(
+        self,
+        own: &[OwnTransaction],
+        direction: Direction,
+    ) -> Result<Vec<u32>, ViewError> {
+        entries_of_each(self.view, own, direction, self.rules.read_limits())
     }
 
     /// The incoming transactions, each with what is known of its senders.
     fn incoming(self) -> Result<Vec<Incoming>, ViewError> {
         let Self { view, owner, history, rules, today, .. } = self;
         let since = recent_since(today);
-        let most = self.entries_of_each(history.incoming.len());
+        let most = self.entries_of_each(&history.incoming, Direction::Source)?;
         let mut payees: Option<Payees> = None;
         let mut small: Vec<Small> = Vec::new();
         let mut read = TransactionRead::default();
         let mut all = Vec::with_capacity(history.incoming.len());
-        for own in &history.incoming {
+        for (own, most) in history.incoming.iter().zip(most) {
             let income = own.income(own.inputs);
             let is_little = (1..=rules.largest_dust).contains(&income);
             let mut is_solicited = income >= rules.unsolicited_below || own.is_passed_on;
@@ -157,7 +164,8 @@ impl Subject<'_> {
                         .any(|input| input.owner == owner || payees.known.contains(&input.owner));
             }
             let is_recent = own.time >= since;
-            all.push(Incoming { own: *own, income, is_recent, is_dust: false, is_solicited });
+            let own = *own;
+            all.push(Incoming { own, most, income, is_recent, is_dust: false, is_solicited });
         }
         let dust = dust(&small, rules.largest_dust);
         for incoming in &mut all {
@@ -181,10 +189,10 @@ impl Subject<'_> {
     /// The owners that the subject ever paid, as far as its payments are read.
     fn payees(self) -> Result<Payees, ViewError> {
         let Self { view, history, .. } = self;
-        let most = self.entries_of_each(history.outgoing.len());
+        let most = self.entries_of_each(&history.outgoing, Direction::Destination)?;
         let mut payees = Payees { known: FxHashSet::default(), all: true };
         let (mut spent, mut read) = (0, TransactionRead::default());
-        for own in &history.outgoing {
+        for (own, most) in history.outgoing.iter().zip(most) {
             view.read(own.number, Direction::Destination, most, &mut read)?;
             spent += own.spending(own.inputs);
             payees.all &= read.is_whole(Direction::Destination);
@@ -199,6 +207,16 @@ impl Subject<'_> {
         let recent = self.history.incoming.iter().filter(|own| own.time >= since);
         recent.map(|own| own.unspent.min(own.income(own.inputs))).sum()
     }
+}
+
+/// True if a list in force names an owner or its key: dealings with it are read whatever their size.
+fn is_listed(
+    view: &dyn ChainView,
+    attributions: &dyn Attributions,
+    owner: OwnerNumber,
+) -> Result<bool, ViewError> {
+    let attribution = attributions.of(owner, view)?;
+    Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
 }
 
 /// A payment of next to nothing.

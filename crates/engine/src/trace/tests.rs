@@ -29,6 +29,7 @@ const RULES: TraceRules = TraceRules {
     transactions: 100_000,
     entries: 1_000_000,
     transfers_per_address: 1_000_000,
+    entries_of_history: 1_000_000,
     decay: Fraction::from_billionths(485_968_117),
     coinjoin_severity: 40,
     unsolicited_below: 0,

@@ -120,7 +120,7 @@ impl Transfer {
             return Err(InvalidTransfer::NoAmount);
         }
         transaction.outputs = TransactionSide { largest: vec![], ..side };
-        let most = usize::try_from(limits.entries_per_transaction(1)).unwrap_or(usize::MAX);
+        let most = usize::try_from(limits.entries_of_one()).unwrap_or(usize::MAX);
         transaction.inputs.largest.truncate(most);
         Ok(Self { transaction, receiver, outputs, owner })
     }

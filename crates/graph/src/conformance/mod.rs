@@ -21,14 +21,14 @@ mod chain;
 mod reading;
 mod writing;
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 
 use assay_engine::{
     chain::ChainId,
     evidence::Direction,
     reading::{
-        ChainView, ENTRIES_PER_TRANSACTION, LookUp, ReadRequest, TransactionNumber,
-        TransactionRead, ViewError, Waypoint,
+        ChainView, ENTRIES_PER_TRANSACTION, LookUp, OwnHistory, ReadRequest, TransactionNumber,
+        TransactionRead, ViewError, Waypoint, entries_of_each, read_own,
     },
     trace::ReadLimits,
     utxo::{ResolvedBlock, ScriptOwner, Txid},
@@ -120,7 +120,10 @@ pub async fn expect_equal(graph: &Arc<dyn Graph>, chain: &TestChain) {
 
 /// Checks that a view reads by numbers what the reference reads.
 async fn expect_equal_view(view: &dyn GraphView, right: &MemoryGraph, chain: &TestChain) {
-    for owner in chain.owners() {
+    let others: Vec<ScriptOwner> = chain.owners().into_iter().step_by(7).collect();
+    // Of many owners, the entries of some are compared.
+    let compared = if chain.owners().len() > 200 { 10 } else { 1 };
+    for (nth, owner) in chain.owners().into_iter().enumerate() {
         let number = view.owner_number(&owner).await.unwrap();
         assert_eq!(number, right.owner_number(&owner).await.unwrap(), "{owner:?}");
         let Some(number) = number else { continue };
@@ -128,16 +131,18 @@ async fn expect_equal_view(view: &dyn GraphView, right: &MemoryGraph, chain: &Te
             // Few entries of all transactions together, some, and all.
             for entries in [1, 5, 1_000_000] {
                 let limits = ReadLimits { transfers, entries };
-                let history = view.history(number, limits).await.unwrap();
-                assert_eq!(history, right.history(number, limits).await.unwrap(), "{owner:?}");
-                let most = limits.entries_per_transaction(history.incoming.len());
-                for own in history.incoming {
-                    expect_equal_read(view, right, (own.number, Direction::Source), most);
+                let mut history = view.history(number, limits).await.unwrap();
+                let mut expected = right.history(number, limits).await.unwrap();
+                assert_eq!(history, expected, "{owner:?}");
+                if nth % compared > 0 {
+                    continue;
                 }
-                let most = limits.entries_per_transaction(history.outgoing.len());
-                for own in history.outgoing {
-                    expect_equal_read(view, right, (own.number, Direction::Destination), most);
-                }
+                expect_equal_own(view, right, &history, limits, &[]);
+                // And what is added to it of dealings with some others.
+                view.add_dealings(number, limits, &others, &mut history).await.unwrap();
+                right.add_dealings(number, limits, &others, &mut expected).await.unwrap();
+                assert_eq!(history, expected, "{owner:?}");
+                expect_equal_own(view, right, &history, limits, &others);
             }
         }
     }
@@ -166,6 +171,36 @@ async fn expect_equal_view(view: &dyn GraphView, right: &MemoryGraph, chain: &Te
         }
         let txid = view.read(|view| view.txid(number)).unwrap();
         assert_eq!(txid, right.txid(number).unwrap());
+    }
+}
+
+/// Checks that the transactions of a history are read as the reference reads them, with the entries of some others.
+fn expect_equal_own(
+    view: &dyn GraphView,
+    right: &MemoryGraph,
+    history: &OwnHistory,
+    limits: ReadLimits,
+    others: &[ScriptOwner],
+) {
+    let others: BTreeSet<&ScriptOwner> = others.iter().collect();
+    for (own, direction) in
+        [(&history.incoming, Direction::Source), (&history.outgoing, Direction::Destination)]
+    {
+        let most = view.read(|view| entries_of_each(view, own, direction, limits)).unwrap();
+        assert_eq!(most, entries_of_each(right, own, direction, limits).unwrap());
+        let is_whole = view.read(|view| history.is_whole(view, limits)).unwrap();
+        assert_eq!(is_whole, history.is_whole(right, limits).unwrap());
+        for (own, most) in own.iter().zip(most) {
+            expect_equal_read(view, right, (own.number, direction), most);
+            let entries = |view: &dyn ChainView| {
+                let mut is_other = |owner| Ok(others.contains(&view.owner(owner)?));
+                let mut read = TransactionRead::default();
+                read_own(view, (own.number, direction), most, &mut is_other, &mut read)?;
+                let entries = read.entries.iter().map(|it| (it.index, it.value, it.owner));
+                Ok::<_, ViewError>(entries.collect::<Vec<_>>())
+            };
+            assert_eq!(view.read(entries).unwrap(), entries(right).unwrap());
+        }
     }
 }
 

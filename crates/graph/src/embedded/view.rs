@@ -94,6 +94,44 @@ impl Reader<'_> {
         }
     }
 
+    /// The transactions by which others gave and an owner got something, or by which the owner gave (`Side::Inputs`)
+    /// and the others got something.
+    fn dealings(
+        &self,
+        owner: u64,
+        others: &[u64],
+        side: Side,
+    ) -> Result<Vec<OwnTransaction>, GraphError> {
+        let other_side = match side {
+            Side::Inputs => Side::Outputs,
+            Side::Outputs => Side::Inputs,
+        };
+        let mut transactions = Vec::new();
+        for other in others {
+            self.moved(*other, other_side, |moved| {
+                transactions.push(moved.transaction);
+                true
+            })?;
+        }
+        transactions.sort_unstable();
+        transactions.dedup();
+        let mut dealings = Vec::new();
+        for tx in transactions {
+            let record = self.known_transaction(tx)?;
+            let mut is_own = false;
+            match side {
+                Side::Inputs => record.inputs(|input| {
+                    is_own |= input.spent.is_some_and(|spent| spent.owner == owner);
+                })?,
+                Side::Outputs => record.outputs(|output| is_own |= output.output.owner == owner)?,
+            }
+            if is_own {
+                dealings.push(self.own(tx, owner, side)?);
+            }
+        }
+        Ok(dealings)
+    }
+
     /// All transactions by which an owner received anything, in the order of the chain.
     pub(super) fn incoming(&self, owner: u64) -> Result<Vec<OwnTransaction>, GraphError> {
         self.own_transactions(owner, Side::Outputs, u32::MAX)
@@ -275,6 +313,26 @@ impl GraphView for EmbeddedGraph {
                 incoming: reader.own_transactions(owner.0, Side::Outputs, limits.transfers)?,
                 outgoing: reader.own_transactions(owner.0, Side::Inputs, limits.transfers)?,
             })
+        })
+    }
+
+    async fn add_dealings(
+        &self,
+        owner: OwnerNumber,
+        _limits: ReadLimits,
+        others: &[ScriptOwner],
+        history: &mut OwnHistory,
+    ) -> Result<(), GraphError> {
+        self.read(|reader| {
+            let mut numbers = Vec::new();
+            for other in others {
+                numbers.extend(reader.find_owner(other)?);
+            }
+            let incoming = reader.dealings(owner.0, &numbers, Side::Outputs)?;
+            let outgoing = reader.dealings(owner.0, &numbers, Side::Inputs)?;
+            history.add(Direction::Source, incoming);
+            history.add(Direction::Destination, outgoing);
+            Ok(())
         })
     }
 

@@ -1,6 +1,9 @@
 //! Reading a graph in memory by numbers.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, HashSet},
+};
 
 use assay_engine::{
     evidence::Direction,
@@ -194,6 +197,32 @@ impl GraphView for MemoryGraph {
         };
         let (incoming, outgoing) = (entries(received, true), entries(sent, false));
         Ok(OwnHistory { statistics, incoming, outgoing })
+    }
+
+    async fn add_dealings(
+        &self,
+        owner: OwnerNumber,
+        _limits: ReadLimits,
+        others: &[ScriptOwner],
+        history: &mut OwnHistory,
+    ) -> Result<(), GraphError> {
+        let owner = ChainView::owner(self, owner)?;
+        let others: HashSet<&ScriptOwner> = others.iter().collect();
+        let is_other = |output: &TxOut| others.contains(&output.owner);
+        let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
+        for (number, recorded) in self.transactions.iter().enumerate() {
+            let transaction = &recorded.transaction;
+            let is_own = |output: &TxOut| output.owner == owner;
+            if transaction.outputs.iter().any(is_own) && transaction.spent_outputs().any(is_other) {
+                incoming.extend(self.own(number, &owner, true));
+            }
+            if transaction.spent_outputs().any(is_own) && transaction.outputs.iter().any(is_other) {
+                outgoing.extend(self.own(number, &owner, false));
+            }
+        }
+        history.add(Direction::Source, incoming);
+        history.add(Direction::Destination, outgoing);
+        Ok(())
     }
 
     async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError> {

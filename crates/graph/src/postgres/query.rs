@@ -17,12 +17,19 @@ pub(super) struct Queries {
     /// The transactions of an owner's largest outputs and inputs, with what it moved by them. `$1`: the owner's number,
     /// `$2`: how many outputs and inputs.
     pub(super) history: SqlStr,
+    /// The transactions in which some owners are on the other side of an owner, with what that moved by them. `$1`: the
+    /// owner's number, `$2`: those of the others.
+    pub(super) dealings: SqlStr,
     /// Transactions without their entries. `$1`: numbers.
     pub(super) heads: SqlStr,
     /// Inputs of transactions, the largest first. `$1`: numbers, `$2`: how many of each.
     pub(super) inputs: SqlStr,
     /// Outputs of transactions, the largest first. `$1`: numbers, `$2`: how many of each.
     pub(super) outputs: SqlStr,
+    /// Inputs of transactions that spend outputs of some owners. `$1`: numbers, `$2`: those of the owners.
+    pub(super) inputs_of_owners: SqlStr,
+    /// Outputs of transactions to some owners. `$1`: numbers, `$2`: those of the owners.
+    pub(super) outputs_of_owners: SqlStr,
     /// The transactions that spend outputs. `$1`, `$2`: numbers of transactions, and indexes.
     pub(super) spenders: SqlStr,
     /// Who paid coinbases. `$1`: numbers of coinbases.
@@ -39,11 +46,15 @@ impl Queries {
             )),
             history: schema
                 .sql(&format!("SELECT chosen.incoming, t.tx_id, {OWN_COLUMNS} FROM ({CHOSEN}) AS chosen {HEAD} {OWN}")),
+            dealings: schema
+                .sql(&format!("SELECT chosen.incoming, t.tx_id, {OWN_COLUMNS} FROM ({DEALINGS}) AS chosen {HEAD} {OWN}")),
             heads: schema.sql(&format!(
                 "SELECT {transaction}, {TIME} FROM unnest($1::bigint[]) AS chosen (tx_id) {HEAD}"
             )),
-            inputs: schema.sql(INPUTS_OF),
-            outputs: schema.sql(OUTPUTS_OF),
+            inputs: schema.sql(&format!("{INPUTS_OF} {LARGEST_INPUTS}")),
+            outputs: schema.sql(&format!("{OUTPUTS_OF} {LARGEST_OUTPUTS}")),
+            inputs_of_owners: schema.sql(&format!("{INPUTS_OF} {INPUTS_OF_OWNERS}")),
+            outputs_of_owners: schema.sql(&format!("{OUTPUTS_OF} {OUTPUTS_OF_OWNERS}")),
             spenders: schema.sql(SPENDERS_OF),
             fee_payers: schema.sql(FEE_PAYERS_OF),
         }
@@ -62,6 +73,15 @@ const CHOSEN: &str = "SELECT DISTINCT true AS incoming, tx_id FROM
     SELECT DISTINCT false AS incoming, tx_id FROM
         (SELECT tx_id FROM chain.input WHERE holder_id = $1
          ORDER BY value DESC, tx_id, place LIMIT $2) AS largest_inputs";
+
+/// The transactions by which others gave and the owner got something, and the reverse.
+const DEALINGS: &str = "SELECT DISTINCT true AS incoming, tx_id FROM chain.input AS given
+        WHERE holder_id = ANY ($2::bigint[]) AND EXISTS (SELECT 1 FROM chain.output AS got
+            WHERE got.tx_id = given.tx_id AND got.holder_id + 0 = $1)
+    UNION ALL
+    SELECT DISTINCT false AS incoming, tx_id FROM chain.output AS got
+        WHERE holder_id = ANY ($2::bigint[]) AND EXISTS (SELECT 1 FROM chain.input AS given
+            WHERE given.tx_id = got.tx_id AND given.holder_id + 0 = $1)";
 
 /// The chosen transaction.
 const HEAD: &str = "CROSS JOIN LATERAL
@@ -102,15 +122,23 @@ const OWN_COLUMNS: &str = "own.received, (SELECT sum(value)::bigint FROM chain.i
 
 const INPUTS_OF: &str = "SELECT asked.number, leg.place, leg.value, leg.holder_id, leg.prev_tx_id,
         (SELECT key FROM chain.holder WHERE holder_id = leg.holder_id)
-    FROM unnest($1::bigint[]) AS asked (number) CROSS JOIN LATERAL
+    FROM unnest($1::bigint[]) AS asked (number)";
+const LARGEST_INPUTS: &str = "CROSS JOIN LATERAL
         (SELECT * FROM chain.input WHERE tx_id = asked.number AND holder_id IS NOT NULL
          ORDER BY value DESC, place LIMIT $2) AS leg";
+const INPUTS_OF_OWNERS: &str = "CROSS JOIN LATERAL
+        (SELECT * FROM chain.input WHERE tx_id = asked.number
+         AND holder_id + 0 = ANY ($2::bigint[]) OFFSET 0) AS leg";
 
 const OUTPUTS_OF: &str = "SELECT asked.number, leg.place, leg.value, leg.holder_id,
         (SELECT key FROM chain.holder WHERE holder_id = leg.holder_id)
-    FROM unnest($1::bigint[]) AS asked (number) CROSS JOIN LATERAL
+    FROM unnest($1::bigint[]) AS asked (number)";
+const LARGEST_OUTPUTS: &str = "CROSS JOIN LATERAL
         (SELECT * FROM chain.output WHERE tx_id = asked.number
          ORDER BY value DESC, place LIMIT $2) AS leg";
+const OUTPUTS_OF_OWNERS: &str = "CROSS JOIN LATERAL
+        (SELECT * FROM chain.output WHERE tx_id = asked.number
+         AND holder_id + 0 = ANY ($2::bigint[]) OFFSET 0) AS leg";
 
 const SPENDERS_OF: &str = "SELECT asked.number, asked.index,
         (SELECT min(tx_id) FROM (SELECT tx_id FROM chain.input

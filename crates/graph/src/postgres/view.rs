@@ -13,14 +13,14 @@ use assay_engine::{
     reading::{
         ChainView, ENTRIES_PER_TRANSACTION, Entry, FeePayer, LookUp, OutputNumber, OwnHistory,
         OwnTransaction, OwnerNumber, ReadRequest, SideTotals, TransactionNumber, TransactionRead,
-        ViewError, Waypoint,
+        ViewError, Waypoint, entries_of_each,
     },
     trace::ReadLimits,
     utxo::{BlockRef, ResolvedBlock, ScriptOwner, TransactionKind, TransactionView, Txid},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{PgConnection, Postgres, Row, Transaction};
+use sqlx::{PgConnection, Postgres, Row, SqlStr, Transaction, postgres::PgRow};
 use tokio::sync::Mutex;
 
 use super::{
@@ -92,6 +92,39 @@ impl GatheredTransaction {
     }
 }
 
+/// Entries that were fetched, by the number of their transaction, and their owners.
+#[derive(Debug, Default)]
+struct GatheredEntries {
+    entries: HashMap<i64, Vec<Entry>>,
+    owners: HashMap<i64, ScriptOwner>,
+}
+
+impl GatheredEntries {
+    fn of(rows: &[PgRow], direction: Direction) -> Result<Self, GraphError> {
+        let mut gathered = Self::default();
+        for found in rows {
+            let (transaction, index): (i64, _) = (found.try_get(0)?, row::index(found.try_get(1)?));
+            let owner: i64 = found.try_get(3)?;
+            let (leads_to, key) = match direction {
+                Direction::Source => {
+                    let made = found.try_get::<Option<i64>, _>(4)?.map(numbered);
+                    (made.map(Waypoint::Transaction), found.try_get(5)?)
+                }
+                Direction::Destination => {
+                    let output = output_number(transaction, index);
+                    (Some(Waypoint::Output(output)), found.try_get(4)?)
+                }
+            };
+            gathered.owners.insert(owner, rows::owner_from_key(key)?);
+            let value = row::amount(found.try_get(2)?)?;
+            let owner = OwnerNumber(owner.unsigned_abs());
+            let entry = Entry { index, value, owner, leads_to };
+            gathered.entries.entry(transaction).or_default().push(entry);
+        }
+        Ok(gathered)
+    }
+}
+
 impl PostgresView {
     /// A view of the newest state; `None` without blocks.
     pub(super) async fn open(graph: Arc<PostgresGraph>) -> Result<Option<Self>, GraphError> {
@@ -139,30 +172,13 @@ impl PostgresView {
             .iter()
             .map(|found| Ok((row::transaction(found)?, row::time(found, 9)?)))
             .collect::<Result<_, GraphError>>()?;
-        let (mut entries, mut owners) = (HashMap::<i64, Vec<Entry>>::new(), HashMap::new());
         let statement = match direction {
             Direction::Source => &queries.inputs,
             Direction::Destination => &queries.outputs,
         };
         let statement = sqlx::query(statement.clone()).bind(&numbers).bind(i64::from(most));
-        for found in statement.fetch_all(&mut *state).await? {
-            let (transaction, index): (i64, _) = (found.try_get(0)?, row::index(found.try_get(1)?));
-            let owner: i64 = found.try_get(3)?;
-            let (leads_to, key) = match direction {
-                Direction::Source => {
-                    let made = found.try_get::<Option<i64>, _>(4)?.map(numbered);
-                    (made.map(Waypoint::Transaction), found.try_get(5)?)
-                }
-                Direction::Destination => {
-                    let output = output_number(transaction, index);
-                    (Some(Waypoint::Output(output)), found.try_get(4)?)
-                }
-            };
-            owners.insert(owner, rows::owner_from_key(key)?);
-            let value = row::amount(found.try_get(2)?)?;
-            let owner = OwnerNumber(owner.unsigned_abs());
-            entries.entry(transaction).or_default().push(Entry { index, value, owner, leads_to });
-        }
+        let found = statement.fetch_all(&mut *state).await?;
+        let GatheredEntries { mut entries, owners } = GatheredEntries::of(&found, direction)?;
         let mut payers = HashMap::<i64, Vec<FeePayer>>::new();
         let coinbases = heads.iter().filter(|(row, _)| row.kind == TransactionKind::Coinbase);
         let coinbases: Vec<i64> = coinbases.map(|(row, _)| row.number).collect();
@@ -203,6 +219,72 @@ impl PostgresView {
         Ok(())
     }
 
+    /// Fetches the transactions of a history with the entries that are read of them, and sets their times and totals.
+    async fn fetch_own(
+        &self,
+        state: &mut PgConnection,
+        history: &mut OwnHistory,
+        limits: ReadLimits,
+    ) -> Result<(), GraphError> {
+        for (own, direction) in [
+            (&mut history.incoming, Direction::Source),
+            (&mut history.outgoing, Direction::Destination),
+        ] {
+            // How many entries a transaction has decides how many are read of the others.
+            let heads: Vec<i64> = own.iter().map(|own| stored(own.number.0)).collect();
+            self.fetch_transactions(state, heads.into_iter(), direction, 0).await?;
+            let most = entries_of_each(self, own, direction, limits)?;
+            let (mut with_entries, mut read) = (Vec::new(), TransactionRead::default());
+            for (own, most) in own.iter_mut().zip(most) {
+                self.read(own.number, direction, 0, &mut read)?;
+                (own.time, own.inputs) = (read.time, read.inputs.total);
+                if most > 0 && read.side(direction).count > 0 {
+                    with_entries.push(stored(own.number.0));
+                }
+            }
+            let most = limits.entries_of_one();
+            self.fetch_transactions(state, with_entries.into_iter(), direction, most).await?;
+        }
+        Ok(())
+    }
+
+    /// Fetches those entries of transactions that are of some owners, besides the largest ones.
+    async fn fetch_entries_of(
+        &self,
+        state: &mut PgConnection,
+        own: &[OwnTransaction],
+        direction: Direction,
+        owners: &[i64],
+    ) -> Result<(), GraphError> {
+        let numbers: Vec<i64> = own.iter().map(|own| stored(own.number.0)).collect();
+        let queries = &self.graph.queries;
+        let statement: &SqlStr = match direction {
+            Direction::Source => &queries.inputs_of_owners,
+            Direction::Destination => &queries.outputs_of_owners,
+        };
+        let statement = sqlx::query(statement.clone()).bind(numbers).bind(owners);
+        let found = statement.fetch_all(&mut *state).await?;
+        let GatheredEntries { entries, owners } = GatheredEntries::of(&found, direction)?;
+        let clusters = self.clusters_of(state, owners.keys().copied()).await?;
+        self.gather(|gathered| {
+            gathered.owners.extend(owners);
+            gathered.clusters.extend(clusters);
+            for (number, more) in entries {
+                let known = gathered.transactions.get_mut(&number);
+                let side = known.and_then(|known| match direction {
+                    Direction::Source => known.inputs.as_mut(),
+                    Direction::Destination => known.outputs.as_mut(),
+                });
+                if let Some(side) = side {
+                    side.entries.extend(more);
+                    side.entries.sort_unstable_by_key(|entry| entry.index);
+                    side.entries.dedup_by_key(|entry| entry.index);
+                }
+            }
+        });
+        Ok(())
+    }
+
     /// The smallest members of the clusters of owners that were not looked up before.
     async fn clusters_of(
         &self,
@@ -221,6 +303,30 @@ impl PostgresView {
         let smallest = |owner: i64| (owner, forest.cluster(forest.path(owner).1).smallest);
         Ok(owners.into_iter().map(smallest).collect())
     }
+}
+
+/// Adds transactions of an owner to its history, each once, in the order of the chain. Their times and totals are set
+/// when they are fetched.
+fn add_own(history: &mut OwnHistory, rows: &[PgRow]) -> Result<(), GraphError> {
+    let sum = |stored: Option<i64>| row::amount(stored.unwrap_or_default()).map(u128::from);
+    let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
+    for found in rows {
+        let is_incoming: bool = found.try_get(0)?;
+        let received = sum(found.try_get(2)?)?;
+        let own = OwnTransaction {
+            number: numbered(found.try_get(1)?),
+            time: Timestamp::UNIX_EPOCH,
+            inputs: 0,
+            received,
+            sent: sum(found.try_get(3)?)?,
+            unspent: if is_incoming { received - sum(found.try_get(4)?)? } else { 0 },
+            is_passed_on: is_incoming && found.try_get(5)?,
+        };
+        if is_incoming { incoming.push(own) } else { outgoing.push(own) }
+    }
+    history.add(Direction::Source, incoming);
+    history.add(Direction::Destination, outgoing);
+    Ok(())
 }
 
 fn numbered(number: i64) -> TransactionNumber {
@@ -359,38 +465,31 @@ impl GraphView for PostgresView {
         let query = sqlx::query(self.graph.queries.history.clone());
         let most = limits.transfers.min(MOST_TRANSFERS);
         let query = query.bind(stored(owner.0)).bind(i64::from(most));
-        let sum = |stored: Option<i64>| row::amount(stored.unwrap_or_default()).map(u128::from);
-        for found in query.fetch_all(&mut *state).await? {
-            let is_incoming: bool = found.try_get(0)?;
-            let received = sum(found.try_get(2)?)?;
-            let own = OwnTransaction {
-                number: numbered(found.try_get(1)?),
-                // Set when the transactions are read.
-                time: Timestamp::UNIX_EPOCH,
-                inputs: 0,
-                received,
-                sent: sum(found.try_get(3)?)?,
-                unspent: if is_incoming { received - sum(found.try_get(4)?)? } else { 0 },
-                is_passed_on: is_incoming && found.try_get(5)?,
-            };
-            let side = if is_incoming { &mut history.incoming } else { &mut history.outgoing };
-            side.push(own);
-        }
-        for (side, direction) in [
-            (&mut history.incoming, Direction::Source),
-            (&mut history.outgoing, Direction::Destination),
-        ] {
-            side.sort_unstable_by_key(|own| own.number);
-            let numbers = side.iter().map(|own| stored(own.number.0));
-            let most = limits.entries_per_transaction(side.len());
-            self.fetch_transactions(state, numbers, direction, most).await?;
-            let mut read = TransactionRead::default();
-            for own in side {
-                self.read(own.number, direction, 0, &mut read)?;
-                (own.time, own.inputs) = (read.time, read.inputs.total);
-            }
-        }
+        add_own(&mut history, &query.fetch_all(&mut *state).await?)?;
+        self.fetch_own(state, &mut history, limits).await?;
         Ok(history)
+    }
+
+    async fn add_dealings(
+        &self,
+        owner: OwnerNumber,
+        limits: ReadLimits,
+        others: &[ScriptOwner],
+        history: &mut OwnHistory,
+    ) -> Result<(), GraphError> {
+        let state = &mut **self.state.lock().await;
+        let query =
+            self.graph.schema.sql("SELECT holder_id FROM chain.holder WHERE key = ANY ($1)");
+        let keys: Vec<Vec<u8>> = others.iter().map(ScriptOwner::to_bytes).collect();
+        let found = sqlx::query(query).bind(keys).fetch_all(&mut *state).await?;
+        let others: Vec<i64> =
+            found.iter().map(|found| found.try_get(0)).collect::<Result<_, sqlx::Error>>()?;
+        let query = sqlx::query(self.graph.queries.dealings.clone());
+        let query = query.bind(stored(owner.0)).bind(&others);
+        add_own(history, &query.fetch_all(&mut *state).await?)?;
+        self.fetch_own(state, history, limits).await?;
+        self.fetch_entries_of(state, &history.incoming, Direction::Source, &others).await?;
+        self.fetch_entries_of(state, &history.outgoing, Direction::Destination, &others).await
     }
 
     async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError> {

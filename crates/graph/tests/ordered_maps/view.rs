@@ -202,6 +202,37 @@ impl GraphView for MapGraph {
         Ok(OwnHistory { statistics: *statistics, incoming, outgoing })
     }
 
+    async fn add_dealings(
+        &self,
+        owner: OwnerNumber,
+        _limits: ReadLimits,
+        others: &[ScriptOwner],
+        history: &mut OwnHistory,
+    ) -> Result<(), GraphError> {
+        let tables = self.read()?;
+        let owner = owner.0.cast_signed();
+        let others: BTreeSet<i64> =
+            others.iter().filter_map(|other| Some(tables.owner(other)?.number)).collect();
+        let given = |is_of: &dyn Fn(i64) -> bool| -> BTreeSet<i64> {
+            let inputs = tables.inputs.values();
+            let of = inputs.filter(|row| row.spent.is_some_and(|spent| is_of(spent.owner)));
+            of.map(|row| row.transaction).collect()
+        };
+        let got = |is_of: &dyn Fn(i64) -> bool| -> BTreeSet<i64> {
+            let of = tables.outputs.values().filter(|row| is_of(row.output.owner));
+            of.map(|row| row.transaction).collect()
+        };
+        let is_other = |number| others.contains(&number);
+        let is_own = |number| number == owner;
+        let own = |numbers: &BTreeSet<i64>, more: &BTreeSet<i64>, is_incoming| -> Vec<_> {
+            let both = numbers.intersection(more);
+            both.filter_map(|number| tables.own(*number, owner, is_incoming)).collect()
+        };
+        history.add(Direction::Source, own(&got(&is_own), &given(&is_other), true));
+        history.add(Direction::Destination, own(&given(&is_own), &got(&is_other), false));
+        Ok(())
+    }
+
     async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError> {
         Ok(read_outputs(&*self.read()?, transaction)?)
     }

@@ -184,6 +184,14 @@ impl IntelSnapshot {
         own.chain(self.controlled.keys().flat_map(owners_of))
     }
 
+    /// The owners on a Bitcoin-like chain whom lists name, in force or not, some of them several times, and those whose
+    /// key or script controls a listed address.
+    pub fn listed_owners(&self, chain: ChainId) -> impl Iterator<Item = ScriptOwner> {
+        let listed = self.listed.keys().filter(move |address| address.chain() == chain);
+        let own = listed.filter_map(|address| ScriptOwner::from_address(address));
+        own.chain(self.controlled.keys().flat_map(owners_of))
+    }
+
     /// Listings of an address itself, ended ones included.
     #[must_use]
     pub fn listings_of(&self, address: &CanonicalAddress) -> Vec<Listing> {

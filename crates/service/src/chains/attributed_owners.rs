@@ -5,7 +5,7 @@
 //! change. Owners of recent blocks have no bits, because a reorganisation may give their numbers to others.
 
 use std::{
-    collections::hash_map::Entry,
+    collections::{BTreeSet, hash_map::Entry},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -133,6 +133,16 @@ impl<'a> OwnersOfView<'a> {
     #[must_use]
     pub const fn by(&self) -> &AttributedBy<'a> {
         &self.by
+    }
+
+    /// The owners whom a list in force names, or whose key it names, whether or not the graph has them.
+    #[must_use]
+    pub fn listed(&self) -> Vec<ScriptOwner> {
+        let owners: BTreeSet<ScriptOwner> = self.by.intel.listed_owners(self.by.chain).collect();
+        let is_listed = |owner: &ScriptOwner| {
+            self.attribution(owner).and_then(|it| it.end).is_some_and(|end| end.listed)
+        };
+        owners.into_iter().filter(is_listed).collect()
     }
 
     /// True if lists or labels name an owner or its key, or if it is a pool.

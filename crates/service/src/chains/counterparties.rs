@@ -8,8 +8,9 @@ use assay_engine::{
     facts::{Counterparties, Counterparty},
     reading::{
         ChainView, Entry, OwnHistory, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
+        entries_of_each, read_own,
     },
-    trace::ReadLimits,
+    trace::{Attributions, ReadLimits},
     utxo::TransactionKind,
 };
 use jiff::Timestamp;
@@ -59,7 +60,7 @@ pub(super) fn counterparties(
     (history, limits): (&OwnHistory, ReadLimits),
     attributions: &OwnersOfView<'_>,
 ) -> Result<Counterparties, ViewError> {
-    let (mut dealings, funders) = dealings(view, owner, history, limits)?;
+    let (mut dealings, funders) = dealings(view, owner, (history, limits), attributions)?;
     dealings.sort_by_key(|dealing| dealing.party);
     let cluster = view.cluster_of(owner)?;
     let mut parties = Vec::new();
@@ -104,9 +105,13 @@ pub(super) fn counterparties(
 fn dealings(
     view: &dyn ChainView,
     owner: OwnerNumber,
-    history: &OwnHistory,
-    limits: ReadLimits,
+    (history, limits): (&OwnHistory, ReadLimits),
+    attributions: &OwnersOfView<'_>,
 ) -> Result<(Vec<Dealing>, Vec<OwnerNumber>), ViewError> {
+    let mut is_listed = |other| {
+        let attribution = attributions.of(other, view)?;
+        Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
+    };
     let mut dealings = Vec::new();
     let mut read = TransactionRead::default();
     let mut incomes = 0;
@@ -114,9 +119,9 @@ fn dealings(
     let sides =
         [(Direction::Source, &history.incoming), (Direction::Destination, &history.outgoing)];
     for (direction, own) in sides {
-        let most = limits.entries_per_transaction(own.len());
-        for own in own {
-            view.read(own.number, direction, most, &mut read)?;
+        let most = entries_of_each(view, own, direction, limits)?;
+        for (own, most) in own.iter().zip(most) {
+            read_own(view, (own.number, direction), most, &mut is_listed, &mut read)?;
             let (amount, whole) = match direction {
                 Direction::Source => {
                     (own.income(own.inputs), read.inputs.total.saturating_sub(own.sent))

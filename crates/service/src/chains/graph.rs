@@ -100,10 +100,14 @@ impl State<'_> {
         let Some(owner) = view.owner_number(&script).await? else {
             return Ok(self.no_flows(request, Some(cluster)));
         };
-        let history = view.history(owner, rules.read_limits()).await?;
-        let attributions = self.attributions(chain, request).await?;
-        let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
         let limits = rules.read_limits();
+        let mut history = view.history(owner, limits).await?;
+        let attributions = self.attributions(chain, request).await?;
+        if !view.read(|view| history.is_whole(view, limits))? {
+            let listed = attributions.listed();
+            view.add_dealings(owner, limits, &listed, &mut history).await?;
+        }
+        let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
         let counterparties =
             view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
         let activity = Some(activity(subject, &history.statistics));

@@ -138,7 +138,7 @@ fn outputs_that_are_no_transfer_are_refused_with_the_reason() {
 #[test]
 fn only_as_many_inputs_are_kept_as_a_trace_reads_and_the_rest_is_counted() {
     let paying = payment(2, &[(owner(9), 60), (owner(8), 40)], &[(owner(1), 50)]);
-    let limits = ReadLimits { transfers: 1, entries: 10_000 };
+    let limits = ReadLimits { transfers: 10_000, entries: 1 };
     let transfer =
         Transfer::select(ChainId::BTC, view(&paying), &OutputSelector::Index(0), limits).unwrap();
     assert_eq!(transfer.transaction.inputs.largest.len(), 1);
