@@ -217,8 +217,7 @@ impl Chain {
         let output = TxOut { owner: address(side, u32::MAX, 0), value };
         let txid = self.txid();
         self.collected.insert(side, (OutPoint { txid, index: 0 }, output.clone()));
-        let inputs =
-            spent.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) });
+        let inputs = spent.into_iter().map(|(outpoint, coin)| TxInput::new(outpoint, Some(coin)));
         let (inputs, outputs) = (inputs.collect(), vec![output]);
         Transaction { txid, kind: TransactionKind::Payment, inputs, outputs }
     }

@@ -207,8 +207,7 @@ fn transfer_facts() -> Option<TransferFacts> {
 /// A chain of which one transaction was read.
 fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
     let TransactionView { txid, kind, height, time, inputs, outputs } = view;
-    let input =
-        |entry: &SideEntry| TxInput { outpoint: entry.outpoint, spent: Some(entry.output.clone()) };
+    let input = |entry: &SideEntry| TxInput::new(entry.outpoint, Some(entry.output.clone()));
     let transaction = Transaction {
         txid: *txid,
         kind: *kind,

@@ -213,7 +213,7 @@ impl Wallets {
         }
         let kind =
             if inputs.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment };
-        let inputs = inputs.into_iter().map(|outpoint| TxInput { outpoint, spent: None }).collect();
+        let inputs = inputs.into_iter().map(|outpoint| TxInput::new(outpoint, None)).collect();
         Ok(Transaction { txid, kind, inputs, outputs: outs })
     }
 }

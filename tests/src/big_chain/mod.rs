@@ -292,10 +292,8 @@ impl BigChain {
         outputs: Vec<(Person, u64)>,
     ) -> Transaction {
         let txid = Txid::from_bytes(self.dice.bytes());
-        let inputs = inputs
-            .into_iter()
-            .map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) })
-            .collect();
+        let inputs =
+            inputs.into_iter().map(|(outpoint, coin)| TxInput::new(outpoint, Some(coin))).collect();
         let outputs = outputs
             .into_iter()
             .zip(0..)

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, civil::date};
 use super::{
     Example,
     launderer::{Launderer, Origin},
-    tricks::{COIN, pay_join},
+    tricks::{COIN, pay_join, spend_unsigned},
 };
 use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, World};
 
@@ -118,6 +118,19 @@ pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Somebody whose wallet spends an output that anybody can spend, as a labelled gang did with the same script.
+#[must_use]
+pub fn spender_of_anybodys_output(id: ChainId, amount: u64) -> Example {
+    let title = "somebody who spends what anybody can spend, as a gang did".to_owned();
+    let (mut builder, mut claims) = (begun(id, "2023-01-01"), Claims::default());
+    let (subject, gang) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&gang, Claim::investigated(Category::Ransomware, "Locker"));
+    let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
+    spend_unsigned(&mut builder, &[gang, subject.clone()]);
+    days(&mut builder, 20);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
 /// Every known innocent, with the parameters with which it was found, and further ones.
 #[must_use]
 pub fn innocents() -> Vec<Example> {
@@ -130,6 +143,7 @@ pub fn innocents() -> Vec<Example> {
         victim(btc, 10 * COIN),
         agreeing_labels(btc),
         merchant_of_a_gang(btc, 10 * COIN),
+        spender_of_anybodys_output(btc, 10 * COIN),
         merchant_of_a_gang(ltc, 1_000 * COIN),
     ]
 }

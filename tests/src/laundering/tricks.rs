@@ -226,6 +226,32 @@ pub fn inherited_shop(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Stolen money at an address that spends an output of a script without a signature, as an exchange's wallet did.
+#[must_use]
+pub fn spent_by_anybody(id: ChainId, amount: u64) -> Example {
+    let title =
+        format!("{} stolen; an exchange spends the same script unsigned", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let (subject, exchange) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&exchange, Claim::investigated(Category::Exchange, "North Exchange"));
+    spend_unsigned(&mut builder, &[exchange, subject.clone()]);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    after(&mut thief, &[Move::Forward(1)], &subject);
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
+/// Each of these spends an output of one script that anybody can spend together with a coin of its own, twice.
+pub fn spend_unsigned(chain: &mut ChainBuilder, spenders: &[ScriptOwner]) {
+    let anybody = chain.fresh_for_anybody();
+    for spender in spenders.iter().chain(spenders) {
+        let coins = chain.mine(&[(anybody.clone(), 30_000), (spender.clone(), 40_000)]);
+        chain.wait(SignedDuration::from_hours(24));
+        let _merged = chain.pay(&coins, &[(spender.clone(), 69_000)]);
+        chain.wait(SignedDuration::from_hours(24));
+    }
+}
+
 /// Two payments of a customer to a shop that spend coins of both, each of which is needed: so they connect their
 /// addresses, the second one beyond doubt. The customer's coins are worth `coin` base units each.
 pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptOwner, coin: u64) {
@@ -341,6 +367,7 @@ pub fn tricks() -> Vec<Example> {
         paid_as_fees(ltc, 30 * COIN, 1_000, true),
         inherited_shop(btc, 10 * COIN),
         inherited_shop(ltc, 1_000 * COIN),
+        spent_by_anybody(btc, 10 * COIN),
         circled(btc, COIN, 40, 90_000_000, 1),
         circled(btc, COIN, 160, 3 * COIN, 2),
         circled(btc, COIN, 500, 3 * COIN, 9),

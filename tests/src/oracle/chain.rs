@@ -256,7 +256,7 @@ impl BlockBuilder<'_> {
                 }
             }
         }
-        taken.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) }).collect()
+        taken.into_iter().map(|(outpoint, coin)| TxInput::new(outpoint, Some(coin))).collect()
     }
 
     /// A new owner.
@@ -305,11 +305,11 @@ impl BlockBuilder<'_> {
         };
         while self.random.percent(10) {
             before_start = true;
-            inputs.push(TxInput { outpoint: elsewhere(self.random), spent: None });
+            inputs.push(TxInput::new(elsewhere(self.random), None));
         }
         if self.random.percent(4) {
             let coin = TxOut { owner: self.somebody(), value: self.mint() };
-            inputs.push(TxInput { outpoint: elsewhere(self.random), spent: Some(coin) });
+            inputs.push(TxInput::new(elsewhere(self.random), Some(coin)));
         }
         let pool = self.cast.iter().find(|owner| matches!(owner, ScriptOwner::Pool(_)));
         if let Some(pool) = pool.filter(|_| self.random.percent(8)) {

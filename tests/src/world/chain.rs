@@ -1,6 +1,6 @@
 //! A chain that grows payment by payment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use assay_engine::{
     chain::ChainId,
@@ -57,6 +57,8 @@ pub struct ChainBuilder {
     pending: Vec<Transaction>,
     fees: u64,
     unspent: HashMap<OutPoint, u64>,
+    /// Scripts that need no signature.
+    unsigned: HashSet<ScriptOwner>,
 }
 
 impl ChainBuilder {
@@ -74,6 +76,7 @@ impl ChainBuilder {
             pending: Vec::new(),
             fees: 0,
             unspent: HashMap::new(),
+            unsigned: HashSet::new(),
         }
     }
 
@@ -120,6 +123,13 @@ impl ChainBuilder {
         }
     }
 
+    /// A new script by its hash that anybody can spend who knows it.
+    pub fn fresh_for_anybody(&mut self) -> ScriptOwner {
+        let script = ScriptOwner::Witness(0, self.dice.bytes::<32>().to_vec());
+        self.unsigned.insert(script.clone());
+        script
+    }
+
     /// Adds a payment to the next block and returns its outputs. The excess of the inputs over the
     /// outputs is the fee.
     ///
@@ -135,9 +145,10 @@ impl ChainBuilder {
         let fee = paid_in.checked_sub(paid_out).expect("nobody pays more than they have");
         self.fees += fee;
         let txid = Txid::from_bytes(self.dice.bytes());
-        let inputs = inputs.iter().map(|coin| TxInput {
-            outpoint: coin.outpoint,
-            spent: Some(TxOut { owner: coin.owner.clone(), value: coin.value }),
+        let inputs = inputs.iter().map(|coin| {
+            let spent = TxOut { owner: coin.owner.clone(), value: coin.value };
+            let is_signed = !self.unsigned.contains(&coin.owner);
+            TxInput { is_signed, ..TxInput::new(coin.outpoint, Some(spent)) }
         });
         let mut transaction = Transaction {
             txid,

@@ -22,7 +22,8 @@ fn no_known_innocent_is_blocked_and_dust_lifts_nobody() {
     for example in laundering::innocents() {
         let assessment = example.assess();
         assert_ne!(assessment.verdict, Verdict::Block, "{}: {assessment:#?}", example.title);
-        if example.title.contains("dust") || example.title.contains("agreeing labels") {
+        let allowed = ["dust", "agreeing labels", "anybody can spend"];
+        if allowed.iter().any(|part| example.title.contains(part)) {
             assert_eq!(assessment.verdict, Verdict::Allow, "{}: {assessment:#?}", example.title);
         }
     }

@@ -3,7 +3,10 @@
 
 use assay_engine::{
     chain::ChainId,
-    utxo::{BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
+    utxo::{
+        BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+        shows_signature,
+    },
 };
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -49,6 +52,8 @@ struct InputAnswer {
     vout: u32,
     prevout: Option<OutputAnswer>,
     scriptsig: String,
+    #[serde(default)]
+    witness: Vec<String>,
     sequence: u32,
     #[serde(default)]
     is_coinbase: bool,
@@ -163,12 +168,17 @@ impl Reader {
                 let txid = input.txid.parse().map_err(|error| format!("{error}"))?;
                 OutPoint { txid, index: input.vout }
             };
-            scripts.push((outpoint, script(&input.scriptsig)?, input.sequence));
+            let unlocking = script(&input.scriptsig)?;
+            let witness = input.witness.iter().map(|item| script(item));
+            let witness = witness.collect::<Result<Vec<_>, String>>()?;
+            let witness: Vec<&[u8]> = witness.iter().map(Vec::as_slice).collect();
+            let is_signed = shows_signature(&unlocking, &witness);
+            scripts.push((outpoint, unlocking, input.sequence));
             let spent = match &input.prevout {
                 Some(prevout) => self.outputs([prevout].into_iter())?.pop().map(|(spent, _)| spent),
                 None => None,
             };
-            inputs.push(TxInput { outpoint, spent });
+            inputs.push(TxInput { is_signed, ..TxInput::new(outpoint, spent) });
         }
         let spent = scripts.iter().map(|(outpoint, script, sequence)| RawInput {
             outpoint: *outpoint,

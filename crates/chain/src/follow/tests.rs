@@ -158,7 +158,7 @@ async fn a_spend_that_its_recorded_transaction_cannot_have_is_refused() {
     let spends = |txid, index| Transaction {
         txid: Txid::from_bytes([9; 32]),
         kind: TransactionKind::Payment,
-        inputs: vec![TxInput { outpoint: OutPoint { txid, index }, spent: None }],
+        inputs: vec![TxInput::new(OutPoint { txid, index }, None)],
         outputs: vec![],
     };
     blocks[4].transactions.push(spends(recorded, 1));

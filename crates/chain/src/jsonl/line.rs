@@ -69,6 +69,8 @@ struct Input<'a> {
     #[serde(borrow)]
     pool: Option<Cow<'a, str>>,
     value: Option<Value>,
+    #[serde(default)]
+    unsigned: bool,
 }
 
 #[derive(Deserialize)]
@@ -137,8 +139,17 @@ pub(super) fn transaction(chain: ChainId, text: &str) -> Result<Option<Transacti
 }
 
 fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, String> {
-    let Input { txid: spent_txid, index, hidden, address, script, script_sha256, pool, value } =
-        input;
+    let Input {
+        txid: spent_txid,
+        index,
+        hidden,
+        address,
+        script,
+        script_sha256,
+        pool,
+        value,
+        unsigned,
+    } = input;
     let owner = Held([address, script, script_sha256, pool]).read(chain)?;
     let outpoint = match (spent_txid, index) {
         (Some(txid), Some(index)) => {
@@ -151,9 +162,12 @@ fn read_input(chain: ChainId, txid: Txid, input: Input<'_>) -> Result<TxInput, S
     let value = value.map(|value| value.0);
     match (outpoint, hidden, owner, value) {
         (Some(outpoint), false, Some(owner), Some(value)) => {
-            Ok(TxInput { outpoint, spent: Some(TxOut { owner, value }) })
+            let spent = Some(TxOut { owner, value });
+            Ok(TxInput { is_signed: !unsigned, ..TxInput::new(outpoint, spent) })
         }
-        (Some(outpoint), false, None, None) => Ok(TxInput { outpoint, spent: None }),
+        (Some(outpoint), false, None, None) => {
+            Ok(TxInput { is_signed: !unsigned, ..TxInput::new(outpoint, None) })
+        }
         (Some(_), false, _, _) => {
             Err("its value and whose it is belong together: give both or neither".to_owned())
         }

@@ -143,7 +143,9 @@ fn output() -> impl Strategy<Value = TxOut> {
 fn input() -> impl Strategy<Value = TxInput> {
     let outpoint = (any::<[u8; 32]>(), any::<u32>())
         .prop_map(|(txid, index)| OutPoint { txid: Txid::from_bytes(txid), index });
-    (outpoint, prop::option::of(output())).prop_map(|(outpoint, spent)| TxInput { outpoint, spent })
+    (outpoint, prop::option::of(output()), any::<bool>()).prop_map(
+        |(outpoint, spent, is_signed)| TxInput { is_signed, ..TxInput::new(outpoint, spent) },
+    )
 }
 
 /// Amount that comes out of a pool, if any: known or unknown.

@@ -38,6 +38,8 @@ struct Input {
     index: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsigned: Option<bool>,
     #[serde(flatten)]
     held: Option<Held>,
 }
@@ -89,7 +91,9 @@ fn inputs(chain: ChainId, transaction: &Transaction) -> Vec<Input> {
             return Input { hidden: held.is_none().then_some(true), held, ..Input::default() };
         }
         let OutPoint { txid, index } = input.outpoint;
-        Input { txid: Some(txid.to_string()), index: Some(index), held, ..Input::default() }
+        let unsigned = (!input.is_signed).then_some(true);
+        let (txid, index) = (Some(txid.to_string()), Some(index));
+        Input { txid, index, unsigned, held, ..Input::default() }
     };
     transaction.inputs.iter().map(input).collect()
 }

@@ -58,6 +58,8 @@ pub(super) struct InputAnswer {
     pub(super) txid: Option<String>,
     pub(super) vout: Option<u32>,
     pub(super) script_sig: Option<ScriptAnswer>,
+    #[serde(rename = "txinwitness", default)]
+    pub(super) witness: Vec<String>,
     pub(super) sequence: Option<u32>,
     pub(super) prevout: Option<PrevoutAnswer>,
 }

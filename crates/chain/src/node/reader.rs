@@ -9,7 +9,7 @@ use assay_engine::{
     chain::ChainId,
     utxo::{
         Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-        Txid,
+        Txid, shows_signature,
     },
 };
 use jiff::Timestamp;
@@ -171,7 +171,8 @@ impl Reader {
                 }
                 None => None,
             };
-            Ok(TxInput { outpoint: input.outpoint, spent })
+            let is_signed = input.is_signed;
+            Ok(TxInput { is_signed, ..TxInput::new(input.outpoint, spent) })
         });
         let mut inputs = inputs.collect::<Result<Vec<_>, String>>()?;
         let mut outputs: Vec<TxOut> = outputs.into_iter().map(|(output, _)| output).collect();
@@ -290,6 +291,8 @@ struct ReadInput {
     outpoint: OutPoint,
     script: Option<Vec<u8>>,
     sequence: Option<u32>,
+    /// True if what unlocks the output shows a signature, or the node does not say what does.
+    is_signed: bool,
 }
 
 impl ReadInput {
@@ -312,7 +315,11 @@ fn read_inputs(answers: &[InputAnswer]) -> Result<Vec<ReadInput>, String> {
         };
         let script = script.map(hex::decode).transpose();
         let script = script.map_err(|_| "its script is not hexadecimal")?;
-        Ok(ReadInput { outpoint, script, sequence: answer.sequence })
+        let witness = answer.witness.iter().map(hex::decode).collect::<Result<Vec<_>, _>>();
+        let witness = witness.map_err(|_| "its witness is not hexadecimal")?;
+        let witness: Vec<&[u8]> = witness.iter().map(Vec::as_slice).collect();
+        let is_signed = script.as_ref().is_none_or(|script| shows_signature(script, &witness));
+        Ok(ReadInput { outpoint, script, sequence: answer.sequence, is_signed })
     };
     answers
         .iter()

@@ -198,7 +198,11 @@ fn transaction_of(chain: ChainId, raw: &RawTransaction<'_>) -> Transaction {
         kind,
         inputs: spent
             .iter()
-            .map(|input| TxInput { outpoint: input.outpoint, spent: None })
+            .enumerate()
+            .map(|(index, input)| TxInput {
+                is_signed: raw.shows_signature(index),
+                ..TxInput::new(input.outpoint, None)
+            })
             .collect(),
         outputs: raw.outputs.iter().map(output).collect(),
     }

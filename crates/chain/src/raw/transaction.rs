@@ -2,7 +2,7 @@
 
 use assay_engine::{
     chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Txid},
+    utxo::{OutPoint, ScriptOwner, Txid, shows_signature},
 };
 
 use super::{
@@ -92,11 +92,23 @@ impl<'a> RawTransaction<'a> {
     #[must_use]
     pub fn owner_from_input(&self, chain: ChainId, index: usize) -> Option<ScriptOwner> {
         let input = self.inputs.get(index).filter(|_| !self.is_coinbase())?;
-        let witness = match self.witnesses.get(index) {
-            Some(bytes) => read_witness(&mut Cursor::new(bytes)).ok()?,
-            None => Vec::new(),
-        };
-        ScriptOwner::from_unlocking(chain, input.script, &witness)
+        ScriptOwner::from_unlocking(chain, input.script, &self.witness(index)?)
+    }
+
+    /// True if what unlocks the output that an input spends shows a signature; see [`shows_signature`].
+    #[must_use]
+    pub fn shows_signature(&self, index: usize) -> bool {
+        let script = self.inputs.get(index).map(|input| input.script);
+        let witness = self.witness(index);
+        script.zip(witness).is_some_and(|(script, witness)| shows_signature(script, &witness))
+    }
+
+    /// The items of an input's witness; `None` if they are damaged.
+    fn witness(&self, index: usize) -> Option<Vec<&'a [u8]>> {
+        match self.witnesses.get(index) {
+            Some(bytes) => read_witness(&mut Cursor::new(bytes)).ok(),
+            None => Some(Vec::new()),
+        }
     }
 
     pub(super) fn read(bytes: &mut Cursor<'a>, form: TransactionForm) -> Result<Self, RawError> {

@@ -30,7 +30,7 @@ fn output(owner: u8, value: u64) -> TxOut {
 }
 
 fn spends(outpoints: &[OutPoint]) -> Vec<TxInput> {
-    outpoints.iter().map(|outpoint| TxInput { outpoint: *outpoint, spent: None }).collect()
+    outpoints.iter().map(|outpoint| TxInput::new(*outpoint, None)).collect()
 }
 
 fn pays(number: u8, inputs: Vec<TxInput>, outputs: &[TxOut]) -> Transaction {
@@ -99,7 +99,7 @@ fn outputs_before_the_first_known_block_stay_unknown() {
 #[test]
 fn outputs_from_the_source_fill_gaps_and_must_match_records() {
     let said = |value| {
-        let input = TxInput { outpoint: outpoint(8, 0), spent: Some(output(8, value)) };
+        let input = TxInput::new(outpoint(8, 0), Some(output(8, value)));
         vec![pays(2, vec![input], &[output(5, 70)])]
     };
     let resolved = resolve("btc", false, said(90), &[]).unwrap();

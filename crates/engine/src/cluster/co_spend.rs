@@ -33,15 +33,16 @@ pub struct CoSpend<'a> {
 /// - a suspected `PayJoin` ([`coinjoin::payjoin`])
 /// - a sale of an inscription or token, signed by seller and buyer
 ///
-/// Inputs that anybody can spend, and those of a shielded pool, say nothing about an owner and are left
-/// out.
+/// Inputs that anybody can spend, by the form of their script or because what unlocks them shows no signature, and
+/// those of a shielded pool, say nothing about an owner and are left out.
 #[must_use]
 pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> Option<CoSpend<'_>> {
     if transaction.kind != TransactionKind::Payment {
         return None;
     }
     let mut seen = HashSet::new();
-    let spent = transaction.spent_outputs().map(|spent| &spent.owner);
+    let signed = transaction.inputs.iter().filter(|input| input.is_signed);
+    let spent = signed.filter_map(|input| Some(&input.spent.as_ref()?.owner));
     let owners: Vec<_> = spent.filter(|owner| has_signer(owner) && seen.insert(*owner)).collect();
     if owners.len() < 2
         || is_sale(transaction, chain, time)
@@ -152,7 +153,7 @@ mod tests {
             |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
         let input = |(spent, index)| {
             let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
-            TxInput { outpoint, spent: Some(output(spent)) }
+            TxInput::new(outpoint, Some(output(spent)))
         };
         Transaction {
             txid: Txid::from_bytes([1; 32]),
@@ -198,10 +199,7 @@ mod tests {
     #[test]
     fn one_address_is_no_co_spend() {
         assert_eq!(found(&payment(&[(key(1), 50), (key(1), 60)], &[(key(3), 100)])), None);
-        let unknown = TxInput {
-            outpoint: OutPoint { txid: Txid::from_bytes([7; 32]), index: 0 },
-            spent: None,
-        };
+        let unknown = TxInput::new(OutPoint { txid: Txid::from_bytes([7; 32]), index: 0 }, None);
         let mut transaction = payment(&[(key(1), 50)], &[(key(3), 40)]);
         transaction.inputs.push(unknown);
         assert_eq!(found(&transaction), None, "an unknown owner says nothing");
@@ -233,6 +231,17 @@ mod tests {
             let transaction = payment(&[(key(1), 50), (other, 60)], &[(key(3), 100)]);
             assert_eq!(found(&transaction), None);
         }
+    }
+
+    #[test]
+    fn inputs_that_nobody_signed_are_left_out() {
+        let mut transaction =
+            payment(&[(key(1), 50), (key(2), 60), (key(3), 70)], &[(key(4), 180)]);
+        transaction.inputs[1].is_signed = false;
+        let owners = |found: CoSpend<'_>| found.owners.into_iter().cloned().collect::<Vec<_>>();
+        assert_eq!(found(&transaction).map(owners), Some(vec![key(1), key(3)]));
+        transaction.inputs[0].is_signed = false;
+        assert_eq!(found(&transaction), None);
     }
 
     #[test]

@@ -56,8 +56,7 @@ impl HandMade {
             let made = self.0.iter().find(|transaction| transaction.txid == outpoint.txid).unwrap();
             Some(made.outputs[outpoint.index as usize].clone())
         };
-        let inputs =
-            inputs.iter().map(|outpoint| TxInput { outpoint: *outpoint, spent: spent(outpoint) });
+        let inputs = inputs.iter().map(|outpoint| TxInput::new(*outpoint, spent(outpoint)));
         let inputs = inputs.collect();
         let output = |(number, value): &(u16, u64)| TxOut { owner: owner(*number), value: *value };
         let outputs = outputs.iter().map(output).collect();

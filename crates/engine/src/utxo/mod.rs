@@ -3,7 +3,7 @@
 //! - [`block`]: blocks, and those whose spent outputs were looked up
 //! - [`transaction`]: transactions with their inputs and outputs
 //! - [`script_owner`]: who can spend an output
-//! - `unlocking`: the same, from what unlocks an output that is not known
+//! - `unlocking`: the same, from what unlocks an output that is not known, and whether that is signed
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
 //! - [`history`]: an address's statistics
@@ -24,4 +24,5 @@ pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
 pub use transfer::{InvalidTransfer, OutputSelector, Spending, Transfer};
 pub use txid::{OutPoint, Txid};
+pub use unlocking::shows_signature;
 pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};

@@ -44,6 +44,9 @@ pub struct TxInput {
     pub outpoint: OutPoint,
     /// The spent output; `None` while it was not looked up, and where it is not known.
     pub spent: Option<TxOut>,
+    /// False if what unlocks the output shows no signature, so that anybody may have spent it. True where the source
+    /// does not tell: graphs do not keep it.
+    pub is_signed: bool,
 }
 
 /// An output: an amount and who can spend it.
@@ -59,12 +62,18 @@ pub struct TxOut {
 pub const POOL_INDEX: u32 = u32::MAX;
 
 impl TxInput {
+    /// An input that its owner signed, as far as the source tells.
+    #[must_use]
+    pub const fn new(outpoint: OutPoint, spent: Option<TxOut>) -> Self {
+        Self { outpoint, spent, is_signed: true }
+    }
+
     /// An input of transaction `txid` whose value comes out of a pool without spending an output.
     /// `spent` is the pool and the amount; `None` where the chain does not show the amount (Dash's
     /// credit pool).
     #[must_use]
     pub const fn from_pool(txid: Txid, spent: Option<TxOut>) -> Self {
-        Self { outpoint: OutPoint { txid, index: POOL_INDEX }, spent }
+        Self::new(OutPoint { txid, index: POOL_INDEX }, spent)
     }
 
     /// True if its value comes out of a pool, as an input of transaction `txid`.
@@ -180,7 +189,7 @@ mod tests {
     }
 
     fn input(number: u8, spent: Option<TxOut>) -> TxInput {
-        TxInput { outpoint: OutPoint { txid: Txid::from_bytes([number; 32]), index: 0 }, spent }
+        TxInput::new(OutPoint { txid: Txid::from_bytes([number; 32]), index: 0 }, spent)
     }
 
     fn payment(inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {

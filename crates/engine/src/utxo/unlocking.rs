@@ -26,6 +26,8 @@ const OP_PUSHDATA1: u8 = 0x4c;
 const OP_PUSHDATA2: u8 = 0x4d;
 const OP_PUSHDATA4: u8 = 0x4e;
 const OP_RESERVED: u8 = 0x50;
+/// Checks a signature of Taproot and counts it.
+const OP_CHECKSIGADD: u8 = 0xba;
 const OP_16: u8 = 0x60;
 /// The check operations of signatures: one key, several, and both with `VERIFY`.
 const OP_CHECKSIGS: std::ops::RangeInclusive<u8> = 0xac..=0xaf;
@@ -55,6 +57,55 @@ impl ScriptOwner {
             },
         }
     }
+}
+
+/// True if the script and witness of an input show a signature: one stands among their data, and a script that was
+/// paid to by its hash checks signatures. Without one, anybody who knows the script can spend the output, as with
+/// pay-to-anchor or a script that does nothing. The form of a signature is not checked strictly: the chains hold old
+/// ones of every spelling.
+///
+/// Whoever makes a script of his own can show a signature that another branch of the script would check. Nobody can
+/// tell without running the script on the whole transaction.
+#[must_use]
+pub fn shows_signature(script: &[u8], witness: &[&[u8]]) -> bool {
+    let Some(pushed) = operations(script) else { return false };
+    let pushed: Vec<&[u8]> = pushed.iter().map(|operation| operation.data).collect();
+    let (items, is_witness) =
+        if witness.is_empty() { (&*pushed, false) } else { (without_annex(witness), true) };
+    if !items.iter().any(|item| resembles_signature(item)) {
+        return false;
+    }
+    match items {
+        // A compressed key has the length of a control block.
+        [_, key] if is_key(key) => true,
+        [.., leaf, control] if is_witness && is_control_block(control) => checks(leaf),
+        // The key path of Taproot, and outside witnesses bare keys and multisig.
+        [only] if is_witness && resembles_signature(only) => true,
+        [.., last] if !is_witness && resembles_signature(last) => true,
+        [.., last] => checks(last),
+        [] => false,
+    }
+}
+
+/// The witness without the annex of Taproot.
+fn without_annex<'w, 'b>(witness: &'w [&'b [u8]]) -> &'w [&'b [u8]] {
+    match witness {
+        [items @ .., annex] if !items.is_empty() && annex.first() == Some(&ANNEX) => items,
+        items => items,
+    }
+}
+
+/// True if bytes have the length and beginning of a signature: of ECDSA in DER, however spelt, or of Schnorr, each with
+/// or without its type.
+fn resembles_signature(bytes: &[u8]) -> bool {
+    matches!(bytes.len(), 64 | 65)
+        || (matches!(bytes.len(), 9..=80) && bytes.first() == Some(&0x30))
+}
+
+/// True if bytes are a script that checks signatures.
+fn checks(script: &[u8]) -> bool {
+    let is_check = |code| OP_CHECKSIGS.contains(&code) || code == OP_CHECKSIGADD;
+    operations(script).is_some_and(|all| all.iter().any(|operation| is_check(operation.code)))
 }
 
 /// The owner of an output that pushes alone unlock.

@@ -164,8 +164,7 @@ impl TestChain {
             let other = self.unspent[self.random.below(self.unspent.len())].1.owner.clone();
             outputs.push(TxOut { owner: other, value: worth / 100 });
         }
-        let inputs =
-            spent.into_iter().map(|(outpoint, coin)| TxInput { outpoint, spent: Some(coin) });
+        let inputs = spent.into_iter().map(|(outpoint, coin)| TxInput::new(outpoint, Some(coin)));
         Transaction {
             txid: Txid::from_bytes(self.random.bytes()),
             kind: TransactionKind::Payment,
@@ -237,19 +236,19 @@ impl TestChain {
             let index = self.random.below(self.unspent.len());
             let (output, coin) = self.unspent[index].clone();
             if !inputs.iter().any(|input: &TxInput| input.outpoint == output) {
-                inputs.push(TxInput { outpoint: output, spent: Some(coin) });
+                inputs.push(TxInput::new(output, Some(coin)));
             }
         }
         let mut unknown = 0;
         if self.random.one_in(6) {
             let outpoint = self.unrecorded();
-            inputs.insert(0, TxInput { outpoint, spent: None });
+            inputs.insert(0, TxInput::new(outpoint, None));
             unknown = self.random.next() % 5000;
         }
         if self.random.one_in(12) {
             // Created before the first block, but told by the node.
             let coin = TxOut { owner: self.owner(), value: self.random.next() % 3000 };
-            inputs.push(TxInput { outpoint: self.unrecorded(), spent: Some(coin) });
+            inputs.push(TxInput::new(self.unrecorded(), Some(coin)));
         }
         if self.random.one_in(12) {
             let value = self.random.next() % 3000;

@@ -156,9 +156,8 @@ pub async fn a_large_transaction_is_cut_at_its_largest_entries(store: Arc<dyn Gr
         inputs: Vec::new(),
         outputs: side(0),
     };
-    let spent = coinbase.outputs.iter().zip(0..).map(|(coin, index)| TxInput {
-        outpoint: OutPoint { txid: coinbase.txid, index },
-        spent: Some(coin.clone()),
+    let spent = coinbase.outputs.iter().zip(0..).map(|(coin, index)| {
+        TxInput::new(OutPoint { txid: coinbase.txid, index }, Some(coin.clone()))
     });
     let fan = Transaction {
         txid: Txid::from_bytes([2; 32]),

@@ -39,9 +39,9 @@ pub async fn many_rows_fit_one_append(store: Arc<dyn GraphStore>) {
     let passed_on = (0..MANY).zip(&coinbase.outputs).map(|(number, coin)| {
         let [a, b, c, d] = number.to_be_bytes();
         let output = OutPoint { txid: coinbase.txid, index: number };
-        let known = TxInput { outpoint: output, spent: Some(coin.clone()) };
+        let known = TxInput::new(output, Some(coin.clone()));
         let elsewhere = OutPoint { txid: Txid::from_bytes([9; 32]), index: number };
-        let unknown = TxInput { outpoint: elsewhere, spent: None };
+        let unknown = TxInput::new(elsewhere, None);
         let inputs = if number % 7 == 0 { vec![unknown, known] } else { vec![known] };
         let mut bytes = [2; 32];
         (bytes[0], bytes[1], bytes[2], bytes[3]) = (a, b, c, d);

@@ -193,7 +193,7 @@ impl Reader<'_> {
         record.outputs(|entry| outputs.push(entry))?;
         let input = |entry: InputEntry| {
             let spent = entry.spent.map(|spent| self.tx_out(spent)).transpose()?;
-            Ok(TxInput { outpoint: self.outpoint(txid, entry.origin)?, spent })
+            Ok(TxInput::new(self.outpoint(txid, entry.origin)?, spent))
         };
         Ok(Transaction {
             txid,

@@ -339,7 +339,7 @@ async fn sides(
         let input = match row.try_get::<Option<&[u8]>, _>(5)? {
             Some(txid) => {
                 let index = row::index(row.try_get(1)?);
-                TxInput { outpoint: OutPoint { txid: rows::txid_from_bytes(txid)?, index }, spent }
+                TxInput::new(OutPoint { txid: rows::txid_from_bytes(txid)?, index }, spent)
             }
             None => TxInput::from_pool(rows::txid_from_bytes(row.try_get(4)?)?, spent),
         };

@@ -36,9 +36,9 @@ impl Tables {
         Some(match row.source {
             InputSource::Recorded { transaction, index } => {
                 let txid = self.transactions.get(&transaction)?.txid;
-                TxInput { outpoint: OutPoint { txid, index }, spent }
+                TxInput::new(OutPoint { txid, index }, spent)
             }
-            InputSource::Unrecorded(outpoint) => TxInput { outpoint, spent },
+            InputSource::Unrecorded(outpoint) => TxInput::new(outpoint, spent),
             InputSource::Pool => {
                 TxInput::from_pool(self.transactions.get(&row.transaction)?.txid, spent)
             }
@@ -65,7 +65,7 @@ impl Tables {
     fn both_sides(&self, head: &TransactionHead, largest: u32) -> TransactionView {
         let (number, txid) = (head.row.number, head.row.txid);
         let inputs = self.inputs_of(number).filter_map(|row| {
-            let TxInput { outpoint, spent } = self.input(row)?;
+            let TxInput { outpoint, spent, .. } = self.input(row)?;
             Some(SideEntry { index: row.index, outpoint, output: spent? })
         });
         let outputs = self.outputs_of(number).filter_map(|row| {

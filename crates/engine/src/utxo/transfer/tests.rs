@@ -29,8 +29,7 @@ fn payment(
     let output =
         |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
     let txid = Txid::from_bytes([number - 1; 32]);
-    let input =
-        |(index, spent)| TxInput { outpoint: OutPoint { txid, index }, spent: Some(output(spent)) };
+    let input = |(index, spent)| TxInput::new(OutPoint { txid, index }, Some(output(spent)));
     Transaction {
         txid: Txid::from_bytes([number; 32]),
         kind: TransactionKind::Payment,

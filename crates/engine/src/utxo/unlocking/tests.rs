@@ -146,6 +146,44 @@ fn signatures_are_in_strict_der() {
     }
 }
 
+fn signed(script: &str, witness: &[&str]) -> bool {
+    let witness: Vec<Vec<u8>> = witness.iter().map(|item| bytes(item)).collect();
+    let witness: Vec<&[u8]> = witness.iter().map(Vec::as_slice).collect();
+    shows_signature(&bytes(script), &witness)
+}
+
+#[test]
+fn what_unlocks_an_output_shows_a_signature_where_a_key_must_sign() {
+    let (checks_key, schnorr) = (format!("21{KEY}ac"), "11".repeat(64));
+    let control = "c0".to_owned() + &"22".repeat(32);
+    let nested = push(&["00145103ab04b2d84b77305ee1263e2c17dad8bd7da1"]);
+    // A bare key, a key's hash, a script's hash; the same in witnesses; Taproot by its key and by a script.
+    assert!(signed(&push(&[SIGNATURE]), &[]));
+    assert!(signed(&push(&[SIGNATURE, KEY]), &[]));
+    assert!(signed(&push(&[SIGNATURE, &checks_key]), &[]));
+    assert!(signed("", &[SIGNATURE, KEY]));
+    assert!(signed("", &[SIGNATURE, &checks_key]));
+    assert!(signed(&nested, &[SIGNATURE, KEY]));
+    assert!(signed("", &[&schnorr]));
+    assert!(signed("", &[&schnorr, &format!("20{}ac", "33".repeat(32)), &control]));
+}
+
+#[test]
+fn what_unlocks_an_output_that_anybody_can_spend_shows_no_signature() {
+    let (schnorr, control) = ("11".repeat(64), "c0".to_owned() + &"22".repeat(32));
+    // A script that is always true: bare, by its hash, in a witness, in a leaf; pay-to-anchor; the answer to a riddle.
+    assert!(!signed("", &[]));
+    assert!(!signed(&push(&["51"]), &[]));
+    assert!(!signed("", &["51"]));
+    assert!(!signed("", &["51", &control]));
+    assert!(!signed("", &["736563726574", &format!("a820{}87", "33".repeat(32))]));
+    // A signature that no script checks.
+    assert!(!signed("", &[SIGNATURE, "7551"]));
+    assert!(!signed("", &[&schnorr, "7551", &control]));
+    assert!(!signed(&push(&[SIGNATURE, "7551"]), &[]));
+    assert!(!signed("", &[&schnorr, &"51".repeat(64)]), "no key path has two items");
+}
+
 proptest! {
     #[test]
     fn no_bytes_cause_a_panic(
@@ -156,7 +194,7 @@ proptest! {
         for chain in ["btc", BCH, "ltc"] {
             let _ = ScriptOwner::from_unlocking(chain.parse().unwrap(), &script, &witness);
         }
-        let _ = checks_signatures(&script);
+        let _ = (checks_signatures(&script), shows_signature(&script, &witness));
     }
 
     #[test]

@@ -48,9 +48,8 @@ impl Candidate {
 
     pub(crate) fn transaction(&self) -> utxo::Transaction {
         let spent = Txid::from_bytes([1; 32]);
-        let inputs = self.inputs.iter().zip(0..).map(|(coin, index)| TxInput {
-            outpoint: OutPoint { txid: spent, index },
-            spent: coin.as_ref().map(output),
+        let inputs = self.inputs.iter().zip(0..).map(|(coin, index)| {
+            TxInput::new(OutPoint { txid: spent, index }, coin.as_ref().map(output))
         });
         utxo::Transaction {
             txid: Txid::from_bytes([2; 32]),

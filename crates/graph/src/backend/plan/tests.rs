@@ -18,7 +18,7 @@ fn coin(who: u8, value: u64) -> TxOut {
 }
 
 fn spend(transaction: u8, index: u32, spent: Option<TxOut>) -> TxInput {
-    TxInput { outpoint: OutPoint { txid: txid(transaction), index }, spent }
+    TxInput::new(OutPoint { txid: txid(transaction), index }, spent)
 }
 
 fn payment(number: u8, inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {

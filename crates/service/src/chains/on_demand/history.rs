@@ -110,9 +110,11 @@ mod tests {
         let output = |by: u8, value: u64| TxOut { owner: owner(by), value };
         let kind =
             if inputs.is_empty() { TransactionKind::Coinbase } else { TransactionKind::Payment };
-        let inputs = inputs.iter().map(|(txid, index, by, value)| TxInput {
-            outpoint: OutPoint { txid: Txid::from_bytes([*txid; 32]), index: *index },
-            spent: Some(output(*by, *value)),
+        let inputs = inputs.iter().map(|(txid, index, by, value)| {
+            TxInput::new(
+                OutPoint { txid: Txid::from_bytes([*txid; 32]), index: *index },
+                Some(output(*by, *value)),
+            )
         });
         ConfirmedTransaction {
             transaction: Transaction {

@@ -98,7 +98,7 @@ impl KeptTransaction {
         let inputs = self.inputs.iter().map(|(txid, index, owner, value)| {
             let outpoint = OutPoint { txid: txid.parse().ok()?, index: *index };
             let spent = if owner.is_empty() { None } else { Some(output(owner, *value)?) };
-            Some(TxInput { outpoint, spent })
+            Some(TxInput::new(outpoint, spent))
         });
         let outputs = self.outputs.iter().map(|(owner, value)| output(owner, *value));
         let mut transaction = Transaction {

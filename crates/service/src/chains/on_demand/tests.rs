@@ -160,9 +160,11 @@ fn subject() -> CanonicalAddress {
 
 fn paid(number: u8, by: &[(u8, u32, u8, u64)], to: &[(u8, u64)]) -> ConfirmedTransaction {
     let output = |by: u8, value: u64| TxOut { owner: owner(by), value };
-    let inputs = by.iter().map(|(made, index, by, value)| TxInput {
-        outpoint: OutPoint { txid: Txid::from_bytes([*made; 32]), index: *index },
-        spent: Some(output(*by, *value)),
+    let inputs = by.iter().map(|(made, index, by, value)| {
+        TxInput::new(
+            OutPoint { txid: Txid::from_bytes([*made; 32]), index: *index },
+            Some(output(*by, *value)),
+        )
     });
     let transaction = Transaction {
         txid: Txid::from_bytes([number; 32]),
