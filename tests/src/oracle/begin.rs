@@ -79,6 +79,7 @@ impl Walk<'_> {
         let mut read = 0;
         let transactions = self.ledger.incoming(subject, self.largest());
         let room = self.room(transactions.len());
+        self.own_entries = room;
         for transaction in transactions {
             let income = transaction.income(subject);
             read += income;
@@ -101,6 +102,7 @@ impl Walk<'_> {
         let mut read = 0;
         let transactions = self.ledger.outgoing(subject, self.largest());
         let room = self.room(transactions.len());
+        self.own_entries = room;
         for transaction in transactions {
             let spending = transaction.spending(subject);
             read += spending;

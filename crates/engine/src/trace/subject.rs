@@ -62,6 +62,7 @@ impl Subject<'_> {
         let (subject, direction) = ((owner, cluster), Direction::Source);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
         let most = self.entries_of_each(incoming.len());
+        trace.own_entries = most;
         let mut read = TransactionRead::default();
         for Incoming { own, income, is_recent, is_dust, is_solicited } in incoming {
             if income == 0 {
@@ -100,6 +101,7 @@ impl Subject<'_> {
 
         let subject = (owner, cluster);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
+        trace.own_entries = most;
         let mut read = TransactionRead::default();
         for own in &history.outgoing {
             let spending = own.spending(own.inputs);
