@@ -121,12 +121,20 @@ fn describe_parameters(Parameters { location, schema }: Parameters) -> Vec<Value
     let required = object.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|required| required == name));
+    // The words of an enumeration are a definition of their own.
+    let words = |property: &Value| {
+        let name = property.get("$ref")?.as_str()?.rsplit('/').next()?;
+        let words = object.get("$defs")?.get(name)?.get("oneOf")?.as_array()?;
+        let words: Option<Vec<Value>> =
+            words.iter().map(|word| word.get("const").cloned()).collect();
+        words.map(|words| json!({ "type": "string", "enum": words }))
+    };
     let described = |(name, property): (&String, &Value)| {
         let kind = match property.get("type") {
             Some(Value::Array(kinds)) => kinds.first(),
             kind => kind,
         };
-        let mut schema = json!({ "type": kind });
+        let mut schema = words(property).unwrap_or_else(|| json!({ "type": kind }));
         for rule in ["format", "minimum", "maximum", "minLength", "maxLength"] {
             if let (Some(value), Some(schema)) = (property.get(rule), schema.as_object_mut()) {
                 schema.insert(rule.into(), value.clone());

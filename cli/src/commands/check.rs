@@ -51,6 +51,9 @@ pub(super) struct CheckArgs {
     /// Assess the listings and labels in force on a past day, such as 2025-03-01
     #[arg(long, value_name = "DATE")]
     as_of: Option<Date>,
+    /// Print every path of the funds, every address on long ones and every component
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
     /// Print the JSON of the API
     #[arg(long)]
     json: bool,
@@ -102,7 +105,7 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
         let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
         writeln!(output, "{text}")?;
     } else {
-        let text = render::check(&subject, &assessment, args.as_of, now, text_width());
+        let text = render::check(&subject, &assessment, args.as_of, now, text_width(), args.all);
         write!(output, "{text}")?;
     }
     Ok(done(args.exit_code, assessment.verdict))

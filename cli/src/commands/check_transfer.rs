@@ -60,6 +60,9 @@ pub(super) struct CheckTransferArgs {
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
+    /// Print every path of the funds, every address on long ones and every component
+    #[arg(long, conflicts_with = "json")]
+    all: bool,
     /// Print the JSON of the API
     #[arg(long)]
     json: bool,
@@ -111,7 +114,7 @@ pub(super) async fn run(args: &CheckTransferArgs, context: &Context) -> Result<D
         writeln!(output, "{text}")?;
     } else {
         let receiver = &facts.transfer.receiver;
-        let text = render::check(receiver, &assessment, None, now, text_width());
+        let text = render::check(receiver, &assessment, None, now, text_width(), args.all);
         write!(output, "{text}")?;
     }
     Ok(done(args.exit_code, assessment.verdict))

@@ -1,5 +1,7 @@
 //! An assessment for the terminal: verdict, reasons, scoring components, flows, evidence and coverage.
 
+use std::cmp::Reverse;
+
 use anstyle::{AnsiColor, Style};
 use assay_engine::{
     address::CanonicalAddress,
@@ -24,6 +26,8 @@ use super::{
 
 /// Tenths of a point of the highest score.
 const HIGHEST: usize = 1_000;
+/// Largest number of components with points that are drawn each.
+const MAX_COMPONENTS: usize = 10;
 /// Largest number of components without points that are named.
 const MAX_WITHOUT_POINTS: usize = 3;
 /// Largest number of senders of a transfer that are shown.
@@ -32,13 +36,14 @@ const MAX_SENDERS: usize = 10;
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// Draws an assessment, in lines of at most `width` columns.
+/// Draws an assessment, in lines of at most `width` columns: the most important paths and components, or `all`.
 pub(crate) fn check(
     subject: &CanonicalAddress,
     assessment: &Assessment,
     as_of: Option<Date>,
     now: Timestamp,
     width: usize,
+    all: bool,
 ) -> String {
     let mut page = Page::new(width);
     let chain = subject.chain().info();
@@ -61,9 +66,9 @@ pub(crate) fn check(
     }
     if !assessment.scoring_components.is_empty() {
         page.section("Score");
-        waterfall(&mut page, assessment);
+        waterfall(&mut page, assessment, all);
     }
-    flows::draw(&mut page, chain, assessment);
+    flows::draw(&mut page, chain, assessment, all);
     let basis = assessment.transfer.as_ref().map(|transfer| transfer.basis);
     // A deposit has no activity beside itself.
     if basis != Some(TransferBasis::Origins) {
@@ -212,27 +217,36 @@ fn headline(assessment: &Assessment) -> String {
 }
 
 /// Draws the components that have points, each with a bar that starts where the one before it ended, and
-/// names the others together.
-fn waterfall(page: &mut Page, assessment: &Assessment) {
+/// names the others together. Of many components with points those with most are drawn, and the others summed up,
+/// unless `all` are asked for.
+fn waterfall(page: &mut Page, assessment: &Assessment, all: bool) {
     let style = color(assessment.risk_level);
     let bar = page.width() / 4;
     let column = |tenths: u16| usize::from(tenths) * bar / HIGHEST;
     let (scored, without): (Vec<_>, Vec<_>) =
         assessment.scoring_components.iter().partition(|part| part.contribution.tenths() > 0);
+    let mut lines: Vec<(u16, String)> =
+        scored.iter().map(|part| (part.contribution.tenths(), part.detail.clone())).collect();
+    if !all && lines.len() > MAX_COMPONENTS {
+        lines.sort_by_key(|(tenths, _)| Reverse(*tenths));
+        let summed = lines.split_off(MAX_COMPONENTS);
+        let tenths = summed.iter().map(|(tenths, _)| *tenths).sum();
+        lines.push((tenths, format!("{} more (--all)", summed.len())));
+    }
     let further = " ".repeat(bar + 14);
     let mut reached = 0;
-    for component in scored {
+    for (tenths, detail) in lines {
         let start = column(reached).min(bar.saturating_sub(1));
-        reached += component.contribution.tenths();
+        reached += tenths;
         let length = column(reached).saturating_sub(start).max(1);
         let first = format!(
             "  {:>6}  {}{style}{}{style:#}{}  ",
-            format!("+{}", component.contribution),
+            format!("+{}", Score::from_tenths(tenths)),
             " ".repeat(start),
             "#".repeat(length),
             " ".repeat(bar.saturating_sub(start + length)),
         );
-        page.hanging(&first, &further, component.detail.clone());
+        page.hanging(&first, &further, detail);
     }
     page.hanging("  ", "  ", format!("{:>6}  of 100", Score::from_tenths(reached).to_string()));
     let named: Vec<&str> =

@@ -6,11 +6,12 @@ use assay_engine::{
     chain::Chain,
     evidence::{Direction, PathStep},
     fixed::apportion,
+    taxonomy::{Category, RISKY_FROM},
 };
 
 use super::{
     page::Page,
-    text::{coins, further_than, hops, percent, short},
+    text::{coins, counted, further_than, hops, percent, short},
 };
 
 const DIM: Style = Style::new().dimmed();
@@ -26,8 +27,14 @@ pub(super) const fn title(direction: Direction) -> &'static str {
     }
 }
 
-/// Draws both directions; nothing where no flow is known.
-pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+/// Largest number of paths of a direction that are drawn unless all are asked for.
+pub(super) const MAX_PATHS: usize = 10;
+/// Largest number of addresses of one path that are drawn, and how many of them from its beginning.
+const MAX_ADDRESSES: (usize, usize) = (8, 4);
+
+/// Draws both directions; nothing where no flow is known. Of a direction with many paths the risky ones come first, then
+/// those with the largest amounts; `all` draws the others too, and every address on long paths.
+pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment, all: bool) {
     for direction in [Direction::Source, Direction::Destination] {
         let lines: Vec<&Exposure> =
             assessment.exposure.iter().filter(|line| line.direction == direction).collect();
@@ -38,31 +45,37 @@ pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
             lines.iter().filter_map(|line| line.amount.value.parse::<u128>().ok()).sum();
         page.gap();
         page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), coins(chain, whole)));
+        let mut pieces: Vec<Piece<'_>> = lines.into_iter().flat_map(pieces).collect();
+        let left_out = if all { Vec::new() } else { without_most_important(&mut pieces) };
         let mut root = Node::default();
-        for piece in lines.into_iter().flat_map(pieces) {
-            root.add(&piece, piece.way());
+        for piece in &pieces {
+            root.add(piece, &piece.stops(all));
         }
         root.draw(page, chain, "");
+        if !left_out.is_empty() {
+            let share = left_out.iter().map(|piece| piece.share).sum();
+            let amount = left_out.iter().map(|piece| piece.amount).sum();
+            let count = u64::try_from(left_out.len()).unwrap_or(u64::MAX);
+            let paths = counted(count, "path", "paths");
+            let text = format!("{paths} more  {DIM}{}  (--all){DIM:#}", coins(chain, amount));
+            page.hanging(&format!("  {:>7}  ", percent(share)), "           ", text);
+        }
     }
 }
 
-/// Splits an amount over its paths, the largest first; the second value is the amount that took none of
-/// them. A rest of at most one base unit a path comes from rounding and goes to the largest path.
-pub(crate) fn over_paths(amount: u128, paths: &[u128]) -> (Vec<u128>, u128) {
-    let mut left = amount;
-    let mut taken: Vec<u128> = Vec::with_capacity(paths.len());
-    for path in paths {
-        let here = (*path).min(left);
-        left -= here;
-        taken.push(here);
+/// Takes the pieces that are not drawn out of all of a direction: the risky ones stay first, then the largest.
+fn without_most_important<'a>(pieces: &mut Vec<Piece<'a>>) -> Vec<Piece<'a>> {
+    if pieces.len() <= MAX_PATHS {
+        return Vec::new();
     }
-    if let Some(largest) = taken.first_mut()
-        && left <= u128::try_from(paths.len()).unwrap_or(u128::MAX)
-    {
-        *largest += left;
-        left = 0;
-    }
-    (taken, left)
+    pieces.sort_by_key(|piece| (!is_risky(piece.line), std::cmp::Reverse(piece.amount)));
+    pieces.split_off(MAX_PATHS)
+}
+
+/// True if a list names the party, or its category or a label on the path is risky.
+fn is_risky(line: &Exposure) -> bool {
+    let mut claims = line.parts.iter().flat_map(|part| &part.claims);
+    line.listed || claims.any(|claim| claim.category.info().severity >= RISKY_FROM)
 }
 
 /// The part of an exposure that took one way.
@@ -90,9 +103,9 @@ enum Way<'a> {
 fn pieces(line: &Exposure) -> Vec<Piece<'_>> {
     let amount = |value: &str| value.parse::<u128>().unwrap_or_default();
     let of_paths: Vec<u128> = line.paths.iter().map(|path| amount(&path.amount.value)).collect();
-    let (taken, left) = over_paths(amount(&line.amount.value), &of_paths);
+    let left = amount(&line.amount.value).saturating_sub(of_paths.iter().sum());
     let paths = line.paths.iter().map(|path| Way::Path(&path.steps));
-    let mut ways: Vec<(Way<'_>, u128)> = paths.zip(taken).collect();
+    let mut ways: Vec<(Way<'_>, u128)> = paths.zip(of_paths).collect();
     let rest = if line.direct || line.paths.is_empty() { Way::Straight } else { Way::Further };
     ways.push((rest, left));
     let amounts: Vec<u128> = ways.iter().map(|(_, amount)| *amount).collect();
@@ -105,12 +118,25 @@ fn pieces(line: &Exposure) -> Vec<Piece<'_>> {
 }
 
 impl<'a> Piece<'a> {
-    /// The steps between the subject and the endpoint; the last step of a path leads to the endpoint itself.
-    fn way(&self) -> &'a [PathStep] {
-        match self.way {
-            Way::Path(steps) => steps.split_last().map_or(&[], |(_, between)| between),
-            Way::Straight | Way::Further => &[],
+    /// The addresses between the subject and the endpoint; the last step of a path leads to the endpoint itself. Of a
+    /// long path the middle is counted only, unless `all` are asked for.
+    fn stops(&self, all: bool) -> Vec<Stop<'a>> {
+        let Way::Path(steps) = self.way else { return Vec::new() };
+        let between = steps.split_last().map_or(&[][..], |(_, between)| between);
+        let stop = |step: &'a PathStep| {
+            let address = step.address.as_deref();
+            Stop { key: address.unwrap_or(&step.transaction), name: short(address) }
+        };
+        let (most, first) = MAX_ADDRESSES;
+        if all || between.len() <= most {
+            return between.iter().map(stop).collect();
         }
+        let (begin, rest) = between.split_at(first);
+        let (middle, end) = rest.split_at(rest.len() - (most - first));
+        let count = u64::try_from(middle.len()).unwrap_or(u64::MAX);
+        let name = format!("{} (--all)", counted(count, "more address", "more addresses"));
+        let skipped = middle.first().map(|step| Stop { key: &step.transaction, name });
+        begin.iter().map(stop).chain(skipped).chain(end.iter().map(stop)).collect()
     }
 
     /// Fewest hops to the endpoint; `None` if it is further away than the trace went.
@@ -131,6 +157,14 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// An address on a path, or several that are not drawn.
+#[derive(Clone)]
+struct Stop<'a> {
+    /// The address, else a transaction.
+    key: &'a str,
+    name: String,
+}
+
 /// An address on the way, with the funds that passed it.
 #[derive(Default)]
 struct Node<'a> {
@@ -147,14 +181,12 @@ struct Node<'a> {
 
 impl<'a> Node<'a> {
     /// Adds a piece that takes this way from here.
-    fn add(&mut self, piece: &Piece<'a>, way: &'a [PathStep]) {
+    fn add(&mut self, piece: &Piece<'a>, stops: &[Stop<'a>]) {
         self.share += piece.share;
         self.amount += piece.amount;
-        match (way, piece.way) {
-            ([step, further @ ..], _) => {
-                let address = step.address.as_deref();
-                let key = address.unwrap_or(&step.transaction);
-                if let Some(next) = self.next(key, || short(address)) {
+        match (stops, piece.way) {
+            ([stop, further @ ..], _) => {
+                if let Some(next) = self.next(stop.key, || stop.name.clone()) {
                     next.add(piece, further);
                 }
             }
@@ -245,10 +277,7 @@ fn endpoint(chain: &Chain, piece: &Piece<'_>) -> String {
         }
         (None, None) => line.endpoint_type.replace('_', " "),
     };
-    let via = line.category.filter(|category| category.as_str() != line.endpoint_type);
-    let via = via.filter(|_| !matches!(line.endpoint_type, "mining" | "coinjoin" | "bridge"));
-    let via = via.map(|category| format!(" via an address labelled {category}"));
-    let mut remarks = vec![format!("{style}{name}{style:#}{}", via.unwrap_or_default())];
+    let mut remarks = vec![format!("{style}{name}{style:#}{}", on_the_way(line).concat())];
     match (piece.hops(), line.further_than_transactions) {
         (Some(number), _) if number > 1 => remarks.push(hops(number)),
         (None, Some(transactions)) => remarks.push(further_than(transactions)),
@@ -266,20 +295,137 @@ fn endpoint(chain: &Chain, piece: &Piece<'_>) -> String {
     format!("{}  {DIM}{amount}{DIM:#}{}", remarks.join(", "), transaction.unwrap_or_default())
 }
 
+/// What the funds of an exposure passed on their way: joint transactions, and addresses with labels of other categories
+/// than the endpoint's.
+fn on_the_way(line: &Exposure) -> Vec<String> {
+    let mut passed: Vec<String> = Vec::new();
+    for claim in line.parts.iter().flat_map(|part| &part.claims) {
+        let text = if claim.joint {
+            " through a CoinJoin".to_owned()
+        } else if claim.category.as_str() == line.endpoint_type || claim.category == Category::Miner
+        {
+            continue;
+        } else {
+            let (tier, percent) = (claim.tier.as_str(), claim.confidence.percent());
+            format!(" via an address labelled {} ({tier}, {percent} %)", claim.category)
+        };
+        if !passed.contains(&text) {
+            passed.push(text);
+        }
+    }
+    passed
+}
+
 fn millionths(share: &str) -> u64 {
     share.replace('.', "").parse().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_engine::{
+        assessment::{Amount, ExposurePart, ExposurePath},
+        chain::ChainId,
+        evidence::Tier,
+        rules::RuleClaim,
+        score::Confidence,
+    };
+    use jiff::Timestamp;
+
     use super::*;
 
+    fn coins_of(value: u128) -> Amount {
+        Amount { value: value.to_string(), asset: "BTC".to_owned(), usd: None }
+    }
+
+    fn line(amount: u128, category: Category, between: usize) -> Exposure {
+        let step = |number: usize| PathStep {
+            transaction: format!("{number:064x}"),
+            address: Some(format!("address-{number}")),
+            time: Timestamp::UNIX_EPOCH,
+            amount: None,
+            label: None,
+        };
+        let claim = RuleClaim {
+            category,
+            tier: Tier::Investigation,
+            hops: Some(1),
+            direct: true,
+            listed: false,
+            confidence: Confidence::CERTAIN,
+            joint: false,
+        };
+        Exposure {
+            direction: Direction::Source,
+            endpoint_type: category.as_str(),
+            unresolved_reason: None,
+            coinjoin: None,
+            category: Some(category),
+            entity: Some(format!("party of {amount}")),
+            listing: None,
+            amount: coins_of(amount),
+            share: "0.000001".to_owned(),
+            recent_amount: coins_of(0),
+            before_listing: None,
+            since_listing: None,
+            hops: Some(1),
+            further_than_transactions: None,
+            direct: between == 0,
+            listed: false,
+            solicited: true,
+            dust: false,
+            scored: true,
+            parts: vec![ExposurePart {
+                amount: amount.to_string(),
+                recent_amount: "0".to_owned(),
+                since_listing: None,
+                scored: true,
+                claims: vec![claim],
+            }],
+            transactions: vec![],
+            paths: vec![ExposurePath {
+                amount: coins_of(amount),
+                steps: (0..=between).map(step).collect(),
+            }],
+        }
+    }
+
     #[test]
-    fn an_amount_is_the_sum_of_its_paths_and_the_rest() {
-        assert_eq!(over_paths(100, &[10, 10, 10]), (vec![10, 10, 10], 70));
-        assert_eq!(over_paths(33, &[10, 10, 10]), (vec![13, 10, 10], 0), "rounding");
-        assert_eq!(over_paths(34, &[10, 10, 10]), (vec![10, 10, 10], 4));
-        assert_eq!(over_paths(15, &[10, 10]), (vec![10, 5], 0), "never more than there is");
-        assert_eq!(over_paths(1, &[]), (vec![], 1));
+    fn of_many_paths_the_risky_ones_stay_then_the_largest() {
+        let mut lines: Vec<Exposure> =
+            (0..30).map(|rank| line(100 - rank, Category::Exchange, 0)).collect();
+        lines.push(line(1, Category::Scam, 0));
+        let mut kept: Vec<Piece<'_>> = lines.iter().flat_map(pieces).collect();
+        let left_out = without_most_important(&mut kept);
+        let amounts: Vec<u128> = kept.iter().map(|piece| piece.amount).collect();
+        assert_eq!(amounts, [1, 100, 99, 98, 97, 96, 95, 94, 93, 92]);
+        assert_eq!(left_out.len(), 21);
+    }
+
+    #[test]
+    fn the_middle_of_a_long_path_is_counted_unless_all_is_asked_for() {
+        let long = line(5, Category::Scam, 600);
+        let pieces = pieces(&long);
+        let names = |all| -> Vec<String> {
+            pieces.iter().flat_map(|piece| piece.stops(all)).map(|stop| stop.name).collect()
+        };
+        assert_eq!(names(true).len(), 600);
+        let short = names(false);
+        assert_eq!((short.len(), short[4].as_str()), (9, "592 more addresses (--all)"));
+        assert_eq!(short[8], "address-599");
+    }
+
+    #[test]
+    fn an_endpoint_names_the_labels_on_the_way_to_it() {
+        let mut reported = line(5, Category::Exchange, 0);
+        let label = RuleClaim {
+            category: Category::Ransomware,
+            tier: Tier::Community,
+            confidence: Confidence::from_percent(80),
+            ..reported.parts[0].claims[0]
+        };
+        reported.parts[0].claims.push(label);
+        let shown = pieces(&reported);
+        let text = endpoint(ChainId::BTC.info(), &shown[0]);
+        assert!(text.contains("via an address labelled ransomware (community, 80 %)"), "{text}");
     }
 }

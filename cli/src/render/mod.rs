@@ -13,7 +13,6 @@ mod tx;
 
 pub(crate) use check::check;
 pub(crate) use cluster::{ClusterPage, ClusterRow, cluster};
-pub(crate) use flows::over_paths;
 pub(crate) use import::import_outcome;
 pub(crate) use page::Page;
 pub(crate) use table::table;

@@ -10,13 +10,13 @@ use assay_engine::{
 use jiff::civil::Date;
 
 use super::{
-    flows::title,
+    flows::{MAX_PATHS, title},
     page::Page,
     text::{coins, counted, further_than, hops, percent},
 };
 
-/// Largest number of paths that are drawn of an endpoint.
-const MAX_PATHS: usize = 10;
+/// Largest number of transactions of one path that are drawn, and how many of them from its beginning.
+const MAX_STEPS: (usize, usize) = (8, 4);
 /// Columns of a date.
 const DATE: usize = 10;
 
@@ -31,6 +31,10 @@ pub(crate) struct TracedDirection<'a> {
     pub(crate) whole: u128,
     /// Its endpoints.
     pub(crate) ends: Vec<TracedEnd<'a>>,
+    /// Number of endpoints that are not drawn, and their funds in base units.
+    pub(crate) left_out: (u64, u128),
+    /// True if long paths are drawn whole.
+    pub(crate) whole_paths: bool,
 }
 
 /// An endpoint of a trace.
@@ -47,12 +51,16 @@ pub(crate) struct TracedEnd<'a> {
     pub(crate) share: u64,
     /// A sanctions list names it.
     pub(crate) listed: bool,
+    /// It is listed, its category is risky, or a label on the way is.
+    pub(crate) is_risky: bool,
     /// The subject took part in the transfer.
     pub(crate) solicited: bool,
     /// Labels of addresses on the way.
     pub(crate) labels: Vec<&'static str>,
     /// Its paths, the largest first.
     pub(crate) paths: Vec<TracedPath<'a>>,
+    /// Number of paths that are not drawn, and their funds in base units.
+    pub(crate) left_out: (u64, u128),
     /// Funds that took none of the paths, in base units.
     pub(crate) other: u128,
 }
@@ -66,9 +74,46 @@ pub(crate) struct TracedPath<'a> {
 }
 
 impl<'a> TracedDirection<'a> {
+    /// The direction with its most important paths only: one of each endpoint, the risky ones first, then those with
+    /// the largest amounts; then further ones of these. An endpoint without a path counts as one.
+    pub(crate) fn shortened(mut self) -> Self {
+        let mut order: Vec<usize> = (0..self.ends.len()).collect();
+        order.sort_by_key(|index| self.ends.get(*index).is_none_or(|end| !end.is_risky));
+        let mut shown = vec![0_usize; self.ends.len()];
+        let mut left = MAX_PATHS;
+        for most in [1, MAX_PATHS] {
+            for index in &order {
+                let (Some(end), Some(shown)) = (self.ends.get(*index), shown.get_mut(*index))
+                else {
+                    continue;
+                };
+                let more = end.paths.len().max(1).min(most).saturating_sub(*shown).min(left);
+                *shown += more;
+                left -= more;
+            }
+        }
+        let mut shown = shown.into_iter();
+        let (mut count, mut amount) = self.left_out;
+        self.ends.retain_mut(|end| {
+            let shown = shown.next().unwrap_or_default();
+            if shown == 0 {
+                count += 1;
+                amount += end.amount;
+                return false;
+            }
+            let others = end.paths.split_off(shown.min(end.paths.len()));
+            end.left_out.0 += u64::try_from(others.len()).unwrap_or(u64::MAX);
+            end.left_out.1 += others.iter().map(|path| path.amount).sum::<u128>();
+            true
+        });
+        self.left_out = (count, amount);
+        self.whole_paths = false;
+        self
+    }
+
     /// The transactions that are drawn.
     pub(crate) fn transactions(&self) -> impl Iterator<Item = &'a str> {
-        let paths = self.ends.iter().flat_map(|end| end.paths.iter().take(MAX_PATHS));
+        let paths = self.ends.iter().flat_map(|end| &end.paths);
         paths.flat_map(|path| path.steps.iter().map(|step| step.transaction.as_str()))
     }
 }
@@ -93,13 +138,24 @@ pub(crate) fn trace(
         let amount = coins(chain, direction.whole);
         page.line(format!("{BOLD}{}{BOLD:#}  {amount}", title(direction.direction)));
         for end in &direction.ends {
-            draw_end(&mut page, chain, end, dates);
+            draw_end(&mut page, chain, end, dates, direction.whole_paths);
+        }
+        if let (1.., amount) = direction.left_out {
+            let ends = counted(direction.left_out.0, "endpoint", "endpoints");
+            page.gap();
+            page.line(format!("  {ends} more of {} (--all)", coins(chain, amount)));
         }
     }
     page.finish()
 }
 
-fn draw_end(page: &mut Page, chain: &Chain, end: &TracedEnd<'_>, dates: &BTreeMap<String, Date>) {
+fn draw_end(
+    page: &mut Page,
+    chain: &Chain,
+    end: &TracedEnd<'_>,
+    dates: &BTreeMap<String, Date>,
+    whole_paths: bool,
+) {
     let mut remarks = vec![match end.entity {
         Some(entity) => format!("{BOLD}{entity}{BOLD:#} ({})", end.name),
         None => end.name.clone(),
@@ -122,13 +178,23 @@ fn draw_end(page: &mut Page, chain: &Chain, end: &TracedEnd<'_>, dates: &BTreeMa
     let first = format!("  {:>7}  ", percent(end.share));
     page.gap();
     page.hanging(&first, "           ", format!("{about}  {}", coins(chain, end.amount)));
-    for path in end.paths.iter().take(MAX_PATHS) {
+    for path in &end.paths {
         page.hanging(
             "    ",
             "      ",
             format!("{DIM}path of {}{DIM:#}", coins(chain, path.amount)),
         );
-        for step in path.steps {
+        let (most, first) = MAX_STEPS;
+        let skipped = if whole_paths { 0 } else { path.steps.len().saturating_sub(most) };
+        for (index, step) in path.steps.iter().enumerate() {
+            if (first..first + skipped).contains(&index) {
+                if index == first {
+                    let count = u64::try_from(skipped).unwrap_or(u64::MAX);
+                    let count = counted(count, "more transaction", "more transactions");
+                    page.hanging(&format!("    {:DATE$}  ", ""), "", format!("{count} (--all)"));
+                }
+                continue;
+            }
             let date = dates.get(&step.transaction).map(Date::to_string).unwrap_or_default();
             let address = step.address.as_deref().unwrap_or("(no address)");
             // The address has a line of its own: together they are wider than a terminal.
@@ -136,15 +202,95 @@ fn draw_end(page: &mut Page, chain: &Chain, end: &TracedEnd<'_>, dates: &BTreeMa
             page.hanging(&format!("    {:DATE$}  ", ""), "", address);
         }
     }
-    let more = end.paths.len().saturating_sub(MAX_PATHS);
-    if more > 0 {
-        let amount = end.paths.iter().skip(MAX_PATHS).map(|path| path.amount).sum();
-        let paths = counted(u64::try_from(more).unwrap_or(u64::MAX), "path", "paths");
-        let text = format!("{paths} more of {} (--json)", coins(chain, amount));
+    if let (more @ 1.., amount) = end.left_out {
+        let paths = counted(more, "path", "paths");
+        let text = format!("{paths} more of {} (--all)", coins(chain, amount));
         page.hanging("    ", "      ", text);
     }
     if end.other > 0 && !end.paths.is_empty() {
         let text = format!("{} by further paths", coins(chain, end.other));
         page.hanging("    ", "      ", text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::chain::ChainId;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn steps(count: usize) -> Vec<PathStep> {
+        let step = |number: usize| PathStep {
+            transaction: format!("{number:064x}"),
+            address: Some(format!("address-{number}")),
+            time: Timestamp::UNIX_EPOCH,
+            amount: Some("1".to_owned()),
+            label: None,
+        };
+        (0..count).map(step).collect()
+    }
+
+    fn end(amount: u128, is_risky: bool, steps: &[PathStep], paths: usize) -> TracedEnd<'_> {
+        TracedEnd {
+            name: "exchange".to_owned(),
+            entity: None,
+            distance: FlowDistance::Hops(1),
+            amount,
+            share: 0,
+            listed: false,
+            is_risky,
+            solicited: true,
+            labels: vec![],
+            paths: (0..paths).map(|_| TracedPath { amount: 1, steps }).collect(),
+            left_out: (0, 0),
+            other: 0,
+        }
+    }
+
+    fn direction(ends: Vec<TracedEnd<'_>>) -> TracedDirection<'_> {
+        let whole = ends.iter().map(|end| end.amount).sum();
+        let direction = Direction::Source;
+        TracedDirection { direction, whole, ends, left_out: (0, 0), whole_paths: true }
+    }
+
+    fn drawn(direction: TracedDirection<'_>) -> String {
+        let chain = ChainId::BTC.info();
+        trace(chain, "subject", 1, true, &[direction], &BTreeMap::new(), 80)
+    }
+
+    #[test]
+    fn ten_paths_of_a_side_are_drawn_the_risky_ones_first_and_the_others_are_counted() {
+        let steps = steps(1);
+        let mut ends: Vec<_> = (0..30).map(|rank| end(100 - rank, false, &steps, 1)).collect();
+        ends.push(end(1, true, &steps, 1));
+        let short = direction(ends).shortened();
+        let amounts: Vec<u128> = short.ends.iter().map(|end| end.amount).collect();
+        assert_eq!(amounts, [100, 99, 98, 97, 96, 95, 94, 93, 92, 1]);
+        assert_eq!(short.left_out, (21, (71..=91).sum()));
+        let text = drawn(short);
+        assert!(text.contains("21 endpoints more of 0.00001701 BTC (--all)"), "{text}");
+    }
+
+    #[test]
+    fn further_paths_of_an_endpoint_are_drawn_where_there_is_room() {
+        let steps = steps(1);
+        let ends = vec![end(50, false, &steps, 20), end(5, false, &steps, 1)];
+        let short = direction(ends).shortened();
+        let counts: Vec<_> = short.ends.iter().map(|end| (end.paths.len(), end.left_out)).collect();
+        assert_eq!(counts, [(9, (11, 11)), (1, (0, 0))]);
+        assert!(drawn(short).contains("11 paths more of 0.00000011 BTC (--all)"));
+    }
+
+    #[test]
+    fn the_middle_of_a_long_path_is_counted_unless_all_is_asked_for() {
+        let steps = steps(600);
+        let all = direction(vec![end(5, false, &steps, 1)]);
+        let whole = drawn(direction(vec![end(5, false, &steps, 1)]));
+        assert_eq!(whole.matches("address-").count(), 600);
+        let short = drawn(all.shortened());
+        assert_eq!(short.matches("address-").count(), 8);
+        assert!(short.contains("592 more transactions (--all)"), "{short}");
+        assert!(short.contains("address-599"), "the end of the path is drawn");
     }
 }

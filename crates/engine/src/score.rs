@@ -203,6 +203,15 @@ impl Confidence {
     }
 }
 
+impl<'de> Deserialize<'de> for Confidence {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let percent = u64::deserialize(deserializer)?;
+        u8::try_from(percent).ok().filter(|percent| *percent <= 100).map(Self).ok_or_else(|| {
+            serde::de::Error::custom(format!("`{percent}` is no confidence from 0 to 100 percent"))
+        })
+    }
+}
+
 impl JsonSchema for Confidence {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Confidence".into()

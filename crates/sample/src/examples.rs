@@ -83,7 +83,7 @@ pub fn examples() -> Vec<Example> {
         (Block, "half its money went to a listed party", on_bitcoin("Bram")),
         (Allow, "dust from a listed party, unasked for", on_bitcoin("Nell")),
         (Review, "a third of its money out of a mixer", on_bitcoin("Milo")),
-        (Allow, "at the end of a long peel chain", on_bitcoin("Tess")),
+        (Review, "at the end of a long peel chain", on_bitcoin("Tess")),
         (Allow, "nothing known", on_bitcoin("a stranger")),
     ];
     found

@@ -58,6 +58,27 @@ pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Somebody with money of an exchange, to whom so many addresses of a thief sent `dust` base units each.
+#[must_use]
+pub fn dusted_by_many(id: ChainId, amount: u64, senders: u64, dust: u64) -> Example {
+    let title = format!("dust of {dust} base units from {senders} addresses of a thief");
+    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
+    let subject = builder.fresh(Form::WitnessKey);
+    let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
+    days(&mut builder, 200);
+    let fee = 200;
+    let thief =
+        Launderer::new(&mut builder, &mut claims, Origin::Stolen, senders * (dust + 2 * fee));
+    let coins = thief.coins;
+    let fresh = (0..senders).map(|_| (builder.fresh(Form::WitnessKey), dust + fee));
+    let fresh: Vec<_> = fresh.collect();
+    for coin in builder.pay(&coins, &fresh) {
+        let _dust = builder.pay(&[coin], &[(subject.clone(), dust)]);
+    }
+    days(&mut builder, 20);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
 /// Somebody who paid a party years before it was listed.
 #[must_use]
 pub fn paid_before_listing(id: ChainId, amount: u64) -> Example {
@@ -131,19 +152,66 @@ pub fn spender_of_anybodys_output(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Somebody who was paid by way of an exchange without a label: a customer, whom he pays, and whom that one pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaidBy {
+    /// The exchange itself: its customer.
+    Exchange,
+    /// The customer: an employee.
+    Employer,
+    /// The employee: a landlord.
+    Tenant,
+}
+
+/// Somebody whose money came from an exchange without a label, of which one anonymous report at `percent` says that it
+/// is ransomware's.
+#[must_use]
+pub fn after_one_report(id: ChainId, percent: u8, paid_by: PaidBy) -> Example {
+    let title = format!("paid by an {paid_by:?} after one anonymous report at {percent} %")
+        .replace("an Tenant", "a tenant")
+        .to_lowercase();
+    let (mut builder, mut claims) = (begun(id, "2023-01-01"), Claims::default());
+    let exchange = builder.fresh(Form::ScriptHash);
+    claims.label(&exchange, Claim::reported(Category::Ransomware, percent, "reports"));
+    let coins = builder.mine(&[(exchange.clone(), 50 * COIN)]);
+    days(&mut builder, 1);
+    let mut subject = builder.fresh(Form::WitnessKey);
+    let outputs = [(subject.clone(), 2 * COIN), (exchange, 48 * COIN - 1_000)];
+    let mut coin = builder.pay(&coins, &outputs).swap_remove(0);
+    for _ in 0..paid_by as u8 {
+        days(&mut builder, 10);
+        let (giver, next) = (subject, builder.fresh(Form::WitnessKey));
+        let rest = coin.value / 3;
+        let outputs = [(next.clone(), coin.value - rest - 1_000), (giver, rest)];
+        coin = builder.pay(&[coin], &outputs).swap_remove(0);
+        subject = next;
+    }
+    days(&mut builder, 10);
+    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+}
+
 /// Every known innocent, with the parameters with which it was found, and further ones.
 #[must_use]
 pub fn innocents() -> Vec<Example> {
     let (btc, ltc) = (ChainId::BTC, "ltc".parse().expect("a chain"));
-    vec![
+    let mut innocents = vec![
         swept_dust(btc, 10 * COIN, 294),
         swept_dust(btc, 10 * COIN, 1_000),
         swept_dust(ltc, 1_000 * COIN, 1_000),
+        dusted_by_many(btc, COIN, 300, 1_000),
+        dusted_by_many(btc, COIN / 100, 30, 600),
         paid_before_listing(btc, 10 * COIN),
         victim(btc, 10 * COIN),
         agreeing_labels(btc),
         merchant_of_a_gang(btc, 10 * COIN),
         spender_of_anybodys_output(btc, 10 * COIN),
         merchant_of_a_gang(ltc, 1_000 * COIN),
-    ]
+    ];
+    for percent in [1, 10] {
+        for paid_by in [PaidBy::Exchange, PaidBy::Employer, PaidBy::Tenant] {
+            innocents.push(after_one_report(btc, percent, paid_by));
+            innocents.push(after_one_report(ltc, percent, paid_by));
+        }
+    }
+    innocents
 }

@@ -251,7 +251,7 @@ impl<'a> Launderer<'a> {
         self.coins.extend(mixed);
     }
 
-    fn next_block(&mut self) {
+    pub(super) fn next_block(&mut self) {
         self.chain.wait(SignedDuration::from_mins(20));
     }
 }

@@ -321,6 +321,41 @@ pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops
     Example { title, world: Arc::new(World::new(builder, claims)), subject }
 }
 
+/// Stolen money as dust: so many fresh addresses of the thief each send `dust` base units to the payee.
+#[must_use]
+pub fn as_dust(id: ChainId, senders: u32, dust: u64) -> Example {
+    let title =
+        format!("{} as dust from {senders} addresses", coins(id, dust * u64::from(senders)));
+    let fee = 200;
+    let amount = u64::from(senders) * (dust + fee) + 100_000;
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        let coin = thief.take_largest();
+        let parts: Vec<_> = (0..senders).map(|_| (thief.fresh(), dust + fee)).collect();
+        for coin in thief.pay(&[coin], &parts) {
+            let _paid = thief.chain.pay(&[coin], &[(payee.clone(), dust)]);
+        }
+        thief.next_block();
+    })
+}
+
+/// Stolen money in so many inputs of one payment, to an address that the thief flooded with so many payments of 600
+/// base units before.
+#[must_use]
+pub fn after_a_flood(id: ChainId, amount: u64, flood: u32, inputs: u32) -> Example {
+    let title = format!("{} in {inputs} inputs, after {flood} payments of 600", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        let other = thief.fresh();
+        let clean = clean(thief.chain, u64::from(flood) * 1_000 + 100_000);
+        let coins: Vec<_> = (0..flood).map(|_| (other.clone(), 800)).collect();
+        for coin in thief.pay(&clean, &coins) {
+            let _paid = thief.chain.pay(&[coin], &[(payee.clone(), 600)]);
+        }
+        thief.next_block();
+        thief.make(Move::Split(inputs));
+        after(thief, &[], payee);
+    })
+}
+
 /// An amount in words.
 fn coins(id: ChainId, amount: u64) -> String {
     let (whole, rest) = (amount / COIN, amount % COIN);
@@ -359,6 +394,12 @@ pub fn tricks() -> Vec<Example> {
         below_larger_outputs(ltc, 190_000_000, 2_010),
         called_an_exchange(btc, 10 * COIN, 10),
         mixed(btc, 5 * COIN, 2, 9),
+        fanned_out(btc, 90 * COIN, 10_000),
+        as_dust(btc, 300, 1_000),
+        as_dust(btc, 300, 600),
+        as_dust(ltc, 300, 100_000),
+        after_a_flood(btc, 3 * COIN, 2_000, 1_400),
+        after_a_flood(ltc, 600 * COIN, 2_000, 1_400),
         paid_as_fees(btc, 10 * COIN, 1, false),
         paid_as_fees(btc, 10 * COIN, 1, true),
         paid_as_fees(btc, 300 * COIN, 150, false),

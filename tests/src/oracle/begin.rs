@@ -158,6 +158,7 @@ impl<'a> Walk<'a> {
         let subject = &self.case.subject;
         let mut read = 0;
         for (transaction, room) in self.incoming.clone() {
+            self.own_entries.insert(transaction.txid, room);
             let income = transaction.income(subject);
             read += income;
             let solicitation = if self.is_dust(transaction) {
@@ -178,6 +179,7 @@ impl<'a> Walk<'a> {
         let subject = &self.case.subject;
         let mut read = 0;
         for (transaction, room) in self.outgoing.clone() {
+            self.own_entries.insert(transaction.txid, room);
             let spending = transaction.spending(subject);
             read += spending;
             let flow =

@@ -51,7 +51,10 @@ impl Case {
         let mut flows = |direction| {
             let traced = trace::trace(self, &ledger, direction, Precision::Units, haste);
             complete &= traced.complete;
-            DirectionFlows { parts: traced.parts.flows(self) }
+            DirectionFlows {
+                parts: traced.parts.flows(self, &ledger, (direction, &traced.own_entries)),
+                transactions: traced.transactions,
+            }
         };
         let (source, destination) = (flows(Direction::Source), flows(Direction::Destination));
         let info = self.chain.info();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     evidence::{
-        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation, Tier,
-        UnresolvedReason,
+        CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod,
+        Solicitation, Tier, UnresolvedReason,
     },
     score::Confidence,
     taxonomy::Category,
@@ -17,8 +17,9 @@ use super::{
     Case,
     amounts::{Mass, SCALE_BITS, by_largest_remainder, small},
     flow::{Flow, Labels},
+    ledger::Ledger,
     paths::{Steps, shown},
-    trace::Walk,
+    trace::{OwnEntries, Walk},
 };
 
 /// Where money ended, in the order of parts.
@@ -220,7 +221,12 @@ impl Parts {
     }
 
     /// The parts in base units.
-    pub(super) fn flows(&self, case: &Case) -> Vec<FlowPart> {
+    pub(super) fn flows(
+        &self,
+        case: &Case,
+        ledger: &Ledger<'_>,
+        side: (Direction, &OwnEntries),
+    ) -> Vec<FlowPart> {
         let flow = |((key, part), (recent, earlier)): ((&Key, &Part), (u128, u128))| FlowPart {
             end: key.end.shown(),
             entity: key.entity.clone(),
@@ -248,7 +254,7 @@ impl Parts {
             },
             days_before_listing: part.days_before_listing,
             transactions: Vec::new(),
-            paths: part.paths(recent + earlier, case),
+            paths: part.paths(recent + earlier, case, ledger, side),
         };
         let flows = self.0.iter().zip(self.in_base_units()).map(flow);
         let mut flows: Vec<FlowPart> = flows.filter(|flow| flow.amount > 0).collect();
@@ -264,15 +270,33 @@ impl Parts {
 }
 
 impl Part {
-    /// The largest paths, no larger than the part.
-    fn paths(&self, amount: u128, case: &Case) -> Vec<FlowPath> {
-        let mut paths: Vec<(&Steps, &BigUint)> = self.paths.iter().collect();
+    /// The largest paths, together no larger than the part; what rounding leaves of it belongs to the largest.
+    fn paths(
+        &self,
+        amount: u128,
+        case: &Case,
+        ledger: &Ledger<'_>,
+        side: (Direction, &OwnEntries),
+    ) -> Vec<FlowPath> {
+        let mut largest: Vec<(&Steps, &BigUint)> = self.paths.iter().collect();
         // Sorting keeps the order of equals.
-        paths.sort_by_key(|(_, amount)| std::cmp::Reverse(*amount));
+        largest.sort_by_key(|(_, amount)| std::cmp::Reverse(*amount));
+        let rounded = |(steps, taken): (_, &BigUint)| (steps, small(taken >> SCALE_BITS));
+        let mut paths: Vec<(&Steps, u128)> = largest.into_iter().map(rounded).collect();
+        let lost = amount.saturating_sub(paths.iter().map(|(_, taken)| taken).sum());
+        if let Some((_, largest)) = paths.first_mut()
+            && lost <= self.paths.len() as u128
+        {
+            *largest += lost;
+        }
         paths.truncate(case.rules.paths_per_part);
-        let base_units = |taken: &BigUint| small(taken >> SCALE_BITS).min(amount);
-        let paths = paths.into_iter();
-        paths.map(|(steps, taken)| shown(steps, base_units(taken), case.chain)).collect()
+        let mut left = amount;
+        let paths = paths.into_iter().map(|(steps, taken)| {
+            let taken = taken.min(left);
+            left -= taken;
+            shown(steps, taken, (case, ledger, side))
+        });
+        paths.collect()
     }
 }
 

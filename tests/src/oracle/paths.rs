@@ -1,13 +1,22 @@
 //! The path along which most of some money came (`docs/model/trace.md` T15).
 
+use std::sync::Arc;
+
 use assay_engine::{
-    chain::ChainId,
-    evidence::{FlowPath, PathStep},
+    evidence::{Direction, FlowPath, PathStep, StepLabel, Tier},
+    reading::ENTRIES_PER_TRANSACTION,
+    score::Confidence,
+    taxonomy::Category,
+    trace::attribution::CarriedLabel,
     utxo::{ScriptOwner, Txid},
 };
 use num_bigint::BigUint;
 
-use super::ledger::Transaction;
+use super::{
+    Case,
+    ledger::{Ledger, Transaction},
+    trace::OwnEntries,
+};
 
 /// A transaction with the owner at its other side; `None` if there is none. Ordered by the first two.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,11 +66,70 @@ impl Path {
     }
 }
 
-/// A path as it is shown.
-pub(super) fn shown(steps: &Steps, amount: u128, chain: ChainId) -> FlowPath {
-    let step = |step: &Step| PathStep {
-        transaction: step.txid.to_string(),
-        address: step.owner.as_ref().and_then(|owner| Some(owner.address(chain)?.to_string())),
+/// A path as it is shown: of the subject's own transaction, which is its first, so many entries are read.
+pub(super) fn shown(
+    steps: &Steps,
+    amount: u128,
+    (case, ledger, (direction, own_entries)): (&Case, &Ledger<'_>, (Direction, &OwnEntries)),
+) -> FlowPath {
+    let all = usize::try_from(ENTRIES_PER_TRANSACTION).expect("a number of entries");
+    let step = |(index, step): (usize, &Step)| {
+        let is_listed =
+            |owner: &ScriptOwner| case.attribution(owner).end.is_some_and(|it| it.listed);
+        let largest = match own_entries.get(&step.txid) {
+            // All entries of a listed party are read.
+            Some(_) if index == 0 && step.owner.as_ref().is_some_and(is_listed) => usize::MAX,
+            Some(room) if index == 0 => *room,
+            _ => all,
+        };
+        let number = ledger.number(&step.txid).expect("money passed it");
+        let transaction = &ledger.transactions[number];
+        let side = match direction {
+            Direction::Source => transaction.inputs(largest),
+            Direction::Destination => transaction.outputs(largest),
+        };
+        let moved = |owner: &ScriptOwner| -> u128 {
+            side.read.iter().filter(|leg| leg.owner == owner).map(|leg| leg.value).sum()
+        };
+        let owner = step.owner.as_ref();
+        PathStep {
+            transaction: step.txid.to_string(),
+            address: owner.and_then(|owner| Some(owner.address(case.chain)?.to_string())),
+            time: transaction.time,
+            amount: owner.map(|owner| moved(owner).to_string()),
+            label: owner
+                .filter(|owner| **owner != case.subject)
+                .and_then(|owner| label(owner, case)),
+        }
     };
-    FlowPath { amount, steps: steps.iter().map(step).collect() }
+    FlowPath { amount, steps: steps.iter().enumerate().map(step).collect() }
+}
+
+/// What is known of an owner: the party at which traces end, else its riskiest label.
+fn label(owner: &ScriptOwner, case: &Case) -> Option<StepLabel> {
+    if let ScriptOwner::Pool(pool) = owner {
+        return Some(StepLabel {
+            category: Category::PrivacyProtocol,
+            entity: Some(pool.as_str().to_owned()),
+            tier: Tier::OnChainProof,
+            confidence: Confidence::CERTAIN,
+            listed: false,
+        });
+    }
+    let known = case.attribution(owner);
+    let label = |category, entity: Option<Arc<str>>, tier, confidence, listed| StepLabel {
+        category,
+        entity: entity.map(|name| name.to_string()),
+        tier,
+        confidence,
+        listed,
+    };
+    if let Some(end) = known.end {
+        return Some(label(end.category, end.entity, end.tier, end.confidence, end.listed));
+    }
+    let risk =
+        |label: &CarriedLabel| u32::from(label.severity) * u32::from(label.confidence.percent());
+    let most = known.carried.iter().map(risk).max()?;
+    let first = known.carried.into_iter().find(|label| risk(label) == most)?;
+    Some(label(first.category, first.entity, first.tier, first.confidence, false))
 }

@@ -39,6 +39,10 @@ pub(super) struct Traced {
     pub(super) complete: bool,
     /// Shares that flows were split into.
     pub(super) shares: u64,
+    /// Number of transactions that money passed on the way.
+    pub(super) transactions: u32,
+    /// Number of entries that are read of each of the subject's own transactions.
+    pub(super) own_entries: OwnEntries,
 }
 
 /// One direction under way.
@@ -65,7 +69,12 @@ pub(super) struct Walk<'a> {
     pub(super) parts: Parts,
     complete: bool,
     pub(super) shares: u64,
+    /// Number of entries that are read of each of the subject's own transactions.
+    pub(super) own_entries: OwnEntries,
 }
+
+/// Number of entries that are read of each of the subject's own transactions.
+pub(super) type OwnEntries = BTreeMap<Txid, usize>;
 
 /// Follows the money of a case in one direction.
 pub(super) fn trace(
@@ -92,13 +101,22 @@ pub(super) fn trace(
         parts: Parts::default(),
         complete: true,
         shares: 0,
+        own_entries: OwnEntries::new(),
     };
     walk.whole = BigUint::from(walk.whole()) << SCALE_BITS;
     walk.incoming = walk.own(Direction::Source);
     walk.outgoing = walk.own(Direction::Destination);
     walk.begin();
     walk.go_on();
-    Traced { parts: walk.parts, complete: walk.complete, shares: walk.shares }
+    let transactions = u32::try_from(walk.passed.len()).expect("a number of transactions");
+    let own_entries = walk.own_entries;
+    Traced {
+        parts: walk.parts,
+        complete: walk.complete,
+        shares: walk.shares,
+        transactions,
+        own_entries,
+    }
 }
 
 impl Walk<'_> {

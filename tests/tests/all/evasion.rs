@@ -18,12 +18,12 @@ fn no_known_trick_passes_without_a_review() {
 }
 
 #[test]
-fn no_known_innocent_is_blocked_and_dust_lifts_nobody() {
+fn no_known_innocent_is_blocked_and_neither_dust_nor_one_report_lifts_anybody() {
     for example in laundering::innocents() {
         let assessment = example.assess();
         assert_ne!(assessment.verdict, Verdict::Block, "{}: {assessment:#?}", example.title);
-        let allowed = ["dust", "agreeing labels", "anybody can spend"];
-        if allowed.iter().any(|part| example.title.contains(part)) {
+        let harmless = ["dust", "agreeing labels", "one anonymous report", "anybody can spend"];
+        if harmless.iter().any(|words| example.title.contains(words)) {
             assert_eq!(assessment.verdict, Verdict::Allow, "{}: {assessment:#?}", example.title);
         }
     }

@@ -51,7 +51,7 @@ fn facts() -> Facts {
     let ledger = Ledger {
         unit: "USD".into(),
         decimals: 2,
-        source: DirectionFlows { parts: RECEIVED.map(part).to_vec() },
+        source: DirectionFlows { parts: RECEIVED.map(part).to_vec(), transactions: 0 },
         destination: DirectionFlows::default(),
     };
     Facts {
@@ -240,7 +240,7 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
         ("pattern rapid_pass_through", weight(pattern)),
         ("received from an address labelled stolen funds", weight(risky) * stolen_share),
         ("received directly from an address labelled exchange", 0.0),
-        ("received directly from an unresolved party", 0.0),
+        ("received, origin not known", 0.0),
     ];
     let sum: f64 = by_hand.iter().map(|(_, weight)| weight).sum();
     write!(

@@ -10,7 +10,7 @@ use assay_engine::{
     evidence::{Direction, FlowPart, FlowPath},
 };
 
-use super::{Traced, end_type, split};
+use super::{Traced, by_other_paths, end_type};
 use crate::render::coins;
 
 /// A transfer: from, to, and the transaction.
@@ -28,10 +28,10 @@ fn draw(text: &mut String, subject: &CanonicalAddress, directions: &[Traced<'_>]
     let mut edges: BTreeMap<Edge<'_>, u128> = BTreeMap::new();
     for Traced { direction, parts, .. } in directions {
         for (part, _) in parts {
-            let (paths, other) = split(part);
-            for (path, amount) in paths {
-                add_path(&mut edges, *direction, subject, part, path, amount);
+            for path in &part.paths {
+                add_path(&mut edges, *direction, subject, part, path, path.amount);
             }
+            let other = by_other_paths(part);
             if other > 0 {
                 let from = subject.as_str().to_owned();
                 add(&mut edges, *direction, (from, end_name(part), "other"), other);

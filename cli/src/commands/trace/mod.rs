@@ -17,6 +17,7 @@ use assay_engine::{
         UnresolvedReason,
     },
     fixed::apportion,
+    taxonomy::RISKY_FROM,
     utxo::Txid,
 };
 use assay_graph::GraphStore;
@@ -35,7 +36,7 @@ use super::{
     output,
     terminal::text_width,
 };
-use crate::render::{self, TracedDirection, TracedEnd, TracedPath, over_paths};
+use crate::render::{self, TracedDirection, TracedEnd, TracedPath};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,6 +67,9 @@ pub(super) struct TraceArgs {
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
+    /// Print every path that is kept, whole
+    #[arg(long, conflicts_with_all = ["json", "dot"])]
+    all: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "dot")]
     json: bool,
@@ -205,7 +209,9 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         writeln!(output, "{text}")?;
         return Ok(Done::Success);
     }
-    let drawn: Vec<TracedDirection<'_>> = traced.iter().map(drawn_direction).collect();
+    let drawn = traced.iter().map(drawn_direction);
+    let drawn: Vec<TracedDirection<'_>> =
+        if args.all { drawn.collect() } else { drawn.map(TracedDirection::shortened).collect() };
     let text = render::trace(
         args.chain.info(),
         subject.as_str(),
@@ -266,7 +272,7 @@ fn shown_direction<'a>(traced: &Traced<'a>) -> ShownDirection<'a> {
 
 fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
     let end = |(part, share): &(&'a FlowPart, u64)| {
-        let (paths, other) = split(part);
+        let path = |path: &'a FlowPath| TracedPath { amount: path.amount, steps: &path.steps };
         TracedEnd {
             name: end_type(part),
             entity: part.entity.as_deref(),
@@ -274,16 +280,22 @@ fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
             amount: part.amount,
             share: *share,
             listed: part.listed,
+            is_risky: part.listed
+                || !part.carried.is_empty()
+                || part.end.category().is_some_and(|of| of.info().severity >= RISKY_FROM),
             solicited: part.solicitation == Solicitation::Solicited,
             labels: part.carried.iter().map(|carried| carried.label.category.as_str()).collect(),
-            paths: paths.map(|(path, amount)| TracedPath { amount, steps: &path.steps }).collect(),
-            other,
+            paths: part.paths.iter().map(path).collect(),
+            left_out: (0, 0),
+            other: by_other_paths(part),
         }
     };
     TracedDirection {
         direction: traced.direction,
         whole: traced.whole,
         ends: traced.parts.iter().map(end).collect(),
+        left_out: (0, 0),
+        whole_paths: true,
     }
 }
 
@@ -300,8 +312,9 @@ fn end_type(part: &FlowPart) -> String {
     }
 }
 
-fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
-    let (paths, other) = split(part);
+fn shown<'a>(part: &'a FlowPart, share: u64) -> ShownEnd<'a> {
+    let path =
+        |path: &'a FlowPath| ShownPath { amount: path.amount.to_string(), steps: &path.steps };
     ShownEnd {
         endpoint_type: part.end.as_str(part.distance),
         unresolved_reason: match part.end {
@@ -321,18 +334,14 @@ fn shown(part: &FlowPart, share: u64) -> ShownEnd<'_> {
             .iter()
             .map(|carried| carried.label.category.as_str())
             .collect(),
-        paths: paths
-            .map(|(path, amount)| ShownPath { amount: amount.to_string(), steps: &path.steps })
-            .collect(),
-        other_paths_amount: other.to_string(),
+        paths: part.paths.iter().map(path).collect(),
+        other_paths_amount: by_other_paths(part).to_string(),
     }
 }
 
-/// Splits a part over its paths; the second value is the amount that took none of them.
-fn split(part: &FlowPart) -> (impl Iterator<Item = (&FlowPath, u128)>, u128) {
-    let amounts: Vec<u128> = part.paths.iter().map(|path| path.amount).collect();
-    let (taken, other) = over_paths(part.amount, &amounts);
-    (part.paths.iter().zip(taken), other)
+/// The amount of a part that took none of its paths.
+fn by_other_paths(part: &FlowPart) -> u128 {
+    part.amount.saturating_sub(part.paths.iter().map(|path| path.amount).sum())
 }
 
 /// Millionths as a decimal.

@@ -1,13 +1,12 @@
 //! Attribution of the parties on a path of money, by the same rules as for a subject.
 
+use std::sync::Arc;
+
 use jiff::civil::Date;
 
-use super::{
-    labels::{self, Known},
-    listings::list_and_programs,
-};
+use super::labels::{self, Known};
 use crate::{
-    evidence::{ListingStatus, Tier},
+    evidence::{ListingStatus, PartyListing, Tier},
     facts::{AccountControl, Facts},
     policy::{ListEffect, Policy},
     score::Confidence,
@@ -51,13 +50,20 @@ fn listed(facts: &Facts, policy: &Policy, today: Date) -> Option<AttributedEnd> 
         let informs = policy.effect(&listing.entry.list) == ListEffect::Advisory;
         (*tier, informs, &listing.entry.list, &listing.entry.entity.id)
     })?;
+    let listed_on = listing.listed_on.or(listing.entry.entity.listed_on);
     Some(AttributedEnd {
         category: Category::Sanctions,
         entity: Some(listing.entry.entity.name.as_str().into()),
         tier,
         confidence: Confidence::CERTAIN,
         listed: true,
-        listed_by: Some(list_and_programs(listing).into()),
-        listed_on: listing.listed_on.or(listing.entry.entity.listed_on),
+        listed_by: Some(Arc::new(PartyListing {
+            list_name: listing.entry.list_name.clone(),
+            list: listing.entry.list.clone(),
+            programs: listing.entry.entity.programs.clone(),
+            entity_id: listing.entry.entity.id.clone(),
+            listed_on,
+        })),
+        listed_on,
     })
 }

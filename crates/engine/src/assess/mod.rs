@@ -24,15 +24,15 @@ pub use transfer::assess_transfer;
 use crate::{
     address::CanonicalAddress,
     assessment::{
-        Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Coverage, CoverageStatus,
-        EvidenceReference, Reason, ScoringComponent, Warning,
+        Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Conflict, ConflictResolution,
+        Coverage, CoverageStatus, EvidenceReference, Reason, ScoringComponent, Warning,
     },
     evidence::{ActivityFacts, AssetActivity, ChainState, Direction},
     facts::Facts,
     fixed::Fraction,
     policy::{FixedRule, Policy, RuleVerdict},
     score::Score,
-    taxonomy::Category,
+    taxonomy::{Category, RISKY_FROM},
 };
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
@@ -83,8 +83,14 @@ pub fn assess(
 
     let combined = combine::combine(terms, &counted_flows, policy, &labels.capped_tiers);
     let mut missing = searched.missing;
-    let mostly_untraced = flows.mostly_untraced().filter(|_| !is_service);
-    missing.extend(flows.untraced(policy).filter(|_| !is_service));
+    // Flows of a service belong to its customers.
+    let mut remarks = Vec::new();
+    if !is_service {
+        remarks.extend(flows.mostly_untraced());
+        remarks.extend(flows.trace_limits());
+        missing.extend(flows.untraced(policy));
+        missing.extend(flows.unread_beyond(policy));
+    }
     let outcome = verdict::decide(combined, shown, minimum_scores, &missing, policy);
 
     let mut reasons = listings.reasons;
@@ -92,10 +98,12 @@ pub fn assess(
     reasons.extend(labels.reasons);
     reasons.extend(outcome.reasons);
     if reasons.is_empty() {
-        let message = no_findings(&searched.coverage, mostly_untraced.as_ref());
-        reasons.push(Reason { code: "no_findings", message });
+        let minor = minor_findings(&outcome.components, &labels.conflicts);
+        let code = if minor.is_empty() { "no_findings" } else { "minor_findings" };
+        let message = no_findings(&minor, &searched.coverage, &remarks);
+        reasons.push(Reason { code, message });
     }
-    reasons.extend(mostly_untraced);
+    reasons.extend(remarks);
 
     Assessment {
         blockchain: subject.chain(),
@@ -127,9 +135,40 @@ pub fn assess(
     }
 }
 
-/// The message if there are no adverse findings: it names the sources that were not checked, and says if the
-/// origin of most money was not found.
-fn no_findings(coverage: &Coverage, mostly_untraced: Option<&Reason>) -> String {
+/// Number of findings that the message about minor ones names.
+const MOST_MINOR: usize = 3;
+
+/// What was found and gives no reason for a verdict: risky funds and patterns that count for little or nothing, and
+/// labels that stronger evidence contradicts.
+fn minor_findings(components: &[ScoringComponent], conflicts: &[Conflict]) -> Vec<String> {
+    let is_risky = |component: &&ScoringComponent| {
+        component.severity.is_some_and(|severity| severity >= RISKY_FROM)
+    };
+    let found = components.iter().filter(is_risky).map(|component| component.detail.clone());
+    let overruled = conflicts
+        .iter()
+        .filter(|conflict| conflict.resolution == ConflictResolution::RiskyOverruled)
+        .map(|conflict| {
+            let Conflict { risky_category, risky_source, benign_source, .. } = conflict;
+            format!("labelled {risky_category} by {risky_source}, contradicted by {benign_source}")
+        });
+    let mut all: Vec<String> = Vec::new();
+    for finding in found.chain(overruled) {
+        if !all.contains(&finding) {
+            all.push(finding);
+        }
+    }
+    let more = all.len().saturating_sub(MOST_MINOR);
+    all.truncate(MOST_MINOR);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all
+}
+
+/// The message if there are no adverse findings, or minor ones only: it names these, the sources that were not checked, and the remarks on
+/// money that was not traced.
+fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[Reason]) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
         (sanctions, "sanctions lists"),
@@ -144,14 +183,18 @@ fn no_findings(coverage: &Coverage, mostly_untraced: Option<&Reason>) -> String 
     })
     .map(|(_, name)| name)
     .collect();
-    let mut message = "no adverse findings in the sources checked".to_owned();
+    let mut message = if minor.is_empty() {
+        "no adverse findings in the sources checked".to_owned()
+    } else {
+        format!("no findings that lead to a review; found: {}", minor.join("; "))
+    };
     if !unchecked.is_empty() {
         message.push_str("; not checked: ");
         message.push_str(&unchecked.join(", "));
     }
-    if let Some(untraced) = mostly_untraced {
+    for remark in remarks {
         message.push_str("; ");
-        message.push_str(&untraced.message);
+        message.push_str(&remark.message);
     }
     message
 }

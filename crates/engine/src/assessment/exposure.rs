@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Amount;
 use crate::{
-    evidence::{Direction, PathStep, UnresolvedReason},
+    evidence::{Direction, PartyListing, PathStep, UnresolvedReason},
     rules::RuleClaim,
     taxonomy::Category,
 };
@@ -29,6 +29,9 @@ pub struct Exposure {
     pub category: Option<Category>,
     /// Name of the entity at the endpoint.
     pub entity: Option<String>,
+    /// Entry of the sanctions list that names the entity; null where it is not listed, or is further away than the
+    /// trace went.
+    pub listing: Option<PartyListing>,
     /// Amount of the funds.
     pub amount: Amount,
     /// Share of all funds of the direction without the `returned` ones, as a decimal from 0 to 1; 0 for these.
@@ -52,7 +55,8 @@ pub struct Exposure {
     pub listed: bool,
     /// `false` for funds that an unrelated party sent unsolicited, such as dust.
     pub solicited: bool,
-    /// True for dust: payments of next to nothing, which never count for the score.
+    /// True for dust: payments of next to nothing. They count for the score only if they are risky and, with other
+    /// risky funds that nobody asked for, more than a little in all.
     pub dust: bool,
     /// True if the funds count for the score; dust and small sums of unsolicited funds do not.
     pub scored: bool,

@@ -1,11 +1,14 @@
 //! Origins and destinations of money: the result of a trace, as the score uses it.
 
+use std::sync::Arc;
+
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::{PatternFact, Tier},
+    names::ListId,
     score::Confidence,
     taxonomy::Category,
     trace::{Distance, attribution::CarriedLabel, mass::Mass},
@@ -183,6 +186,8 @@ impl Ledger {
 pub struct DirectionFlows {
     /// The parts.
     pub parts: Vec<FlowPart>,
+    /// Number of transactions that money passed on the way, besides the subject's own.
+    pub transactions: u32,
 }
 
 /// One endpoint of a trace, or one label on its path.
@@ -210,8 +215,8 @@ pub struct FlowPart {
     pub decayed: Mass,
     /// True if the party at the endpoint is on a list that is in force.
     pub listed: bool,
-    /// The list that names the party, with its programs, in words.
-    pub listed_by: Option<String>,
+    /// The entry of the list that names the party.
+    pub listed_by: Option<Arc<PartyListing>>,
     /// Whether the subject asked for the money.
     pub solicitation: Solicitation,
     /// Risky labels on the path of the money that end no trace. The part counts once: as the
@@ -257,6 +262,30 @@ impl FlowPart {
             transactions: Vec::new(),
             paths: Vec::new(),
         }
+    }
+}
+
+/// The entry of a sanctions list that names a party.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct PartyListing {
+    /// Name of the list.
+    pub list_name: String,
+    /// Identifier of the list.
+    pub list: ListId,
+    /// Sanctions programs under which the party is listed.
+    pub programs: Vec<String>,
+    /// Identifier of the entity on the list.
+    pub entity_id: String,
+    /// Day of the listing; null where it is not known.
+    pub listed_on: Option<Date>,
+}
+
+impl PartyListing {
+    /// The list and its programs in words, such as `OFAC SDN List, CYBER2`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let programs = self.programs.iter().map(String::as_str);
+        std::iter::once(self.list_name.as_str()).chain(programs).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -356,6 +385,28 @@ pub struct PathStep {
     /// The address at its other side; null if the party has no address, or if there is no party:
     /// newly mined coins, a fee.
     pub address: Option<String>,
+    /// Time of the transaction's block.
+    pub time: Timestamp,
+    /// What the party put into the transaction, or received from it, in base units, as a decimal string: also money
+    /// that did not take this path. Null if there is no party.
+    pub amount: Option<String>,
+    /// Attribution of the party; null if none is known.
+    pub label: Option<StepLabel>,
+}
+
+/// Attribution of a party on a path: that at which the trace ends, or else the riskiest label of its address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepLabel {
+    /// Category of the party.
+    pub category: Category,
+    /// Name of the entity.
+    pub entity: Option<String>,
+    /// Strength of the attribution.
+    pub tier: Tier,
+    /// Confidence of the attribution, in percent.
+    pub confidence: Confidence,
+    /// True if the party is on a list in force.
+    pub listed: bool,
 }
 
 /// Endpoint of a trace.

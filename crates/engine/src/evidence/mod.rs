@@ -12,7 +12,7 @@ mod tier;
 pub use flow::{
     ActivityFacts, AssetActivity, CarriedPart, ChainFacts, ChainState, Direction, DirectionFlows,
     FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingPeriod,
-    PathStep, Solicitation, Tip, Unavailable, UnresolvedReason,
+    PartyListing, PathStep, Solicitation, StepLabel, Tip, Unavailable, UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{

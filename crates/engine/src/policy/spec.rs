@@ -116,7 +116,7 @@ pub struct PolicySpec {
     /// Number of hops after which the weight of indirect exposure is halved, with at most one decimal. Default 2.4.
     pub half_life_hops: HalfLife,
     /// Severity, 0 to 100, from which the distance of a category's money does not lower the score below 59.9: such
-    /// money leads to a review however often it was passed on. Default 90.
+    /// money leads to a review however often it was passed on. Default 80.
     #[schemars(range(max = 100))]
     pub undecayed_from: u8,
     /// Highest scores that evidence of a tier and of weaker tiers can reach together.
@@ -140,6 +140,11 @@ pub struct PolicySpec {
     /// less, the verdict is `indeterminate`. Left out, any share suffices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_traced: Option<Share>,
+    /// Largest share of the funds of a direction, such as `20%`, that may be unread because a trace stopped at a limit
+    /// (`trace_limit`) for an `allow`; with more, the verdict is `indeterminate`. Left out, any share is permitted: an
+    /// honest receiver in a chain much larger than the limits looks the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum_unread: Option<Share>,
     /// Minimum score rules, beside the default ones: each raises the score to the threshold of its verdict if all
     /// its conditions hold. A rule with the id of a default rule replaces it; `enabled: false` switches it off.
     /// The defaults are `direct_listed_counterparty`, `severe_category_exposure`, `direct_mixing` and
@@ -339,7 +344,7 @@ pub struct AmountRules {
     /// Largest sum, in whole units, of unsolicited funds of one category that is shown and not scored, if it is
     /// also less than 1 % of all funds received. Funds of listed parties are scored all the same.
     pub unsolicited_up_to: Quantity,
-    /// Largest payment, in whole units, that is dust: funds that are shown and never scored, of one sender up to 20
+    /// Largest payment, in whole units, that is dust: funds that are shown and not scored while little in all, of one sender up to 20
     /// times as much together. Default: a thousandth of `unsolicitedUpTo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dust_up_to: Option<Quantity>,
@@ -366,7 +371,7 @@ impl Default for PolicySpec {
             pattern_severities: BTreeMap::new(),
             thresholds: Thresholds::default(),
             half_life_hops: HalfLife::default(),
-            undecayed_from: 90,
+            undecayed_from: 80,
             tier_caps: TierCaps::default(),
             lists: BTreeMap::new(),
             mandatory_sources: vec![MandatorySource {
@@ -375,6 +380,7 @@ impl Default for PolicySpec {
             }],
             flows_required: false,
             minimum_traced: None,
+            maximum_unread: None,
             rules: Vec::new(),
             amounts: default_amounts(),
             trace: TraceSpec::default(),

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::flow::Distance;
 use crate::{
     coinjoin::CoinjoinKind,
-    evidence::Tier,
+    evidence::{PartyListing, Tier},
     reading::{ChainView, OwnerNumber, ViewError},
     score::Confidence,
     taxonomy::Category,
@@ -112,8 +112,8 @@ pub struct AttributedEnd {
     pub confidence: Confidence,
     /// True if a list in force names it or its key.
     pub listed: bool,
-    /// The list and its programs in words, such as `OFAC SDN List, CYBER2`.
-    pub listed_by: Option<Arc<str>>,
+    /// The entry of the list that names it.
+    pub listed_by: Option<Arc<PartyListing>>,
     /// Since when, where known.
     pub listed_on: Option<Date>,
 }

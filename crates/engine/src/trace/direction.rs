@@ -1,7 +1,7 @@
 //! One direction of a trace: money goes from transaction to transaction, in one order, until it ends
 //! (`docs/model/trace.md` T8 to T10).
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     TraceRules,
@@ -39,6 +39,8 @@ pub(super) struct DirectionalTrace<'a> {
     cluster: OwnerNumber,
     pub(super) rules: TraceRules,
     pub(super) attributions: &'a dyn Attributions,
+    /// Number of entries that are read of each of the subject's own transactions.
+    pub(super) own_entries: FxHashMap<TransactionNumber, u32>,
     /// The direction's total in base units.
     pub(super) whole: u128,
     pub(super) frontier: Frontier,
@@ -82,6 +84,7 @@ impl<'a> DirectionalTrace<'a> {
             cluster,
             rules,
             attributions,
+            own_entries: FxHashMap::default(),
             whole,
             frontier: Frontier::new(scaled(whole)),
             passed: FxHashSet::default(),

@@ -14,15 +14,15 @@ use super::{
     label_sets::{LabelSet, LabelSets},
     mass::{Mass, split},
     path::{PathId, Paths, Route},
+    steps::StepReader,
 };
 use crate::{
-    chain::ChainId,
     composition::Origin,
     evidence::{
-        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, PathStep,
+        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, PartyListing,
         Solicitation, Tier,
     },
-    reading::{ChainView, TransactionNumber, ViewError},
+    reading::{TransactionNumber, ViewError},
     score::Confidence,
     taxonomy::Category,
 };
@@ -73,8 +73,8 @@ struct Reached {
     carried: Vec<Distance>,
     /// The fewest days before the listing on which money moved.
     days_before_listing: Option<u32>,
-    /// The list that names the party: of several parties of one name, the first list in the order of names.
-    listed_by: Option<Arc<str>>,
+    /// The entry that names the party: of several parties of one name, the first one in the order of lists.
+    listed_by: Option<Arc<PartyListing>>,
     /// Amounts by paths, several of one path.
     routes: Vec<(PathId, u128)>,
     /// Where most of what follows from the transactions stopped at which the trace did.
@@ -109,8 +109,9 @@ impl Reached {
         }
     }
 
-    /// The largest paths, at most `kept`.
-    fn largest(&mut self, kept: usize, paths: &Paths) -> Vec<Route> {
+    /// The largest paths, at most `kept`, with their amounts in base units: together at most `amount`, that of the part.
+    /// What is left of it by rounding, at most one unit for each path, belongs to the largest one.
+    fn largest(&mut self, kept: usize, amount: u128, paths: &Paths) -> Vec<Route> {
         self.routes.sort_unstable_by_key(|(path, _)| *path);
         let of_one_path = self.routes.chunk_by(|(path, _), (next, _)| path == next);
         let mut routes: Vec<Route> = of_one_path
@@ -119,12 +120,23 @@ impl Reached {
                 amounts.first().map(|(path, _)| Route { path: Some(*path), amount })
             })
             .collect();
+        let mut left = amount;
+        for route in &routes {
+            left = left.saturating_sub(Mass::unscaled(route.amount));
+        }
+        let rounded = if left <= routes.len() as u128 { left } else { 0 };
         let order = |a: &Route, b: &Route| paths.order(a, b);
         if kept > 0 && kept < routes.len() {
             routes.select_nth_unstable_by(kept, order);
         }
         routes.truncate(kept);
         routes.sort_by(order);
+        let mut left = amount;
+        let mut more = rounded;
+        for route in &mut routes {
+            route.amount = (Mass::unscaled(route.amount) + std::mem::take(&mut more)).min(left);
+            left -= route.amount;
+        }
         routes
     }
 }
@@ -287,7 +299,7 @@ impl Ends {
         whole: u128,
         passed: u32,
         (paths, labels): (&Paths, &LabelSets),
-        (chain, view): (ChainId, &dyn ChainView),
+        steps: &mut StepReader<'_>,
     ) -> Result<Vec<FlowPart>, ViewError> {
         let mut reached: Vec<(EndKey, Reached)> = self.reached.into_iter().collect();
         reached.sort_by(|(a, _), (b, _)| order(a, b, labels));
@@ -307,7 +319,7 @@ impl Ends {
                 continue;
             }
             let amount = earlier.saturating_add(recent);
-            let routes = reached.largest(self.paths_kept, paths);
+            let routes = reached.largest(self.paths_kept, amount, paths);
             let carried = labels.labels(key.carried).iter().cloned().zip(reached.carried);
             let carried = carried.map(|(label, distance)| CarriedPart { label, distance });
             parts.push(FlowPart {
@@ -322,8 +334,8 @@ impl Ends {
                 party_of_path: reached.party_of_path.as_deref().map(str::to_owned),
                 carried: carried.collect(),
                 days_before_listing: reached.days_before_listing,
-                listed_by: reached.listed_by.as_deref().map(str::to_owned),
-                ..part(key, &routes, amount, paths, (chain, view))?
+                listed_by: reached.listed_by,
+                ..part(key, &routes, amount, paths, steps)?
             });
         }
         Ok(parts)
@@ -372,24 +384,17 @@ fn part(
     routes: &[Route],
     amount: u128,
     paths: &Paths,
-    (chain, view): (ChainId, &dyn ChainView),
+    steps: &mut StepReader<'_>,
 ) -> Result<FlowPart, ViewError> {
-    let step = |(transaction, owner)| {
-        let address = match owner {
-            Some(owner) => view.owner(owner)?.address(chain).map(|address| address.to_string()),
-            None => None,
-        };
-        Ok(PathStep { transaction: view.txid(transaction)?.to_string(), address })
+    let mut path = |route: &Route| {
+        let passed = route.path.map(|path| paths.steps(path)).into_iter().flatten();
+        let shown = passed
+            .enumerate()
+            .map(|(index, (transaction, owner))| steps.show(transaction, owner, index == 0));
+        let steps = shown.collect::<Result<_, ViewError>>()?;
+        Ok(FlowPath { amount: route.amount, steps })
     };
-    let path = |route: &Route| {
-        let steps = route.path.map(|path| paths.steps(path)).into_iter().flatten();
-        Ok(FlowPath {
-            // Rounded apart from the part, it must not exceed it.
-            amount: Mass::unscaled(route.amount).min(amount),
-            steps: steps.map(step).collect::<Result<_, ViewError>>()?,
-        })
-    };
-    let paths = routes.iter().map(path).collect::<Result<Vec<FlowPath>, ViewError>>()?;
+    let paths = routes.iter().map(&mut path).collect::<Result<Vec<FlowPath>, ViewError>>()?;
     let mut transactions: Vec<String> = Vec::new();
     let mut known = HashSet::new();
     for step in paths.iter().flat_map(|path| &path.steps) {

@@ -20,6 +20,7 @@
 //! - `side`, `pass`: the passage of money through a transaction
 //! - `further`: origins beyond the transactions at which a trace stops
 //! - `ends`: amounts by endpoint, with the largest paths
+//! - `steps`: the steps of these paths, as they are shown
 //! - `upper_bound`: what the flows of an owner weigh at most, without a trace
 
 pub mod attribution;
@@ -34,6 +35,7 @@ mod pass;
 mod path;
 mod rules;
 mod side;
+mod steps;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -56,6 +58,7 @@ use crate::{
 };
 use direction::{DirectionalTrace, Reached};
 use frontier::Rank;
+use steps::StepReader;
 
 /// Number of transactions that a direction passes before it pauses: some milliseconds.
 const STEPS_AT_ONCE: u32 = 4_096;
@@ -144,9 +147,21 @@ impl<'a> Trace<'a> {
         }
         let flows = |of: DirectionalTrace<'_>| {
             let passed = of.transactions_passed();
-            let DirectionalTrace { ends, paths, labels, whole, .. } = of;
-            let parts = ends.into_parts(whole, passed, (&paths, &labels), (self.chain, view))?;
-            Ok::<_, ViewError>(DirectionFlows { parts })
+            let DirectionalTrace {
+                ends,
+                paths,
+                labels,
+                whole,
+                direction,
+                subject,
+                attributions,
+                own_entries,
+                ..
+            } = of;
+            let mut steps =
+                StepReader::new(self.chain, direction, subject, view, attributions, own_entries);
+            let parts = ends.into_parts(whole, passed, (&paths, &labels), &mut steps)?;
+            Ok::<_, ViewError>(DirectionFlows { parts, transactions: passed })
         };
         let (source, destination) = (flows(self.source)?, flows(self.destination)?);
         let unit = info.asset.to_owned();

@@ -63,6 +63,7 @@ impl Subject<'_> {
 
         let (subject, direction) = ((owner, cluster), Direction::Source);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
+        trace.own_entries = incoming.iter().map(|it| (it.own.number, it.most)).collect();
         let mut read = TransactionRead::default();
         for Incoming { own, most, income, is_recent, is_dust, is_solicited } in incoming {
             if income == 0 {
@@ -102,6 +103,8 @@ impl Subject<'_> {
 
         let subject = (owner, cluster);
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
+        let own = history.outgoing.iter().map(|own| own.number);
+        trace.own_entries = own.zip(most.iter().copied()).collect();
         let mut read = TransactionRead::default();
         for (own, most) in history.outgoing.iter().zip(most) {
             let spending = own.spending(own.inputs);
@@ -210,7 +213,7 @@ impl Subject<'_> {
 }
 
 /// True if a list in force names an owner or its key: dealings with it are read whatever their size.
-fn is_listed(
+pub(super) fn is_listed(
     view: &dyn ChainView,
     attributions: &dyn Attributions,
     owner: OwnerNumber,

@@ -40,7 +40,14 @@ pub fn flows_at_most(
     // A smaller part of a direct counterparty may be missing in a composition: it must be dust.
     let largest_dust = TraceRules::new(policy, chain.info()).largest_dust;
     let is_all_kept = CoinShare::LEAST.of(received) <= largest_dust;
-    if history.statistics.sent > 0 || !history.outgoing.is_empty() || !is_whole || !is_all_kept {
+    // How much a trace would leave unread is not known without one.
+    let is_bounded = policy.spec().maximum_unread.is_none();
+    if !is_bounded
+        || history.statistics.sent > 0
+        || !history.outgoing.is_empty()
+        || !is_whole
+        || !is_all_kept
+    {
         return Ok(None);
     }
     let since = recent_since(today);
@@ -69,13 +76,16 @@ pub fn flows_at_most(
             ..part(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), marked)
         },
     ]);
-    let source = DirectionFlows { parts: parts.filter(|part| !part.mass.is_zero()).collect() };
+    let source = DirectionFlows {
+        parts: parts.filter(|part| !part.mass.is_zero()).collect(),
+        transactions: 0,
+    };
     let info = chain.info();
     let ledger = Ledger {
         unit: info.asset.to_owned(),
         decimals: info.decimals,
         source,
-        destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)] },
+        destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)], transactions: 0 },
     };
     Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None }))
 }

@@ -29,7 +29,7 @@ pub(super) type Expected =
 
 /// Every payment of the story, as `crates/sample/src/scenario.rs` tells it, and what follows from it for
 /// whoever got the money. The scores are worked out by hand: a party with severity s and confidence c that
-/// is n hops away gives s x c x 2^(-(n - 1) / 2.4) if all of the money is its own, and of a severity from 90
+/// is n hops away gives s x c x 2^(-(n - 1) / 2.4) if all of the money is its own, and of a severity from 80
 /// on at least the lesser of s x c and 59.9. They are left out where shares would have to be multiplied.
 pub(super) const DEPOSITS: &[Expected] = &[
     // A pool that is known directly: 5 x 95 % = 4.75.
@@ -90,32 +90,32 @@ pub(super) const DEPOSITS: &[Expected] = &[
     ("2024-12-09", (MIXER, 1), "allow", Some(3.5), &[HARBOR]),
     ("2025-04-21", ("Milo", 0), "review", Some(67.5), &[MIXER]),
     ("2024-07-22", ("Milo", 0), "allow", Some(4.7), &[MERIDIAN]),
-    // The market's money: 85 x 90 % = 76.5 directly, and 0.7492 of it with each hop of the peel chain: it is
-    // less severe than what counts at any distance.
+    // The market's money: 85 x 90 % = 76.5 directly. Over one hop it would be 57.3, and less with each hop of the
+    // peel chain; the market's severity keeps it at 59.9.
     ("2025-03-24", ("Lux", 0), "allow", Some(4.7), &[HARBOR]),
     ("2025-03-31", (BAZAAR, 0), "allow", Some(3.5), &[HARBOR]),
     ("2025-04-21", (BAZAAR, 0), "allow", Some(40.0), &[QUICKSTONE]),
     ("2025-04-21", (BAZAAR, 1), "allow", Some(40.0), &[QUICKSTONE]),
     ("2025-05-05", ("Rook", 0), "block", Some(76.5), &[BAZAAR]),
-    ("2025-05-12", (HARBOR, 3), "review", Some(57.3), &[BAZAAR]),
-    ("2025-05-12", ("Rook", 1), "review", Some(57.3), &[BAZAAR]),
-    ("2025-05-19", (MERIDIAN, 1), "allow", Some(42.9), &[BAZAAR]),
-    ("2025-05-19", ("Rook", 2), "allow", Some(42.9), &[BAZAAR]),
-    ("2025-05-26", (HARBOR, 3), "allow", Some(32.1), &[BAZAAR]),
-    ("2025-05-26", ("Rook", 3), "allow", Some(32.1), &[BAZAAR]),
-    ("2025-06-02", (MERIDIAN, 1), "allow", Some(24.0), &[BAZAAR]),
-    ("2025-06-02", ("Rook", 4), "allow", Some(24.0), &[BAZAAR]),
-    ("2025-06-09", (HARBOR, 3), "allow", Some(18.0), &[BAZAAR]),
-    ("2025-06-09", ("Rook", 5), "allow", Some(18.0), &[BAZAAR]),
-    ("2025-06-16", (MERIDIAN, 1), "allow", Some(13.5), &[BAZAAR]),
-    ("2025-06-16", ("Rook", 6), "allow", Some(13.5), &[BAZAAR]),
-    ("2025-06-23", (HARBOR, 3), "allow", Some(10.1), &[BAZAAR]),
-    ("2025-06-23", ("Rook", 7), "allow", Some(10.1), &[BAZAAR]),
-    ("2025-06-30", (MERIDIAN, 1), "allow", Some(7.5), &[BAZAAR]),
-    ("2025-06-30", ("Rook", 8), "allow", Some(7.5), &[BAZAAR]),
-    ("2025-07-07", (HARBOR, 3), "allow", Some(5.6), &[BAZAAR]),
-    ("2025-07-07", ("Rook", 9), "allow", Some(5.6), &[BAZAAR]),
-    ("2025-07-14", ("Tess", 0), "allow", Some(4.2), &[BAZAAR]),
+    ("2025-05-12", (HARBOR, 3), "review", Some(59.9), &[BAZAAR]),
+    ("2025-05-12", ("Rook", 1), "review", Some(59.9), &[BAZAAR]),
+    ("2025-05-19", (MERIDIAN, 1), "review", Some(59.9), &[BAZAAR]),
+    ("2025-05-19", ("Rook", 2), "review", Some(59.9), &[BAZAAR]),
+    ("2025-05-26", (HARBOR, 3), "review", Some(59.9), &[BAZAAR]),
+    ("2025-05-26", ("Rook", 3), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-02", (MERIDIAN, 1), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-02", ("Rook", 4), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-09", (HARBOR, 3), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-09", ("Rook", 5), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-16", (MERIDIAN, 1), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-16", ("Rook", 6), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-23", (HARBOR, 3), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-23", ("Rook", 7), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-30", (MERIDIAN, 1), "review", Some(59.9), &[BAZAAR]),
+    ("2025-06-30", ("Rook", 8), "review", Some(59.9), &[BAZAAR]),
+    ("2025-07-07", (HARBOR, 3), "review", Some(59.9), &[BAZAAR]),
+    ("2025-07-07", ("Rook", 9), "review", Some(59.9), &[BAZAAR]),
+    ("2025-07-14", ("Tess", 0), "review", Some(59.9), &[BAZAAR]),
     ("2025-10-13", ("Evidence locker", 0), "block", Some(76.5), &[BAZAAR]),
     // Listed receivers: a listing blocks, whatever the money.
     ("2024-11-25", (ANCHOR, 0), "block", Some(100.0), &[QUICKSTONE]),

@@ -5,12 +5,12 @@ use super::{
     Flows,
     parts::{DirectionalFlows, Part},
     rules::{Fired, RuleClaim, RuleFunds, RuleView, evaluate},
-    view::{decimal, transactions},
+    view::{decimal, transactions, words},
 };
 use crate::{
     assess::{Measured, MinimumScore},
     assessment::Reason,
-    evidence::{Direction, ListingPeriod},
+    evidence::{Direction, FlowDistance, FlowEnd, ListingPeriod},
     policy::{Policy, Rule},
 };
 
@@ -72,7 +72,8 @@ impl DirectionalFlows {
             self.unit,
             percent(fired.share),
         );
-        let names = names(&parts);
+        let claims = parts.iter().zip(&fired.claims);
+        let names = named(claims.filter_map(|(part, index)| part.accused(*index)));
         if !names.is_empty() {
             message.push_str("; ");
             message.push_str(&names.join(", "));
@@ -92,6 +93,46 @@ impl DirectionalFlows {
 }
 
 impl Part {
+    /// The party that a claim is about, by its index among those that rules see: the endpoint, with the list that
+    /// names it, or an address with a label on the path. The endpoint is not named for what a label on the path says.
+    fn accused(&self, index: usize) -> Option<String> {
+        let claim = self.claims.iter().filter(|claim| claim.category.is_some()).nth(index)?;
+        let category = claim.category?;
+        let is_endpoint = self.claims.first().is_some_and(|first| std::ptr::eq(first, claim));
+        if is_endpoint {
+            let labelled = words(category.as_str());
+            let unnamed = match (self.flow.end, self.flow.distance) {
+                (FlowEnd::Attributed(_), FlowDistance::Hops(_)) => {
+                    Some(format!("an address labelled {labelled}"))
+                }
+                (FlowEnd::Attributed(_), FlowDistance::Further(_)) => {
+                    Some(format!("parties labelled {labelled}"))
+                }
+                _ => None,
+            };
+            return self.party_name().or(unnamed);
+        }
+        if let Some(kind) = claim.coinjoin {
+            return Some(format!("through a CoinJoin ({})", words(kind.as_str())));
+        }
+        let name = claim.entity.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        Some(format!(
+            "via an address labelled {}{name} ({}, {} %)",
+            words(category.as_str()),
+            words(claim.tier.as_str()),
+            claim.confidence.percent()
+        ))
+    }
+
+    /// The name of the party at the endpoint, with the list that names it.
+    fn party_name(&self) -> Option<String> {
+        let entity = self.flow.entity.as_ref()?;
+        Some(match &self.flow.listed_by {
+            Some(listing) => format!("{entity} ({})", listing.in_words()),
+            None => entity.clone(),
+        })
+    }
+
     /// The part as rules see it.
     pub(super) fn rule_funds(&self) -> RuleFunds {
         let claims = self.claims.iter().enumerate().filter_map(|(index, claim)| {
@@ -102,6 +143,8 @@ impl Part {
                 direct: self.is_direct(claim),
                 // The first claim is that of the endpoint, at which alone a list ends a trace.
                 listed: index == 0 && self.flow.listed,
+                confidence: claim.confidence,
+                joint: claim.coinjoin.is_some(),
             })
         });
         RuleFunds {
@@ -119,13 +162,13 @@ impl Part {
 
 /// The parties with the largest amounts, each with the list that names it.
 pub(super) fn names(parts: &[&Part]) -> Vec<String> {
+    named(parts.iter().filter_map(|part| part.party_name()))
+}
+
+/// The first of these names, each once, and how many there are more.
+fn named(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for part in parts {
-        let Some(entity) = &part.flow.entity else { continue };
-        let name = match &part.flow.listed_by {
-            Some(list) => format!("{entity} ({list})"),
-            None => entity.clone(),
-        };
+    for name in all {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -14,7 +14,7 @@ use crate::{
     fixed::{Power, apportion},
     policy::{AmountCurve, Policy, Role, UNRESOLVED_SEVERITY},
     score::Confidence,
-    taxonomy::Category,
+    taxonomy::{Category, RISKY_FROM},
     trace::{attribution::CarriedLabel, mass::Mass},
 };
 
@@ -33,6 +33,8 @@ pub(super) struct DirectionalFlows {
     /// Significance of amounts of the unit, if the policy defines it.
     pub(super) curve: Option<AmountCurve>,
     pub(super) parts: Vec<Part>,
+    /// Number of transactions that the trace passed, besides the subject's own.
+    pub(super) transactions: u32,
 }
 
 /// A part with its risk.
@@ -44,7 +46,7 @@ pub(super) struct Part {
     /// Claims by which it can be assessed: its endpoint first, then the labels on its path. Money that returned has
     /// only those by which it counts nevertheless.
     pub(super) claims: Vec<PartClaim>,
-    /// `false` for dust, and for unsolicited money that the policy lets pass.
+    /// `false` for dust that is little or not risky, and for unsolicited money that the policy lets pass.
     pub(super) counted: bool,
 }
 
@@ -115,6 +117,15 @@ impl Part {
     /// True if it is a part of the whole of which shares are computed.
     pub(super) fn is_of_whole(&self) -> bool {
         self.flow.end != FlowEnd::Returned || self.claims.len() > 1
+    }
+
+    /// True if its endpoint or a label on its path is risky.
+    fn is_risky(&self) -> bool {
+        self.claims.iter().any(|claim| claim.category.is_some() && claim.severity >= RISKY_FROM)
+    }
+
+    fn is_risky_dust(&self) -> bool {
+        self.flow.solicitation == Solicitation::Dust && self.is_of_whole() && self.is_risky()
     }
 
     /// True if it can carry risk at all.
@@ -192,12 +203,20 @@ impl DirectionalFlows {
                 };
             Part::assess(flow, share, counted, direction, policy)
         });
+        let mut parts: Vec<Part> = parts.collect();
+        let largest_dust = curve.as_ref().map_or(0, |curve| curve.largest_dust(ledger.decimals));
+        if risky_without_request(&parts) > dust_ceiling(largest_dust, whole) {
+            for part in parts.iter_mut().filter(|part| part.is_risky_dust()) {
+                part.counted = true;
+            }
+        }
         Self {
             ledger: index,
             direction,
             unit: ledger.unit.clone(),
             decimals: ledger.decimals,
-            parts: parts.collect(),
+            parts,
+            transactions: ledger.direction(direction).transactions,
             curve,
         }
     }
@@ -273,6 +292,22 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
     });
     ordered.extend(unresolved.into_values());
     ordered
+}
+
+/// Risky dust of all senders, with risky unsolicited money, is let pass up to so many payments of dust.
+const DUST_PAYMENTS_IN_ALL: u128 = 20;
+
+/// Risky money that the subject did not ask for: dust and unsolicited money of a risky end, or that passed an address
+/// with a risky label.
+fn risky_without_request(parts: &[Part]) -> u128 {
+    let risky = parts.iter().filter(|part| part.is_of_whole() && part.is_risky());
+    let without = risky.filter(|part| part.flow.solicitation != Solicitation::Solicited);
+    without.map(|part| part.flow.amount).fold(0, u128::saturating_add)
+}
+
+/// The largest sum of such money of which dust is not scored: 20 payments of dust, or 1 % of all money.
+fn dust_ceiling(largest_dust: u128, whole: u128) -> u128 {
+    largest_dust.saturating_mul(DUST_PAYMENTS_IN_ALL).max(whole / UNSOLICITED_ONE_IN)
 }
 
 /// Unsolicited money is let pass only if it is less than one in so many parts of all money.

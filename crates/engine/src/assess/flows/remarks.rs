@@ -9,7 +9,7 @@ use super::{
 use crate::{
     assess::verdict::Missing,
     assessment::{Reason, Warning},
-    evidence::{Direction, FlowEnd, Solicitation},
+    evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
     policy::Policy,
 };
 
@@ -41,6 +41,34 @@ impl Flows {
         Some(Reason { code: "mostly_untraced", message })
     }
 
+    /// The reasons for which an answer says less than it seems to: a trace stopped at a limit before it knew where
+    /// much of the money came from, or went.
+    pub(in crate::assess) fn trace_limits(&self) -> Vec<Reason> {
+        let unread = self.unread().into_iter().filter(|unread| unread.share >= UNREAD_FROM);
+        unread.map(|unread| Reason { code: "trace_limit", message: unread.sentence() }).collect()
+    }
+
+    /// The reasons for which an `allow` does not hold under a policy that permits less unread money.
+    pub(in crate::assess) fn unread_beyond(&self, policy: &Policy) -> Vec<Missing> {
+        let Some(most) = policy.spec().maximum_unread else { return Vec::new() };
+        let beyond = self.unread().into_iter().filter(|unread| unread.share > most.millionths());
+        let missing = beyond.map(|unread| {
+            let message =
+                format!("{}; the policy permits {}", unread.sentence(), short(most.millionths()));
+            Missing { reason: Reason { code: "flows_unread", message }, source: None }
+        });
+        missing.collect()
+    }
+
+    /// For each direction, the ledger of which the largest share was not read.
+    fn unread(&self) -> Vec<Unread> {
+        let of = |direction| {
+            let flows = self.directions.iter().filter(|flows| flows.direction == direction);
+            flows.map(DirectionalFlows::unread).max_by_key(|unread| unread.share)
+        };
+        [Direction::Source, Direction::Destination].into_iter().filter_map(of).collect()
+    }
+
     /// The reason for which an `allow` does not hold under a policy that wants more of the funds traced.
     pub(in crate::assess) fn untraced(&self, policy: &Policy) -> Option<Missing> {
         let least = policy.spec().minimum_traced?;
@@ -54,10 +82,67 @@ impl Flows {
     }
 }
 
+/// The share of a direction from which on a reason says that it was not read, in millionths.
+const UNREAD_FROM: u32 = 100_000;
+
+/// The money of a direction at which a trace stopped because of its limits.
+struct Unread {
+    direction: Direction,
+    /// In millionths of the direction's whole.
+    share: u32,
+    /// Number of transactions that the trace passed, besides the subject's own.
+    transactions: u32,
+}
+
+impl Unread {
+    fn sentence(&self) -> String {
+        let stopped = match self.transactions {
+            0 => "did not read all transactions of the address".to_owned(),
+            1 => "stopped reading after 1 transaction".to_owned(),
+            more => format!("stopped reading after {} transactions", thousands(more)),
+        };
+        let what = match self.direction {
+            Direction::Source => "origin",
+            Direction::Destination => "destination",
+        };
+        let share = short(self.share);
+        format!("Assay {stopped}; the {what} of {share} of the money is not known")
+    }
+}
+
+/// A number with its thousands set apart, such as `100,000`.
+fn thousands(number: u32) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Millionths in percent, without a decimal that is zero.
+fn short(millionths: u32) -> String {
+    percent(millionths).replace(".0 %", " %")
+}
+
 impl DirectionalFlows {
-    /// The warning about dust.
+    fn unread(&self) -> Unread {
+        let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
+        let unread = self.parts.iter().filter(|part| part.flow.end == limit);
+        let share = unread.map(|part| part.share).sum::<u64>();
+        Unread {
+            direction: self.direction,
+            share: u32::try_from(share).unwrap_or(u32::MAX),
+            transactions: self.transactions,
+        }
+    }
+
+    /// The warning about dust that is not scored.
     fn dust(&self) -> Option<Warning> {
-        let is_dust = |part: &&Part| part.flow.solicitation == Solicitation::Dust;
+        let is_dust = |part: &&Part| part.flow.solicitation == Solicitation::Dust && !part.counted;
         let (amount, from) = self.sum_of(is_dust)?;
         let message = format!("{amount} of dust received{from}: it is not scored");
         Some(Warning { code: "dust", message })

@@ -5,6 +5,8 @@
 //! shares are those of the sum in itself and all funds that the rule does not select. More money that a rule
 //! selects therefore never stops it from firing (`docs/model/rules.md` R5.1).
 
+use std::cmp::Reverse;
+
 use ruint::aliases::U256;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +14,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     evidence::{Direction, Tier},
     policy::{Alternative, Policy, Role, Rule, RuleVerdict, Selection, Share},
+    score::Confidence,
     taxonomy::Category,
 };
+
+/// Lowest confidence, in percent, of labels of a category that a rule of the policy's own names.
+const NAMED_FROM: u8 = 50;
 
 /// Funds of one direction that share their attribution, as rules see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +52,17 @@ pub struct RuleClaim {
     pub direct: bool,
     /// True if the party is on a list in force.
     pub listed: bool,
+    /// Confidence of the attribution, in percent.
+    #[serde(default = "certain")]
+    pub confidence: Confidence,
+    /// True if the funds passed through a joint transaction, which is no label of an address.
+    #[serde(default)]
+    pub joint: bool,
+}
+
+/// Records of earlier versions state no confidence: rules heard their attributions whatever it was.
+const fn certain() -> Confidence {
+    Confidence::CERTAIN
 }
 
 /// All funds of one direction, in one unit.
@@ -70,6 +87,8 @@ pub struct Fired {
     pub share: u32,
     /// Indices of these funds in the view.
     pub funds: Vec<usize>,
+    /// For each of them, the index of the claim by which the rule selects it: of several the riskiest.
+    pub claims: Vec<usize>,
     /// True if the rule fires with evidence of the tier `investigation` or stronger alone.
     pub can_block: bool,
 }
@@ -77,7 +96,7 @@ pub struct Fired {
 /// Evaluates a rule; `None` if it does not fire.
 #[must_use]
 pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fired> {
-    let evaluation = Evaluation { view, policy };
+    let evaluation = Evaluation { rule, view, policy };
     let alternatives = || {
         let any = |direction| direction == view.direction;
         rule.alternatives.iter().filter(move |alternative| alternative.direction.is_none_or(any))
@@ -85,7 +104,7 @@ pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fir
     let selected: Vec<Vec<Sum>> =
         alternatives().map(|alternative| evaluation.select(&alternative.selection)).collect();
     let other = evaluation.other(&selected);
-    let (_, sums) = alternatives().zip(&selected).find(|(alternative, sums)| {
+    let (alternative, sums) = alternatives().zip(&selected).find(|(alternative, sums)| {
         evaluation.holds(alternative, &sums.iter().copied().sum(), &other)
     })?;
     let can_block = rule.verdict == RuleVerdict::Block
@@ -96,16 +115,20 @@ pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fir
         });
     let sum: Sum = sums.iter().copied().sum();
     let all: Sum = view.funds.iter().map(Sum::of).sum();
-    let funds = sums.iter().enumerate().filter(|(_, sum)| !sum.amount.is_zero());
+    let taken = sums.iter().enumerate().filter(|(_, sum)| !sum.amount.is_zero());
+    let funds: Vec<usize> = taken.map(|(index, _)| index).collect();
+    let claims = funds.iter().filter_map(|index| view.funds.get(*index));
     Some(Fired {
         amount: u128::try_from(sum.amount).unwrap_or(u128::MAX),
         share: millionths(sum.amount, all.amount),
-        funds: funds.map(|(index, _)| index).collect(),
+        claims: claims.map(|funds| evaluation.selecting(&alternative.selection, funds)).collect(),
+        funds,
         can_block,
     })
 }
 
 struct Evaluation<'a> {
+    rule: &'a Rule,
     view: &'a RuleView<'a>,
     policy: &'a Policy,
 }
@@ -152,6 +175,18 @@ impl Evaluation<'_> {
         self.view.funds.iter().map(of).collect()
     }
 
+    /// The index of the claim by which a selection takes funds: of several the riskiest.
+    fn selecting(&self, selection: &Selection, funds: &RuleFunds) -> usize {
+        let claims = funds.claims.iter().enumerate();
+        let matching = claims.filter(|(_, claim)| self.matches(selection, **claim));
+        let risk = |claim: &RuleClaim| {
+            self.policy.risk(self.policy.severity(claim.category), claim.confidence)
+        };
+        // Of equal ones the first.
+        let riskiest = matching.min_by_key(|(_, claim)| Reverse(risk(claim)));
+        riskiest.map_or(0, |(index, _)| index)
+    }
+
     fn matches(&self, selection: &Selection, claim: RuleClaim) -> bool {
         let Selection { categories, severity_from, direct, hops_up_to, tier_from, role, .. } =
             selection;
@@ -163,6 +198,19 @@ impl Evaluation<'_> {
             && tier_from.is_none_or(|weakest| claim.tier.at_least(weakest))
             && role.is_none_or(|role| role == role_of())
             && (!selection.since_listing || claim.listed)
+            && self.hears(selection, claim)
+    }
+
+    /// True if the rule hears a claim: a listing, a joint transaction, or a label whose own address the policy
+    /// would review. Nobody is reviewed for dealing with an address that would itself be let pass. A rule of the
+    /// policy's own hears the categories that it names from half a certainty on: it may name categories of which
+    /// no label would lead to a review.
+    fn hears(&self, selection: &Selection, claim: RuleClaim) -> bool {
+        let is_named = !self.rule.is_default && selection.categories.is_some();
+        claim.listed
+            || claim.joint
+            || self.policy.would_review(claim.category, claim.tier, claim.confidence)
+            || (is_named && claim.confidence.percent() >= NAMED_FROM)
     }
 
     /// All funds that no alternative selects.

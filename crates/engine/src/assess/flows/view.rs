@@ -1,7 +1,12 @@
 //! The form in which flows are shown.
 
+use std::{fmt::Write, sync::Arc};
+
+use jiff::ToSpan;
+
 use super::{
     Flows,
+    minimum_scores::whole_units,
     parts::{DirectionalFlows, Part, PartClaim, SHARE_WHOLE},
     reading::Decay,
     rules::RuleFunds,
@@ -12,7 +17,10 @@ use crate::{
         ExposurePath, ScoringComponent,
     },
     coinjoin::CoinjoinKind,
-    evidence::{Direction, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation},
+    evidence::{
+        Direction, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, PartyListing,
+        Solicitation,
+    },
     policy::Role,
     score::Score,
     taxonomy::Category,
@@ -49,7 +57,8 @@ impl DirectionalFlows {
     ) -> ScoringComponent {
         let flow = &part.flow;
         let distance = claim.map_or(flow.distance, |claim| claim.distance).at_least_one();
-        let detail = detail(self.direction, flow, claim, distance);
+        let amount = format!("{} {}", whole_units(flow.amount, self.decimals), self.unit);
+        let detail = detail(self.direction, flow, claim, distance, &amount);
         ScoringComponent {
             kind: ComponentKind::Exposure,
             standalone_score: Score::from_fraction(self.alone(part, decay)),
@@ -108,6 +117,7 @@ impl DirectionalFlows {
             coinjoin: key.coinjoin.map(CoinjoinKind::as_str),
             category: key.assessed_as.or(key.end.category()),
             entity: key.entity.map(str::to_owned),
+            listing: line.listed_by.as_deref().cloned(),
             amount: self.amount(line.amount),
             share: decimal(line.share),
             recent_amount: self.amount(line.recent),
@@ -151,6 +161,7 @@ fn detail(
     flow: &FlowPart,
     claim: Option<&PartClaim>,
     distance: FlowDistance,
+    amount: &str,
 ) -> String {
     let hops = match distance {
         FlowDistance::Hops(hops) => hops,
@@ -182,23 +193,21 @@ fn detail(
         );
     }
     if let (true, Some(name)) = (flow.listed, &flow.entity) {
-        let list = flow.listed_by.as_deref().unwrap_or("a sanctions list");
-        let when = match (flow.listing_period, flow.days_before_listing) {
-            (Some(ListingPeriod::Before), Some(1)) => " 1 day before it was listed".to_owned(),
-            (Some(ListingPeriod::Before), Some(days)) => {
-                format!(" {days} days before it was listed, or earlier")
-            }
-            _ => String::new(),
+        let list = flow.listed_by.as_ref().map(|listing| listing.in_words());
+        let list = list.as_deref().unwrap_or("a sanctions list");
+        let what = match flow.listing_period {
+            Some(ListingPeriod::Before) => before_listing(flow, moved, amount),
+            _ => format!("funds {moved}"),
         };
         return match hops {
-            1 => format!(
-                "direct exposure to a sanctioned party: {name} ({list}); funds {moved}{when}"
-            ),
+            1 => format!("direct exposure to a sanctioned party: {name} ({list}); {what}"),
             hops => format!(
-                "indirect exposure to a sanctioned party over {hops} hops: {name} ({list}); funds \
-                 {moved}{when}"
+                "indirect exposure to a sanctioned party over {hops} hops: {name} ({list}); {what}"
             ),
         };
+    }
+    if let FlowEnd::Unresolved(reason) = flow.end {
+        return format!("{moved}, {other_side} not known ({})", reason.in_words());
     }
     let role = match flow.end.category().map(|category| Role::towards(category, direction)) {
         Some(Role::PossibleVictim) => "; possibly lost to it as a victim",
@@ -208,6 +217,46 @@ fn detail(
         1 => format!("{moved} directly {to_or_from} {}{role}", party(flow)),
         hops => format!("{moved} {to_or_from} {} over {hops} hops{role}", party(flow)),
     }
+}
+
+/// Money that moved before its party was listed, in words: the amount, the days, the entry of the list and the
+/// transaction by which the party moved it.
+fn before_listing(flow: &FlowPart, moved: &str, amount: &str) -> String {
+    let mut text = format!("{amount} {moved}");
+    let listing = flow.listed_by.as_deref();
+    let listed_on = listing.and_then(|listing| listing.listed_on);
+    if let Some(days) = flow.days_before_listing {
+        let day = listed_on.and_then(|day| day.checked_sub(i64::from(days).days()).ok());
+        let latest = if flow.paths.len() > 1 { ", the latest" } else { "" };
+        if let Some(day) = day {
+            let _ = write!(text, "{latest} on {day}");
+        }
+        let unit = if days == 1 { "day" } else { "days" };
+        let _ = write!(text, ", {days} {unit} before it was listed");
+    } else {
+        text.push_str(" before it was listed");
+    }
+    if let Some(day) = listed_on {
+        let _ = write!(text, " on {day}");
+    }
+    if let Some(listing) = listing {
+        let _ = write!(text, " as entity {}", listing.entity_id);
+    }
+    let of_paths = flow.paths.iter().filter_map(|path| path.steps.last());
+    let mut transactions: Vec<&String> = of_paths.map(|step| &step.transaction).collect();
+    if transactions.is_empty() {
+        transactions.extend(flow.transactions.first());
+    }
+    match transactions.as_slice() {
+        [] => {}
+        [one] => {
+            let _ = write!(text, "; transaction {one}");
+        }
+        [largest, more @ ..] => {
+            let _ = write!(text, "; transactions {largest} and {} more", more.len());
+        }
+    }
+    text
 }
 
 /// A part whose end is further away than the trace went, in words.
@@ -247,12 +296,12 @@ fn party(flow: &FlowPart) -> String {
         (FlowEnd::Unspent, _) => "an unspent output".to_owned(),
         (FlowEnd::Fee, _) => "a transaction fee".to_owned(),
         (FlowEnd::Returned, _) => "the address itself".to_owned(),
-        (FlowEnd::Unresolved(reason), _) => format!("an unresolved party ({})", reason.in_words()),
+        (FlowEnd::Unresolved(reason), _) => format!("not known ({})", reason.in_words()),
     }
 }
 
 /// An identifier as words.
-fn words(identifier: &str) -> String {
+pub(super) fn words(identifier: &str) -> String {
     identifier.replace('_', " ")
 }
 
@@ -313,6 +362,8 @@ struct Line {
     recent: u128,
     share: u64,
     distance: Option<FlowDistance>,
+    /// The entry of the list that names the party: of several the first in their order.
+    listed_by: Option<Arc<PartyListing>>,
     /// Amounts from before the listing and since. `None` if all of it has no known day of a listing.
     listing: Option<[u128; 2]>,
     scored: bool,
@@ -329,6 +380,7 @@ impl Line {
         self.share += part.share;
         self.distance = self.distance.into_iter().chain([flow.distance]).min();
         self.scored |= part.counted;
+        self.listed_by = self.listed_by.take().into_iter().chain(flow.listed_by.clone()).min();
         self.add_funds(part.rule_funds());
         if let Some(period) = flow.listing_period {
             let [before, since] = self.listing.get_or_insert([0, 0]);

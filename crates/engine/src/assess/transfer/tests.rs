@@ -59,8 +59,11 @@ fn facts(
     let ledger = Ledger {
         unit: "BTC".into(),
         decimals: 8,
-        source: DirectionFlows { parts: vec![party(Category::Exchange, whole)] },
-        destination: DirectionFlows { parts: all },
+        source: DirectionFlows {
+            parts: vec![party(Category::Exchange, whole)],
+            ..DirectionFlows::default()
+        },
+        destination: DirectionFlows { parts: all, ..DirectionFlows::default() },
     };
     let tip = Tip {
         height: 99,
@@ -101,7 +104,7 @@ fn facts(
         transfer: transfer(),
         senders: vec![None],
         receiver,
-        destinations: own.map(|parts| DirectionFlows { parts }),
+        destinations: own.map(|parts| DirectionFlows { parts, ..DirectionFlows::default() }),
         tip_height: 99,
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Conditions, Role, RuleSpec, RuleVerdict, Share, defaults::DEFAULT_IDS};
+use super::{
+    Conditions, Role, RuleSpec, RuleVerdict, Share,
+    defaults::{DEFAULT_IDS, is_default},
+};
 use crate::{
     evidence::{Direction, Tier},
     policy::Quantity,
@@ -18,6 +21,8 @@ pub struct Rule {
     pub description: String,
     /// Verdict that the rule leads to at least.
     pub verdict: RuleVerdict,
+    /// True if it is a default rule as it is, and no rule of the policy's own.
+    pub is_default: bool,
     /// Combinations of conditions of which one must hold: one for each group, or one if there are none.
     pub alternatives: Vec<Alternative>,
 }
@@ -75,6 +80,7 @@ impl Rule {
             id: spec.id.clone(),
             description: spec.description.clone(),
             verdict: spec.verdict,
+            is_default: is_default(spec),
             alternatives: if alternatives.is_empty() { vec![own] } else { alternatives },
         }
     }

@@ -106,12 +106,21 @@ pub(in crate::policy) fn complete(written: &[RuleSpec]) -> Vec<RuleSpec> {
     let mut own: Vec<_> = written.iter().filter(own).cloned().collect();
     own.sort_by(|a, b| a.id.cmp(&b.id));
     let mut complete: Vec<_> = defaults.chain(own).collect();
-    for rule in &mut complete {
-        let of_groups = rule.any_of.iter_mut().map(|group| &mut group.categories);
-        for categories in of_groups.chain([&mut rule.categories]) {
-            categories.sort();
-            categories.dedup();
-        }
-    }
+    complete.iter_mut().for_each(sort_categories);
     complete
+}
+
+fn sort_categories(rule: &mut RuleSpec) {
+    let of_groups = rule.any_of.iter_mut().map(|group| &mut group.categories);
+    for categories in of_groups.chain([&mut rule.categories]) {
+        categories.sort();
+        categories.dedup();
+    }
+}
+
+/// True if a rule of [`complete`] is a default one, and none that replaces it.
+pub(super) fn is_default(rule: &RuleSpec) -> bool {
+    let mut defaults = default_rules();
+    defaults.iter_mut().for_each(sort_categories);
+    defaults.contains(rule)
 }

@@ -248,18 +248,22 @@ fn unasked_for_money_above_the_policys_amount_or_one_percent_counts() {
 }
 
 #[test]
-fn a_tenth_from_severe_crime_by_any_label_leads_to_review() {
-    let weak = |amount| FlowPart {
+fn a_tenth_from_severe_crime_by_a_label_that_rules_hear_leads_to_review() {
+    let weak = |amount, percent| FlowPart {
         tier: Tier::Heuristic,
-        confidence: Confidence::from_percent(10),
+        confidence: Confidence::from_percent(percent),
         distance: FlowDistance::Hops(5),
         ..part(Category::StolenFunds, amount)
     };
-    let share = |amount| {
-        assess_flows(flows(vec![weak(amount), part(Category::Exchange, 1000 - amount)], vec![]))
+    let share = |amount, percent| {
+        let clean = part(Category::Exchange, 1000 - amount);
+        assess_flows(flows(vec![weak(amount, percent), clean], vec![]))
     };
-    assert_eq!(verdict(&share(100)), "review");
-    assert_eq!(verdict(&share(99)), "allow");
+    assert_eq!(verdict(&share(100, 56)), "review");
+    assert_eq!(verdict(&share(99, 56)), "allow");
+    let unheard = share(1000, 55);
+    assert_eq!(verdict(&unheard), "allow", "the label's own address would be let pass");
+    assert_eq!(tenths(&unheard), 495, "and it counts for the score all the same");
 }
 
 #[test]
@@ -301,7 +305,8 @@ fn distance_alone_never_makes_severe_money_harmless() {
         assert!(score >= 599 && verdict != "allow", "{hops} hops: {score} {verdict}");
     }
     assert_eq!(at(40, Category::StolenFunds), (599, "review"));
-    assert_eq!(at(40, Category::Scam).1, "allow", "less severe money decays");
+    assert_eq!(at(40, Category::Scam), (599, "review"));
+    assert_eq!(at(40, Category::Mixer).1, "allow", "less severe money decays");
 }
 
 #[test]

@@ -140,6 +140,7 @@ pub fn flows_in(
 ) -> ChainState {
     let settled = |parts: Vec<FlowPart>| DirectionFlows {
         parts: parts.into_iter().map(at_its_distance).collect(),
+        transactions: 0,
     };
     followed(
         vec![Ledger {

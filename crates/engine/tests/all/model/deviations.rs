@@ -56,7 +56,7 @@ fn categories_more_severe_than_stolen_funds_are_severe_too() {
     for category in [Category::StolenFunds, Category::HumanTrafficking] {
         let rumour = FlowPart {
             tier: Tier::Heuristic,
-            confidence: Confidence::from_percent(10),
+            confidence: Confidence::from_percent(60),
             distance: FlowDistance::Hops(5),
             ..part(category, 100)
         };

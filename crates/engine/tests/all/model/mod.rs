@@ -4,3 +4,4 @@ mod common;
 mod deviations;
 mod properties;
 mod rules;
+mod sentences;

@@ -23,7 +23,15 @@ fn rule(conditions: &Value) -> Policy {
 }
 
 fn claim(category: Category) -> RuleClaim {
-    RuleClaim { category, tier: Tier::Investigation, hops: Some(1), direct: true, listed: false }
+    RuleClaim {
+        category,
+        tier: Tier::Investigation,
+        hops: Some(1),
+        direct: true,
+        listed: false,
+        confidence: Confidence::CERTAIN,
+        joint: false,
+    }
 }
 
 fn distant(category: Category, hops: u16) -> RuleClaim {
@@ -282,15 +290,95 @@ fn money_that_a_rule_selects_is_no_clean_money_beside_other_such_money() {
     assert!(fired(&policy, Direction::Source, after).is_some());
 }
 
+/// A label of a category with a confidence in percent.
+fn label(category: Category, percent: u8) -> RuleClaim {
+    RuleClaim { confidence: Confidence::from_percent(percent), ..claim(category) }
+}
+
+fn by(claim: RuleClaim) -> Vec<RuleFunds> {
+    vec![funds(1, 0, vec![claim])]
+}
+
+#[test]
+fn a_rule_hears_a_label_whose_own_address_would_be_reviewed() {
+    let severe = json!({"severityFrom": 1});
+    // Stolen funds, 90: 90 x 0.56 = 50.4, 90 x 0.55 = 49.5.
+    expect(&severe, &by(label(Category::StolenFunds, 56)), &by(label(Category::StolenFunds, 55)));
+    expect(&severe, &by(label(Category::NoKycExchange, 100)), &by(label(Category::Gambling, 100)));
+    let behavior = RuleClaim { tier: Tier::Behavior, ..label(Category::StolenFunds, 100) };
+    expect(&severe, &by(label(Category::StolenFunds, 100)), &by(behavior));
+}
+
+#[test]
+fn the_review_threshold_of_the_policy_decides_what_is_heard() {
+    let fires = |thresholds: Value, percent| {
+        let spec = json!({"thresholds": thresholds});
+        let policy = Policy::compile(serde_json::from_value(spec).unwrap()).unwrap();
+        let stolen = by(label(Category::StolenFunds, percent));
+        fired(&policy, Direction::Source, stolen).is_some()
+    };
+    assert!(fires(json!({"review": 63}), 70) && !fires(json!({"review": 63.1}), 70));
+}
+
+#[test]
+fn a_rule_hears_every_listing_and_every_joint_transaction() {
+    let defaults = Policy::default();
+    let doubtful = label(Category::Sanctions, 10);
+    let listed = RuleClaim { listed: true, ..doubtful };
+    let joint = RuleClaim { joint: true, tier: Tier::Heuristic, ..label(Category::Coinjoin, 50) };
+    for (claim, fires) in [
+        (doubtful, false),
+        (listed, true),
+        (joint, true),
+        (RuleClaim { joint: false, ..joint }, false),
+    ] {
+        let fired = fired(&defaults, Direction::Source, by(claim));
+        assert_eq!(fired.is_some(), fires, "{claim:?}");
+    }
+}
+
+#[test]
+fn a_rule_of_the_policys_own_hears_what_it_names_from_half_a_certainty_on() {
+    let own = json!({"categories": ["gambling"]});
+    expect(&own, &by(label(Category::Gambling, 50)), &by(label(Category::Gambling, 49)));
+    // A default rule that is written as it is stays one; its replacement is the policy's own.
+    let scam = by(label(Category::Scam, 60));
+    let written = |share| {
+        let rule = json!({
+            "id": "direct_illicit_income",
+            "description": "Funds received directly from a darknet market, fraud shop or scam",
+            "categories": ["scam", "fraud_shop", "darknet_market"],
+            "direction": "source",
+            "direct": true,
+            "shareFrom": share,
+        });
+        let spec = serde_json::from_value(json!({"rules": [rule]})).unwrap();
+        fired(&Policy::compile(spec).unwrap(), Direction::Source, scam.clone()).is_some()
+    };
+    assert!(!written("5%") && written("4%"));
+}
+
+#[test]
+fn labels_of_records_without_a_confidence_are_heard() {
+    let record = json!({
+        "category": "stolen_funds", "tier": "community", "hops": 1, "direct": true, "listed": false,
+    });
+    let claim: RuleClaim = serde_json::from_value(record).unwrap();
+    assert_eq!((claim.confidence, claim.joint), (Confidence::CERTAIN, false));
+}
+
 fn any_claim() -> impl Strategy<Value = RuleClaim> {
     let tiers = prop::sample::select(&Tier::ALL[..]);
-    (prop::sample::select(Category::ALL), tiers, 1..4_u16, any::<bool>()).prop_map(
-        |(category, tier, hops, listed)| RuleClaim {
+    let percent = prop_oneof![Just(100), 0..=100_u8];
+    (prop::sample::select(Category::ALL), tiers, 1..4_u16, any::<(bool, bool)>(), percent).prop_map(
+        |(category, tier, hops, (listed, joint), percent)| RuleClaim {
             category,
             tier,
             hops: Some(hops),
             direct: hops == 1,
             listed,
+            confidence: Confidence::from_percent(percent),
+            joint,
         },
     )
 }
@@ -375,7 +463,7 @@ proptest! {
         let added = RuleFunds { since_listing: None, scored: true, ..added };
         let alone = RuleView { direction: Direction::Source, unit: "BTC", decimals: 8, funds: vec![added.clone()] };
         let selection = |alternative: &Alternative| {
-            let evaluation = Evaluation { view: &alone, policy: &policy };
+            let evaluation = Evaluation { rule: &policy.rules()[0], view: &alone, policy: &policy };
             evaluation.select(&alternative.selection).into_iter().sum::<Sum>().amount == U256::from(added.amount)
         };
         if !policy.rules()[0].alternatives.iter().any(selection) {
@@ -383,6 +471,23 @@ proptest! {
         }
         let more = [parts, vec![added]].concat();
         prop_assert!(fired(&policy, Direction::Source, more).is_some());
+    }
+
+    #[test]
+    fn more_confidence_never_stops_a_rule(
+        rule in any_rule(), parts in prop::collection::vec(any_funds(), 1..6),
+        which in any::<prop::sample::Index>(), percent in 0..=100_u8,
+    ) {
+        let policy = policy(&[rule]);
+        if fired(&policy, Direction::Source, parts.clone()).is_none() {
+            return Ok(());
+        }
+        let mut surer = parts;
+        let which = which.index(surer.len());
+        for claim in &mut surer[which].claims {
+            claim.confidence = claim.confidence.max(Confidence::from_percent(percent));
+        }
+        prop_assert!(fired(&policy, Direction::Source, surer).is_some());
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! The steps of paths as they are shown: each with its time, the amount that the party moved, and the party's label.
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap;
+
+use super::{attribution::Attributions, subject::is_listed};
+use crate::{
+    chain::ChainId,
+    evidence::{Direction, PathStep, StepLabel},
+    reading::{
+        ChainView, ENTRIES_PER_TRANSACTION, OwnerNumber, TransactionNumber, TransactionRead,
+        ViewError, own::read_own,
+    },
+};
+
+/// Shows the steps of a direction's paths. Each transaction is read once more, with the view that it was traced with.
+pub(super) struct StepReader<'v> {
+    pub(super) chain: ChainId,
+    pub(super) direction: Direction,
+    pub(super) subject: OwnerNumber,
+    pub(super) view: &'v dyn ChainView,
+    pub(super) attributions: &'v dyn Attributions,
+    /// Number of entries that were read of each of the subject's own transactions.
+    own_entries: FxHashMap<TransactionNumber, u32>,
+    /// By transaction, those of the subject apart: of these other numbers of entries are read.
+    known: FxHashMap<(TransactionNumber, bool), Known>,
+    read: TransactionRead,
+}
+
+/// What steps show of a transaction.
+struct Known {
+    id: String,
+    time: Timestamp,
+    /// Amounts by owner, in base units, of the side that the direction leads to.
+    amounts: FxHashMap<OwnerNumber, u128>,
+}
+
+impl<'v> StepReader<'v> {
+    pub(super) fn new(
+        chain: ChainId,
+        direction: Direction,
+        subject: OwnerNumber,
+        view: &'v dyn ChainView,
+        attributions: &'v dyn Attributions,
+        own_entries: FxHashMap<TransactionNumber, u32>,
+    ) -> Self {
+        let (known, read) = (FxHashMap::default(), TransactionRead::default());
+        Self { chain, direction, subject, view, attributions, own_entries, known, read }
+    }
+
+    /// A step over a transaction to an owner; `None` stands for newly mined coins and fees. The first step of a path is
+    /// over one of the subject's own transactions.
+    pub(super) fn show(
+        &mut self,
+        transaction: TransactionNumber,
+        owner: Option<OwnerNumber>,
+        is_first: bool,
+    ) -> Result<PathStep, ViewError> {
+        let label = match owner {
+            Some(owner) if owner != self.subject => self.label(owner)?,
+            _ => None,
+        };
+        let address = match owner {
+            Some(owner) => self.view.owner(owner)?.address(self.chain),
+            None => None,
+        };
+        let Known { id, time, amounts } = self.transaction(transaction, is_first)?;
+        let amount = owner.and_then(|owner| amounts.get(&owner)).map(ToString::to_string);
+        let address = address.map(|address| address.to_string());
+        Ok(PathStep { transaction: id.clone(), address, time: *time, amount, label })
+    }
+
+    fn transaction(
+        &mut self,
+        number: TransactionNumber,
+        is_first: bool,
+    ) -> Result<&Known, ViewError> {
+        let key = (number, is_first);
+        if !self.known.contains_key(&key) {
+            let (view, direction, attributions) = (self.view, self.direction, self.attributions);
+            if let Some(most) = self.own_entries.get(&number).filter(|_| is_first) {
+                let mut is_listed = |owner| is_listed(view, attributions, owner);
+                read_own(view, (number, direction), *most, &mut is_listed, &mut self.read)?;
+            } else {
+                view.read(number, direction, ENTRIES_PER_TRANSACTION, &mut self.read)?;
+            }
+            let mut amounts: FxHashMap<OwnerNumber, u128> = FxHashMap::default();
+            for entry in &self.read.entries {
+                *amounts.entry(entry.owner).or_default() += u128::from(entry.value);
+            }
+            let id = self.view.txid(number)?.to_string();
+            self.known.insert(key, Known { id, time: self.read.time, amounts });
+        }
+        self.known.get(&key).ok_or_else(|| ViewError::new("a step that was just read is gone"))
+    }
+
+    fn label(&self, owner: OwnerNumber) -> Result<Option<StepLabel>, ViewError> {
+        let Some(attribution) = self.attributions.of(owner, self.view)? else { return Ok(None) };
+        if let Some(end) = &attribution.end {
+            return Ok(Some(StepLabel {
+                category: end.category,
+                entity: end.entity.as_deref().map(str::to_owned),
+                tier: end.tier,
+                confidence: end.confidence,
+                listed: end.listed,
+            }));
+        }
+        // Of equal ones the first.
+        let riskiest =
+            attribution.carried.iter().rev().max_by_key(|label| {
+                u32::from(label.severity) * u32::from(label.confidence.percent())
+            });
+        Ok(riskiest.map(|label| StepLabel {
+            category: label.category,
+            entity: label.entity.as_deref().map(str::to_owned),
+            tier: label.tier,
+            confidence: label.confidence,
+            listed: false,
+        }))
+    }
+}
