@@ -432,8 +432,12 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (7, 142),
         (136, 0),
         coins("6800.19999454"),
-        // Each fee is too little of this to be followed to its payer.
-        &[mined(1, coins("6800"), &[]), unresolved("below_threshold", coins("0.19999454"))],
+        // Each fee is followed to those who paid it.
+        &[
+            mined(1, coins("6800.06"), &[]),
+            at("exchange", NORTH, 2, coins("0.045"), &[]),
+            at("stolen_funds", THEFT, 2, coins("0.09499454"), &[]),
+        ],
     ),
     // Mined blocks 7 to 130 and 144 to 146: 127 x 50 = 6,350, and the fees up to block 126.
     person(
@@ -442,7 +446,11 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (7, END),
         (127, 0),
         coins("6350.17999454"),
-        &[mined(1, coins("6350"), &[]), unresolved("below_threshold", coins("0.17999454"))],
+        &[
+            mined(1, coins("6350.05"), &[]),
+            at("exchange", NORTH, 2, coins("0.035"), &[]),
+            at("stolen_funds", THEFT, 2, coins("0.09499454"), &[]),
+        ],
     ),
     // Mined blocks 131 to 143 of the branch that stays: 13 x 50 and the fees of instead and again.
     nobody("rival", &[BeforeReorganisation]),
@@ -452,7 +460,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         (131, 143),
         (13, 0),
         coins("650.02"),
-        &[mined(1, coins("650"), &[]), unresolved("below_threshold", coins("0.02"))],
+        &[mined(1, coins("650.01"), &[]), at("exchange", NORTH, 3, coins("0.01"), &[])],
     ),
 ];
 
