@@ -116,7 +116,8 @@ fn content(content: &Content, example: Option<&Value>, generator: &mut SchemaGen
 /// Returns the properties of an object as parameters.
 fn describe_parameters(Parameters { location, schema }: Parameters) -> Vec<Value> {
     // No component of the document: a parameter has a schema of its own.
-    let object = schema(&mut SchemaGenerator::default());
+    let mut generator = SchemaGenerator::default();
+    let object = schema(&mut generator);
     let properties = object.get("properties").and_then(Value::as_object);
     let required = object.get("required").and_then(Value::as_array);
     let is_required =
@@ -124,7 +125,7 @@ fn describe_parameters(Parameters { location, schema }: Parameters) -> Vec<Value
     // The words of an enumeration are a definition of their own.
     let words = |property: &Value| {
         let name = property.get("$ref")?.as_str()?.rsplit('/').next()?;
-        let words = object.get("$defs")?.get(name)?.get("oneOf")?.as_array()?;
+        let words = generator.definitions().get(name)?.get("oneOf")?.as_array()?;
         let words: Option<Vec<Value>> =
             words.iter().map(|word| word.get("const").cloned()).collect();
         words.map(|words| json!({ "type": "string", "enum": words }))

@@ -431,8 +431,8 @@ mod tests {
         });
         let line = |value: u64, parts: Value| {
             json!({
-                "direction": "source", "amount": amount(value), "recent_amount": amount(0),
-                "parts": parts,
+                "direction": "source", "endpoint_type": "mixer", "amount": amount(value),
+                "recent_amount": amount(0), "parts": parts,
             })
         };
         let part = json!({
