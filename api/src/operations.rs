@@ -144,7 +144,7 @@ fn assessment_operations() -> Vec<Operation> {
             endpoint: contract::post(routes::screen::screen_rows),
             request_example: Some(examples::screen_request()),
             response_example: examples::screen_response(),
-            problems: &[Code::UnsupportedMediaType],
+            problems: &[Code::InvalidRequest, Code::UnsupportedMediaType],
         },
     ]
 }
