@@ -81,7 +81,7 @@ pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, Stri
         .map_err(|error| format!("not a valid {chain} address: {error}"))
 }
 
-/// What rows are screened by.
+/// The chains, lists, labels and policy by which rows are screened.
 #[derive(Clone, Copy, Debug)]
 pub struct Screening<'a> {
     /// The chains with flows.

@@ -230,7 +230,7 @@ fn is_of_whole(flow: &FlowPart, policy: &Policy) -> bool {
 }
 
 /// True if a label on the path of a part counts: of money that returned, only a label of an address that rules hear and
-/// of a severity that no distance lowers. What else it passed on its way back does not make it another's.
+/// of a severity that no distance lowers. Other labels on its way back do not make it the money of another party.
 fn counts_of(flow: &FlowPart, carried: &CarriedPart, policy: &Policy) -> bool {
     let CarriedLabel { tier, category, confidence, coinjoin, .. } = carried.label;
     flow.end != FlowEnd::Returned
