@@ -3,7 +3,7 @@
 //! number.
 //!
 //! A generated chain is recorded as the follower records it: batches of 60,000 inputs and outputs, whose spent
-//! outputs are looked up first. For each step the processor time a transaction (that of looking up and
+//! outputs are looked up first. Then what all transactions are made of is computed, with 10,000 ends. For each step the processor time a transaction (that of looking up and
 //! recording alone, of the thread that does it), the rate, bytes on the disk and the program's own memory.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
@@ -21,7 +21,7 @@ use assay_engine::{
 };
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
 use assay_tests::{
-    big_chain::{BigChain, Shape},
+    big_chain::{BigChain, Shape, ends},
     is_full,
 };
 use jiff::Timestamp;
@@ -31,6 +31,8 @@ use rustix::time::{ClockId, clock_gettime};
 const BLOCK: usize = 2_500;
 /// Inputs and outputs of a batch, as the follower reads them.
 const BATCH_ENTRIES: usize = 60_000;
+/// Transactions of a slice of compositions.
+const SLICE: u64 = 200_000;
 /// The newest blocks, which can be rolled back.
 const REVERSIBLE: u64 = 100;
 
@@ -51,6 +53,11 @@ fn main() {
     let options = WriterOptions { start: 0, sample: false, backfill: true };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let mut writer = runtime.block_on(store.writer(ChainId::BTC, options)).expect("a writer");
+    let wallets = {
+        let mut chain = BigChain::new(shape);
+        while chain.next().is_some() {}
+        chain.wallets()
+    };
     let reversible = blocks.saturating_sub(REVERSIBLE);
     let (mut chain, mut total, mut since, mut memory) =
         (BigChain::new(shape).peekable(), Spent::default(), Spent::default(), 0);
@@ -81,6 +88,19 @@ fn main() {
         "all: {}; {:.0} MB on the disk, {each:.0} bytes a transaction",
         total.line(),
         megabytes(bytes)
+    );
+    let ends = runtime.block_on(ends(&store, (wallets, 10_000), (0, 0)));
+    let graph = store.open(ChainId::BTC).expect("a graph").expect("a recorded chain");
+    let snapshot = graph.snapshot().expect("a state");
+    let writer = store.composition_writer(ChainId::BTC).expect("compositions");
+    let begun = Begun::now();
+    while !writer.advance(&snapshot, &ends, SLICE).expect("a slice").is_complete {}
+    let spent = begun.until_now(total.transactions);
+    let together = (total.processor + spent.processor).as_secs_f64();
+    println!(
+        "compositions: {}; with them {:.2} times the processor time of ingest without",
+        spent.line(),
+        together / total.processor.as_secs_f64()
     );
 }
 

@@ -1,6 +1,7 @@
 //! What a check costs on a large chain: `cargo bench -p assay-tests --bench chain_trace`. 200,000 transactions by
 //! default, ten million with `ASSAY_FULL` set, as many as `ASSAY_TRANSACTIONS` says otherwise. The chain is kept in
-//! `ASSAY_CACHE` (default: a temporary folder), so that it is recorded once.
+//! `ASSAY_CACHE` (default: a temporary folder), so that it is recorded once. `ASSAY_LABELS` keeps to one number of
+//! labelled services, `ASSAY_SOURCE_TRANSACTIONS` sets `trace.sourceTransactions`.
 //!
 //! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
 //! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
@@ -22,7 +23,7 @@ use assay_engine::{
     assess,
     chain::ChainId,
     facts::Environment,
-    policy::Policy,
+    policy::{Policy, PolicySpec},
     taxonomy::Category,
     trace::{Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
@@ -47,7 +48,7 @@ use assay_tests::{
     cpu_time, is_full,
     world::{Claim, Claims},
 };
-use jiff::{Timestamp, civil::date, tz::TimeZone};
+use jiff::{Timestamp, tz::TimeZone};
 
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 1_000;
@@ -78,7 +79,10 @@ async fn of_wallets(transactions: u64, folder: &Path) {
     let mut dice = Dice::new(77);
     let subjects: Vec<Person> =
         (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
-    for labels in [10_000, 100, 0] {
+    let only: Option<u64> = env::var("ASSAY_LABELS").ok().and_then(|text| text.parse().ok());
+    for labels in
+        [10_000, 100, 0].into_iter().filter(|labels| only.is_none_or(|only| only == *labels))
+    {
         if compositions.exists() {
             std::fs::remove_dir_all(&compositions).expect("no compositions");
         }
@@ -96,7 +100,8 @@ async fn compose(folder: &Path, (wallets, labels): (u64, u64)) {
     let graphs = EmbeddedGraphs::new(folder);
     let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a recorded chain");
     let view = Arc::clone(&graph).view().await.expect("a view").expect("blocks");
-    let (intel, today) = (intel(wallets, labels, now()), now().to_zoned(TimeZone::UTC).date());
+    let now = view.tip().await.expect("a tip").expect("blocks").block.time;
+    let (intel, today) = (intel(wallets, labels, now), now.to_zoned(TimeZone::UTC).date());
     let ends = ends(&*view, CHAIN, &intel, today).await.expect("the ends");
     drop(view);
     let graph = graphs.open(CHAIN).expect("a graph").expect("a recorded chain");
@@ -107,13 +112,16 @@ async fn compose(folder: &Path, (wallets, labels): (u64, u64)) {
 
 /// Prints what rows of `screen` in full cost.
 async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
-    let (policy, now) = (Policy::default(), now());
-    let intel = intel(wallets, labels, now);
+    let policy = policy();
     let directory = tempfile::tempdir().expect("a folder");
     let store = SqliteStore::open_or_create(directory.path(), Environment::Production);
     let graphs = Arc::new(EmbeddedGraphs::new(folder));
     let databases = Databases::together(Arc::new(store.await.expect("a store")), graphs);
     let chains = Chains::of(&databases, &Directory::default()).await.expect("chains");
+    let graph = EmbeddedGraphs::new(folder).graph(CHAIN).await.expect("a graph");
+    let tip = graph.expect("a recorded chain").tip().await.expect("a tip").expect("blocks");
+    let now = tip.block.time;
+    let intel = intel(wallets, labels, now);
     let (chains, intel, policy) = (&chains, &intel, &policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };
     let mut dice = Dice::new(78);
@@ -158,7 +166,8 @@ async fn graph_of(shape: Shape, folder: &Path) -> (Arc<dyn Graph>, u64) {
 }
 
 async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels): (u64, u64)) {
-    let (policy, now) = (Policy::default(), now());
+    let policy = policy();
+    let now = graph.tip().await.expect("a tip").expect("blocks").block.time;
     let intel = intel(wallets, labels, now);
     let (rules, reader) =
         (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(Arc::clone(graph)));
@@ -172,10 +181,7 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
             let (policy, intel) = (&policy, &intel);
             let request = TraceRequest { subject: &subject, rules, policy, intel, now };
             let traced = reader.trace(request).await.expect("flows");
-            let mut facts = intel.facts(&subject);
-            facts.chain = traced.state;
-            facts.cluster = traced.cluster;
-            facts.counterparties = traced.counterparties;
+            let facts = traced.added_to(intel.facts(&subject));
             let assessment = assess(&subject, &facts, policy, now);
             if round == 1 {
                 checks.push(cpu_time().saturating_sub(begun));
@@ -209,8 +215,14 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
     println!("  traces: {entries} inputs and outputs, {each:.2} us of CPU time each");
 }
 
-fn now() -> Timestamp {
-    date(2025, 12, 1).to_zoned(TimeZone::UTC).expect("a day").timestamp()
+/// The default policy, but for `ASSAY_SOURCE_TRANSACTIONS`, its `trace.sourceTransactions`.
+fn policy() -> Policy {
+    let mut spec = PolicySpec::default();
+    let transactions = env::var("ASSAY_SOURCE_TRANSACTIONS").ok();
+    if let Some(transactions) = transactions.and_then(|text| text.parse().ok()) {
+        spec.trace.source_transactions = transactions;
+    }
+    Policy::compile(spec).expect("a policy")
 }
 
 /// So many labelled services: those of the chain, and wallets all over it.

@@ -13,29 +13,16 @@
 
 use std::{env, path::PathBuf, time::Duration};
 
-use assay_engine::{chain::ChainId, reading::TransactionNumber, taxonomy::Category};
-use assay_graph::{
-    EmbeddedGraphs, GraphStore,
-    compositions::{End, Ends},
-    embedded::Snapshot,
-};
+use assay_engine::{chain::ChainId, reading::TransactionNumber};
+use assay_graph::{EmbeddedGraphs, compositions::Ends, embedded::Snapshot};
 use assay_tests::{
-    big_chain::{Person, Shape, recorded},
+    big_chain::{Shape, ends, recorded},
     cpu_time,
 };
 
 const CHAIN: ChainId = ChainId::BTC;
 /// Transactions of a slice.
 const SLICE: u64 = 200_000;
-/// Services that have an address of their own on the chain; more labels are those of wallets.
-const SERVICES: u64 = 64;
-const CATEGORIES: [Category; 5] = [
-    Category::Exchange,
-    Category::Gambling,
-    Category::Mixer,
-    Category::DarknetMarket,
-    Category::Sanctions,
-];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -53,7 +40,7 @@ async fn main() {
         if compositions.exists() {
             std::fs::remove_dir_all(&compositions).expect("no compositions");
         }
-        let ends = ends(&graphs, wallets, labels, (0, 0)).await;
+        let ends = ends(&graphs, (wallets, labels), (0, 0)).await;
         let (spent, computed) = complete(&graphs, &snapshot, &ends);
         let reader = graphs.compositions(CHAIN).expect("compositions").expect("compositions");
         let reader = reader.reader().expect("a state").expect("complete compositions");
@@ -74,7 +61,7 @@ async fn main() {
     let of_wallets = [0, 1, 2, 10, 100, 1_000].map(|wallets| (wallets, 0));
     let of_services = [1, 2, 4, 16, 64].map(|services| (1_000, services));
     for removed in of_wallets.into_iter().chain(of_services) {
-        let ends = ends(&graphs, wallets, 10_000, removed).await;
+        let ends = ends(&graphs, (wallets, 10_000), removed).await;
         let (spent, computed) = complete(&graphs, &snapshot, &ends);
         println!(
             "{} ends: {computed} computed ({:.2} % of the chain), {:.2} us of CPU time each, {:.3} s together",
@@ -102,27 +89,4 @@ fn complete(graphs: &EmbeddedGraphs, snapshot: &Snapshot, ends: &Ends) -> (Durat
 /// Microseconds for each of so many.
 fn each(spent: Duration, count: u64) -> f64 {
     spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(count).unwrap_or(u32::MAX).max(1))
-}
-
-/// So many labelled parties: the services of the chain, and wallets all over it, but for the last wallets and the first
-/// services that were removed.
-async fn ends(
-    graphs: &EmbeddedGraphs,
-    wallets: u64,
-    labels: u64,
-    (removed, removed_services): (u64, u64),
-) -> Ends {
-    let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a recorded chain");
-    let view = graph.view().await.expect("a view").expect("blocks");
-    let of_wallets = labels.saturating_sub(SERVICES);
-    let services = (removed_services..labels.min(SERVICES)).map(Person::Service);
-    let wallets = (0..of_wallets.saturating_sub(removed))
-        .map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
-    let mut ends = Ends::default();
-    for (person, category) in services.chain(wallets).zip(CATEGORIES.into_iter().cycle()) {
-        if let Some(owner) = view.owner_number(&person.owner()).await.expect("a number") {
-            ends.add(owner, End { category, listed_on: None });
-        }
-    }
-    ends
 }

@@ -116,6 +116,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             look_alikes: vec![],
             cluster: None,
             counterparties: assay_engine::facts::Counterparties::default(),
+            possible_owners: Vec::new(),
             intel_stale: false,
             chain: ChainState::Followed(Box::new(ChainFacts {
                 tip: Tip {

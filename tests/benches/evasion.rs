@@ -5,11 +5,12 @@
 //! schemes that pass without a review, and none may; and verdicts and scores in simulated economies.
 #![expect(clippy::print_stdout, reason = "a program for people at a terminal")]
 
-use assay_engine::assessment::Assessment;
+use assay_engine::{assessment::Assessment, taxonomy::Category};
 use assay_tests::{
+    cpu_time,
     economy::{Economy, Size, Survey},
     is_full,
-    laundering::{Example, innocents, tricks, violations},
+    laundering::{Example, beyond_a_trace, innocents, tricks, violations},
 };
 
 /// Schemes that are printed of those that pass.
@@ -18,6 +19,7 @@ const SHOWN: usize = 5;
 const ECONOMIES: u64 = 3;
 
 fn main() {
+    beyond();
     table("Tricks", &tricks());
     table("Innocents", &innocents());
     let schemes = if is_full() { 100_000 } else { 2_000 };
@@ -34,6 +36,23 @@ fn main() {
         println!("  innocents: {innocents}");
         println!("  thieves: {thieves}");
         println!("  criminals' accounts at exchanges: {accounts}");
+    }
+}
+
+/// Prints verdicts on payees of schemes beyond a trace, whether a path leads to the thief, and what a check costs.
+fn beyond() {
+    println!("Beyond a trace");
+    for example in beyond_a_trace() {
+        let (_, spent) = (example.assess(), cpu_time());
+        let Assessment { risk_score, verdict, exposure, .. } = example.assess();
+        let spent = cpu_time().saturating_sub(spent).as_secs_f64() * 1e3;
+        let stolen = exposure.iter().find(|line| line.category == Some(Category::StolenFunds));
+        let steps = stolen.and_then(|line| line.paths.first()).map_or(0, |path| path.steps.len());
+        let verdict = verdict.as_str();
+        println!(
+            "  {risk_score:>5}  {verdict:<13}  {}; a path of {steps} steps; {spent:.1} ms of CPU time",
+            example.title
+        );
     }
 }
 

@@ -186,6 +186,12 @@ impl ScreenStream {
         let taken =
             service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
         let mut checks_left = taken.charge.count();
+        let mut unanswered = Unanswered {
+            count: taken.charge.count(),
+            app: Arc::clone(&self.app),
+            caller: self.caller.clone(),
+            charge: taken.charge,
+        };
         let rows: Vec<Row> = lines
             .into_iter()
             .map(|line| match line {
@@ -223,12 +229,12 @@ impl ScreenStream {
             }
         });
         let mut screened = futures_util::stream::iter(screened).buffered(ROWS_AT_ONCE);
-        let (mut answers, mut answered) = (Vec::new(), 0);
+        let mut answers = Vec::new();
         while let Some((row, found)) = screened.next().await {
             self.row += 1;
             answers.push(match (row, found) {
                 (Row::Valid(reference, subject), Some(found)) => {
-                    answered += 1;
+                    unanswered.count = unanswered.count.saturating_sub(1);
                     let charged_at = service.store_clock.now(now);
                     let recorder = &service.recorder;
                     recorder.charge(&self.caller, Operation::Screen, found.verdict, charged_at);
@@ -238,8 +244,7 @@ impl ScreenStream {
                 (Row::Valid(..), None) => continue,
             });
         }
-        let unused = taken.charge.count() - answered;
-        service.limiter.refund(self.caller.account(), &Charge::part(&taken.charge, unused));
+        drop(unanswered);
         if exceeds_cap {
             self.row += 1;
             let error =
@@ -271,6 +276,21 @@ impl ScreenStream {
             decided_by: None,
             error: Some(error),
         }
+    }
+}
+
+/// Rows that were charged and are not answered yet. Their charge is refunded, also if the caller disconnects.
+struct Unanswered {
+    app: Arc<App>,
+    caller: Caller,
+    charge: Charge,
+    count: u64,
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        let refunded = self.charge.part(self.count);
+        self.app.service.limiter.refund(self.caller.account(), &refunded);
     }
 }
 

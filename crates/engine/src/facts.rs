@@ -2,6 +2,7 @@
 
 use crate::{
     address::CanonicalAddress,
+    cluster::LinkKind,
     evidence::{ChainState, Label, Listing, SourceState},
     score::Confidence,
 };
@@ -31,6 +32,8 @@ pub struct Facts {
     pub cluster: Option<Cluster>,
     /// Its strongest counterparties, as far as its history was read.
     pub counterparties: Counterparties,
+    /// Addresses that may be of its owner, by single payments of its history.
+    pub possible_owners: Vec<PossibleOwner>,
     /// State of its chain and the flows on it.
     pub chain: ChainState,
     /// True if the database has not confirmed lists and labels for too long.
@@ -181,6 +184,27 @@ pub struct CoSpend {
     pub is_conclusive: bool,
     /// A second transaction that spends addresses of both sides together.
     pub confirmed_by: Option<String>,
+}
+
+/// An address that may be of the subject's owner, by single payments. Nothing else rests on that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PossibleOwner {
+    /// The address.
+    pub address: CanonicalAddress,
+    /// What links both: the surest link, if there are several.
+    pub by: LinkKind,
+    /// Confidence that one party controls both.
+    pub confidence: Confidence,
+    /// Its labels.
+    pub labels: Vec<Label>,
+    /// Its listings.
+    pub listings: Vec<Listing>,
+    /// Identifiers of the payments, the earliest first.
+    pub transactions: Vec<String>,
+    /// Time of the first payment.
+    pub first_seen: Timestamp,
+    /// Time of the last one.
+    pub last_seen: Timestamp,
 }
 
 /// An address that paid the subject, or was paid by it.

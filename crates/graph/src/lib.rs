@@ -33,6 +33,7 @@ use std::{
 use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
+    facts::CoSpend,
     utxo::{
         BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView, TxOut, Txid,
     },
@@ -121,6 +122,17 @@ pub struct ClusterEvidence {
     /// A second transaction that spends members of both sides together, where the first one may be a
     /// `PayJoin`.
     pub confirmed_by: Option<TransactionPlace>,
+}
+
+impl From<&ClusterEvidence> for CoSpend {
+    fn from(evidence: &ClusterEvidence) -> Self {
+        Self {
+            transaction: evidence.transaction.txid.to_string(),
+            time: evidence.transaction.time,
+            is_conclusive: evidence.is_conclusive,
+            confirmed_by: evidence.confirmed_by.map(|place| place.txid.to_string()),
+        }
+    }
 }
 
 /// A chain's graph for reading. Each call reads the newest state; a [view](Graph::view) always the same one.

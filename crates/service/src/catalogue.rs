@@ -117,7 +117,7 @@ pub struct CatalogueRule {
     pub fixed: bool,
 }
 
-const HEURISTICS: [CatalogueHeuristic; 4] = [
+const HEURISTICS: [CatalogueHeuristic; 6] = [
     CatalogueHeuristic {
         id: "same_key",
         definition: "One key, script or account controls both addresses: the same account on EVM \
@@ -130,6 +130,20 @@ const HEURISTICS: [CatalogueHeuristic; 4] = [
         definition: "Inputs spent together, joint transactions of several people left out, belong to \
                      one party.",
         tier: Tier::Investigation,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "change",
+        definition: "The output of a payment by which what is left returns to the payer, as far as forms of \
+                     addresses, new addresses and round amounts tell. Only shown: no score rests on it.",
+        tier: Tier::Heuristic,
+        supported: true,
+    },
+    CatalogueHeuristic {
+        id: "co_spend_suspected",
+        definition: "Inputs spent together by a payment that may be a PayJoin, of payer and payee. Only \
+                     shown: no score rests on it.",
+        tier: Tier::Heuristic,
         supported: true,
     },
     CatalogueHeuristic {

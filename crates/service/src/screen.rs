@@ -108,22 +108,25 @@ impl Screening<'_> {
         self.assess(subject, facts, DecidedBy::ListsAndLabels)
     }
 
-    /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are allowed;
-    /// any other row is what a check says.
+    /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are allowed,
+    /// or would be if no source were missing; any other row is what a check says.
     pub async fn in_full(&self, subject: &CanonicalAddress) -> Screened {
         let Self { chains, intel, policy, now, .. } = *self;
-        if let Some(facts) = chains::facts_at_most(chains, intel, policy, subject, now).await {
+        let facts = intel.facts(subject);
+        if let Some(traced) = chains::traced_at_most(chains, intel, policy, subject, now).await {
+            let facts = traced.added_to(facts.clone());
             let at_most = self.assess(subject, facts, DecidedBy::Compositions);
-            if at_most.verdict == Verdict::Allow {
+            // An old block or list makes any verdict but a review and a block indeterminate, by a trace too.
+            if matches!(at_most.verdict, Verdict::Allow | Verdict::Indeterminate) {
                 return at_most;
             }
         }
-        let facts = chains::facts(chains, intel, policy, subject, now).await;
-        let by = match facts.chain {
+        let traced = chains::traced(chains, intel, policy, subject, now).await;
+        let by = match traced.state {
             ChainState::Followed(_) => DecidedBy::Trace,
             ChainState::NotFollowed | ChainState::Unavailable(_) => DecidedBy::ListsAndLabels,
         };
-        self.assess(subject, facts, by)
+        self.assess(subject, traced.added_to(facts), by)
     }
 
     fn assess(&self, subject: &CanonicalAddress, facts: Facts, by: DecidedBy) -> Screened {

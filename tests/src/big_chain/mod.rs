@@ -7,6 +7,7 @@
 //! batches. All amounts add up, and every spent output was created before, from block 0 on.
 
 mod dice;
+mod ends;
 mod people;
 mod record;
 
@@ -28,6 +29,7 @@ use assay_engine::{
 use jiff::Timestamp;
 
 pub use dice::Dice;
+pub use ends::ends;
 use people::SERVICES;
 pub use people::{Label, Person};
 pub use record::recorded;

@@ -4,9 +4,11 @@
 //! - [`launderer`]: the moves
 //! - [`scheme`]: random compositions of moves, and those that the engine lets pass
 //! - [`tricks`]: one scheme for each known way around the rules
+//! - [`beyond`]: schemes longer or wider than a trace
 //! - [`innocents`]: one person for each known way to be taken for a launderer
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
+pub mod beyond;
 pub mod innocents;
 pub mod launderer;
 pub mod scheme;
@@ -18,6 +20,7 @@ use assay_engine::{assessment::Assessment, utxo::ScriptOwner};
 
 use crate::world::World;
 
+pub use beyond::beyond_a_trace;
 pub use innocents::innocents;
 pub use launderer::{Launderer, Move};
 pub use scheme::{Ending, Scheme, Violation, violations};

@@ -357,7 +357,7 @@ pub fn after_a_flood(id: ChainId, amount: u64, flood: u32, inputs: u32) -> Examp
 }
 
 /// An amount in words.
-fn coins(id: ChainId, amount: u64) -> String {
+pub(super) fn coins(id: ChainId, amount: u64) -> String {
     let (whole, rest) = (amount / COIN, amount % COIN);
     let decimals = format!("{rest:08}");
     let decimals = decimals.trim_end_matches('0');

@@ -4,10 +4,12 @@
 //! - [`payments`]: payments, consolidations and joint transactions
 //! - [`known`]: random chains of wallets
 //! - [`agreement`]: comparison of clusters with the wallets
+//! - [`linked`]: comparison of links with the wallets
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod agreement;
 pub mod known;
+pub mod linked;
 pub mod payments;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ use crate::world::{ChainBuilder, Coin, Form, chain::total};
 
 pub use agreement::Agreement;
 pub use known::{Extent, KnownChain};
+pub use linked::Linked;
 pub(crate) use wallet::shuffle;
 pub use wallet::{ChangePosition, CoinSelection, Fingerprint, Wallet};
 

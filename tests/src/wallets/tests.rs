@@ -12,7 +12,7 @@ use assay_graph::{
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
-use super::{Agreement, Extent, KnownChain};
+use super::{Agreement, Extent, KnownChain, Linked};
 use crate::{Postgres, big_chain::Dice, is_full};
 
 /// The least precision of clusters, in millionths.
@@ -73,6 +73,27 @@ fn clusters_are_the_wallets_that_made_the_chain() {
     let extent = Extent { wallets, blocks, payments_for_a_payjoin: 100 };
     let [found, plain, _] = agreements(seeds, extent);
     assert!(found.precision() > plain.precision(), "{found}; without exclusions {plain}");
+}
+
+/// Links find what the exclusions cost, without merging anybody: with clusters, they find more pairs than co-spend
+/// without exclusions, and nearly all of them are right.
+#[test]
+fn links_and_clusters_find_more_than_co_spend_without_exclusions() {
+    let (seeds, wallets, blocks) = if is_full() { (5, 400, 3_000) } else { (1, 100, 600) };
+    for seed in 10..10 + seeds {
+        let extent = Extent { wallets, blocks, payments_for_a_payjoin: 1_000 };
+        let known = KnownChain::generate(seed, extent);
+        let plain = known.co_spend_agreement(|_| true);
+        let Linked { links, pairs } = Linked::of(&known, &in_memory(known.blocks()));
+        eprintln!("chain {seed}: links and clusters: {pairs}");
+        eprintln!("  co-spend without exclusions: {plain}");
+        for (kind, (right, wrong)) in links {
+            eprintln!("  links by {}: {right} right, {wrong} wrong", kind.as_str());
+            assert!(right >= 99 * wrong, "{right} right, {wrong} wrong");
+        }
+        assert!(pairs.precision() >= PRECISION, "{pairs}");
+        assert!(pairs.recall() > plain.recall(), "{pairs}; without exclusions {plain}");
+    }
 }
 
 /// Everything that a graph says about clusters: its rows, links included, and the members.

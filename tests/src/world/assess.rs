@@ -1,6 +1,9 @@
 //! The engine's answer about an address of a world.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    pin::pin,
+    sync::{Arc, LazyLock},
+};
 
 use assay_engine::{
     address::CanonicalAddress,
@@ -14,8 +17,8 @@ use assay_engine::{
     utxo::ScriptOwner,
 };
 use assay_graph::{
-    ClusterEvidence, EmbeddedGraphs, Graph, GraphStore, GraphTip, GraphView, ViewSource,
-    WriterOptions, memory::MemoryGraph, run,
+    EmbeddedGraphs, Graph, GraphStore, GraphTip, GraphView, ViewSource, WriterOptions,
+    memory::MemoryGraph, run,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::ends::ends;
@@ -43,9 +46,14 @@ pub struct World {
     _folder: Option<TempDir>,
 }
 
-/// An answer of a store that does not wait.
+/// An answer of a store that waits for nobody: long reads only give way to others now and then.
 fn at_once<T>(reading: impl Future<Output = T>) -> T {
-    reading.now_or_never().expect("a store on this machine never waits")
+    let mut reading = pin!(reading);
+    loop {
+        if let Some(read) = reading.as_mut().now_or_never() {
+            return read;
+        }
+    }
 }
 
 impl World {
@@ -124,7 +132,7 @@ impl World {
         let members = others.iter().zip(connections).filter_map(|(other, connection)| {
             let address = other.address(self.chain)?;
             let facts = self.intel.facts(&address);
-            let co_spends = connection.map(|found| found.iter().map(co_spend).collect());
+            let co_spends = connection.map(|found| found.iter().map(CoSpend::from).collect());
             let (labels, listings) = (facts.labels, facts.listings);
             Some(ClusterMember { address, labels, listings, co_spends })
         });
@@ -181,14 +189,5 @@ impl World {
             ingest_mode: IngestMode::Ingested,
             sample: false,
         }
-    }
-}
-
-fn co_spend(evidence: &ClusterEvidence) -> CoSpend {
-    CoSpend {
-        transaction: evidence.transaction.txid.to_string(),
-        time: evidence.transaction.time,
-        is_conclusive: evidence.is_conclusive,
-        confirmed_by: evidence.confirmed_by.map(|place| place.txid.to_string()),
     }
 }

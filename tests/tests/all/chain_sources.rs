@@ -1,6 +1,6 @@
 //! Chains from every kind of source, followed by a server or read on demand: what callers see.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{io::Write, net::TcpStream, path::Path, sync::Arc, time::Duration};
 
 use assay_engine::utxo::OutPoint;
 use assay_tests::{
@@ -8,6 +8,7 @@ use assay_tests::{
     block_builder::{Block, Network, Template, Transaction, TxIn, TxOut},
     esplora::{Esplora, Failure, Lie, lies},
     nodes::{Kind, Node},
+    on_plan,
     scenario::{
         EXPECTATIONS, Moment, Scenario, address, blocks::Times, cast::lock, check_scenario,
         files::Files, play::arguments,
@@ -390,6 +391,41 @@ fn a_late_answer_is_there_for_the_next_request() {
     let answer = answer.json();
     assert_eq!(answer["cached"], true, "{answer}");
     assert_eq!(answer["coverage"]["exposure"]["status"], "assessed");
+}
+
+#[test]
+fn rows_that_a_caller_did_not_wait_for_are_free() {
+    // Given a plan of 100 checks a day, and a chain whose source answers slowly,
+    let scenario = scenario();
+    let esplora = esplora(&scenario, Moment::End);
+    let directory = Arc::new(prepared(&scenario));
+    apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  fetchTimeout: 30s\n");
+    let limit = "{name: quota, requests: 100, window: 1d, counts: checks}";
+    std::fs::write(directory.path().join("plan.yaml"), on_plan("small", limit)).unwrap();
+    let _ = assay(directory.path(), ["apply", "--file", "plan.yaml"]).ok();
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let server = Server::start(directory, &[]);
+    let caller = server.caller(key.trim());
+    let left = || caller.get("/api/v1/sources").header("ratelimit").to_owned();
+    assert!(left().starts_with("\"quota\";r=100"), "{}", left());
+    esplora.behave(|behaviour| behaviour.latency = Duration::from_secs(5));
+    // when a caller disconnects while the first of ten rows in full are traced,
+    let south = address("btc".parse().unwrap(), "south");
+    let row = serde_json::json!({ "blockchain": "btc", "address": south.as_str() });
+    let rows = format!("{row}\n").repeat(10);
+    let head = format!(
+        "POST /api/v1/screen?scope=full HTTP/1.1\r\nhost: {}\r\nx-api-key: {}\r\n\
+         content-type: application/x-ndjson\r\ncontent-length: {}\r\n\r\n",
+        server.api,
+        key.trim(),
+        rows.len()
+    );
+    let mut connection = TcpStream::connect(server.api).unwrap();
+    connection.write_all((head + &rows).as_bytes()).unwrap();
+    patiently("they are charged", || left().starts_with("\"quota\";r=90"));
+    drop(connection);
+    // then none of them is charged.
+    patiently("they are refunded", || left().starts_with("\"quota\";r=100"));
 }
 
 #[test]

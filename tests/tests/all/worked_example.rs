@@ -87,6 +87,7 @@ fn facts() -> Facts {
         look_alikes: vec![],
         cluster: None,
         counterparties: assay_engine::facts::Counterparties::default(),
+        possible_owners: Vec::new(),
         intel_stale: false,
         chain: ChainState::Followed(Box::new(ChainFacts {
             tip: Tip {

@@ -16,7 +16,7 @@ use crate::{
         ScoringComponent, Warning,
     },
     evidence::{Label, Listing, ListingEntry, ListingStatus, Tier},
-    facts::{AccountControl, Cluster, ClusterMember, Counterparty, Facts, SameKey},
+    facts::{AccountControl, Cluster, ClusterMember, Counterparty, Facts, PossibleOwner, SameKey},
     fixed::Fraction,
     names::ListId,
     policy::{CLUSTER_LISTED, ListEffect, Policy, SAME_KEY_SCORE},
@@ -58,6 +58,7 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
     if let Some(cluster) = facts.cluster.as_ref().filter(|cluster| cluster.size > 1) {
         assess_cluster(cluster, facts, policy, today, &mut assessed);
     }
+    assessed.wallets.extend(facts.possible_owners.iter().map(|other| possible_owner(other, today)));
     for other in &facts.counterparties.strongest {
         assessed.wallets.push(counterparty(other, today));
     }
@@ -251,6 +252,17 @@ fn some_of(names: &[String]) -> String {
     match names.len().saturating_sub(5) {
         0 => shown,
         more => format!("{shown} and {more} more"),
+    }
+}
+
+fn possible_owner(other: &PossibleOwner, today: Date) -> AssociatedWallet {
+    let (heuristic, evidence) = (other.by.as_str(), (&*other.labels, &*other.listings));
+    let relation = Relation::PossibleOwner;
+    AssociatedWallet {
+        transactions: other.transactions.clone(),
+        first_seen: Some(other.first_seen),
+        last_seen: Some(other.last_seen),
+        ..wallet(&other.address, relation, heuristic, other.confidence, evidence, today)
     }
 }
 

@@ -135,9 +135,6 @@ pub fn assess(
     }
 }
 
-/// Number of findings that the message about minor ones names.
-const MOST_MINOR: usize = 3;
-
 /// What was found and gives no reason for a verdict: risky funds and patterns that count for little or nothing, and
 /// labels that stronger evidence contradicts.
 fn minor_findings(components: &[ScoringComponent], conflicts: &[Conflict]) -> Vec<String> {
@@ -152,22 +149,30 @@ fn minor_findings(components: &[ScoringComponent], conflicts: &[Conflict]) -> Ve
             let Conflict { risky_category, risky_source, benign_source, .. } = conflict;
             format!("labelled {risky_category} by {risky_source}, contradicted by {benign_source}")
         });
-    let mut all: Vec<String> = Vec::new();
-    for finding in found.chain(overruled) {
-        if !all.contains(&finding) {
-            all.push(finding);
-        }
-    }
-    let more = all.len().saturating_sub(MOST_MINOR);
-    all.truncate(MOST_MINOR);
-    if more > 0 {
-        all.push(format!("{more} more"));
-    }
-    all
+    first_few(found.chain(overruled))
 }
 
-/// The message if there are no adverse findings, or minor ones only: it names these, the sources that were not checked, and the remarks on
-/// money that was not traced.
+/// Number of parties or findings that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// The first of these, each once, and how many there are more.
+fn first_few(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut few: Vec<String> = Vec::new();
+    for one in all {
+        if !few.contains(&one) {
+            few.push(one);
+        }
+    }
+    let more = few.len().saturating_sub(MOST_NAMED);
+    few.truncate(MOST_NAMED);
+    if more > 0 {
+        few.push(format!("{more} more"));
+    }
+    few
+}
+
+/// The message if there are no adverse findings, or minor ones only: it names these, the sources that were not checked,
+/// and the remarks on money that was not traced.
 fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[Reason]) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
@@ -311,17 +316,20 @@ fn amounts(facts: Option<&ActivityFacts>, of: impl Fn(&AssetActivity) -> u128) -
 fn valid_until(facts: &Facts, today: Date, sources: Option<Timestamp>) -> Option<Timestamp> {
     let members = || facts.cluster.iter().flat_map(|cluster| &cluster.members);
     let counterparties = || facts.counterparties.strongest.iter();
+    let possible_owners = || facts.possible_owners.iter();
     let listings = facts
         .listings
         .iter()
         .chain(facts.same_key.iter().flat_map(|other| &other.listings))
         .chain(members().flat_map(|member| &member.listings))
+        .chain(possible_owners().flat_map(|other| &other.listings))
         .chain(counterparties().flat_map(|other| &other.listings));
     let labels = facts
         .labels
         .iter()
         .chain(facts.same_key.iter().flat_map(|other| &other.labels))
         .chain(members().flat_map(|member| &member.labels))
+        .chain(possible_owners().flat_map(|other| &other.labels))
         .chain(counterparties().flat_map(|other| &other.labels));
     let label_days = labels.flat_map(|label| [label.valid_from, label.valid_until]).flatten();
     let tomorrow = match facts.chain {

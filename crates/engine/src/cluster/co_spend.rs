@@ -63,7 +63,7 @@ pub fn co_spend(transaction: &Transaction, chain: ChainId, time: Timestamp) -> O
 /// True if only who holds a key or knows a script can spend the owner's outputs. Witness programs of
 /// versions and lengths without rules can be spent by anybody, pay-to-anchor (BIP 433) among them. Scripts
 /// without an address may be of any kind.
-fn has_signer(owner: &ScriptOwner) -> bool {
+pub(super) fn has_signer(owner: &ScriptOwner) -> bool {
     match owner {
         ScriptOwner::KeyHash(_) | ScriptOwner::ScriptHash(_) | ScriptOwner::LongScriptHash(_) => {
             true
@@ -94,7 +94,7 @@ fn most_carrier(chain: ChainId) -> Option<u64> {
 /// carrier of one address is spent, and a carrier of another address is created, or one output of another
 /// address has exactly the value of an input. The seller signs this input and one output only, the buyer
 /// everything.
-fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
+pub(super) fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
     let Some(most) = most_carrier(chain).filter(|_| INSCRIPTIONS.contains(time)) else {
         return false;
     };

@@ -6,8 +6,15 @@
 //! transactions that may have two parties, such as a `PayJoin`, link, but not conclusively. See
 //! [`co_spend`].
 //!
+//! A payment also shows likelihoods that two addresses are one owner's: its change, and inputs of what may be a
+//! `PayJoin`. They are [`links`] between two addresses, and join no clusters.
+//!
 //! Graphs keep the clusters (`assay_graph::backend::cluster`): they are a function of the chain.
 
+mod change;
 mod co_spend;
+mod links;
 
+pub use change::{Change, Signs, change};
 pub use co_spend::{CoSpend, co_spend};
+pub use links::{LinkKind, Links, links};

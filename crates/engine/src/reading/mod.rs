@@ -85,6 +85,16 @@ pub trait ChainView {
         Ok(None)
     }
 
+    /// The first owner that appeared in the block of a transaction: smaller numbers appeared before. `None` where the
+    /// numbers of owners are in no order of the chain.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn first_new_owner(&self, _of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
+        Ok(None)
+    }
+
     /// How often transactions got another position after they were read first: a source on demand may tell positions
     /// within a block late. Always 0 for other views.
     fn moves(&self) -> u64 {

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The flows of an owner at their largest weight, within the precision of compositions; `None` if they are not known,
-/// because it spent, because its history was not read as a whole, or because what a transaction is made of is not known.
+/// because of the policy, because it spent, because its history was not read as a whole, or because what a transaction is made of is not known.
 ///
 /// # Errors
 ///
@@ -40,9 +40,7 @@ pub fn flows_at_most(
     // A smaller part of a direct counterparty may be missing in a composition: it must be dust.
     let largest_dust = TraceRules::new(policy, chain.info()).largest_dust;
     let is_all_kept = CoinShare::LEAST.of(received) <= largest_dust;
-    // How much a trace would leave unread is not known without one.
-    let is_bounded = policy.spec().maximum_unread.is_none();
-    if !is_bounded
+    if !is_bounded(policy)
         || history.statistics.sent > 0
         || !history.outgoing.is_empty()
         || !is_whole
@@ -88,6 +86,15 @@ pub fn flows_at_most(
         destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)], transactions: 0 },
     };
     Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None }))
+}
+
+/// True if a policy attributes every owner as the default policy does, by which compositions are computed, and does not
+/// ask how much of the money was traced or left unread, which nobody knows without a trace.
+fn is_bounded(policy: &Policy) -> bool {
+    let is_default = |category: &Category| policy.severity(*category) == category.info().severity;
+    policy.spec().minimum_traced.is_none()
+        && policy.spec().maximum_unread.is_none()
+        && Category::ALL.iter().all(is_default)
 }
 
 /// Money of an end as if it were a direct counterparty, listed if it is sanctioned. Amounts are rounded up.

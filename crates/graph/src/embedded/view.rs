@@ -231,6 +231,12 @@ impl ChainView for Reader<'_> {
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
         Ok(Reader::txid(self, number.0)?)
     }
+
+    fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
+        let height = self.known_transaction(of.0)?.head().height;
+        let block = self.block(height)?.ok_or_else(|| damaged("block", height))?;
+        Ok(Some(OwnerNumber(block.first_owner)))
+    }
 }
 
 /// A state of a graph with what its transactions are made of.
@@ -264,6 +270,10 @@ impl ChainView for WithCompositions<'_> {
 
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
         ChainView::txid(&self.reader, number)
+    }
+
+    fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
+        self.reader.first_new_owner(of)
     }
 
     fn composition(&self, of: TransactionNumber) -> Result<Option<Composition>, ViewError> {

@@ -150,6 +150,12 @@ impl ChainView for MemoryGraph {
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
         Ok(self.at(number)?.1.transaction.txid)
     }
+
+    fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
+        let height = self.at(of)?.1.block.height;
+        let row = self.blocks.iter().find(|row| row.block.height == height);
+        Ok(row.map(|row| OwnerNumber(row.first_owner.unsigned_abs())))
+    }
 }
 
 #[async_trait]

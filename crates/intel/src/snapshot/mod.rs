@@ -216,6 +216,7 @@ impl IntelSnapshot {
             look_alikes,
             cluster: None,
             counterparties: Counterparties::default(),
+            possible_owners: Vec::new(),
             chain: ChainState::NotFollowed,
             intel_stale: false,
         }

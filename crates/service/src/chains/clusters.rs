@@ -15,7 +15,7 @@ use assay_engine::{
     facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
     utxo::ScriptOwner,
 };
-use assay_graph::{ClusterEvidence, Graph, GraphError, GraphTip};
+use assay_graph::{Graph, GraphError, GraphTip};
 use assay_intel::IntelSnapshot;
 use tokio::sync::Mutex;
 
@@ -144,18 +144,9 @@ async fn connect(
         members.iter().filter_map(|member| ScriptOwner::from_address(&member.address)).collect();
     let connections = graph.connections(owner, &owners, CO_SPENDS).await?;
     for (member, found) in members.iter_mut().zip(connections) {
-        member.co_spends = found.map(|found| found.iter().map(co_spend).collect());
+        member.co_spends = found.map(|found| found.iter().map(CoSpend::from).collect());
     }
     Ok(())
-}
-
-fn co_spend(evidence: &ClusterEvidence) -> CoSpend {
-    CoSpend {
-        transaction: evidence.transaction.txid.to_string(),
-        time: evidence.transaction.time,
-        is_conclusive: evidence.is_conclusive,
-        confirmed_by: evidence.confirmed_by.map(|place| place.txid.to_string()),
-    }
 }
 
 /// The listed and labelled members of all clusters of a chain. It is built when the first member of a large

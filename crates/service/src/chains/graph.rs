@@ -25,6 +25,7 @@ use super::{
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     ends::ends,
+    possible_owners::possible_owners,
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
@@ -110,8 +111,11 @@ impl State<'_> {
         let flows = self.follow(chain, owner, &history, rules, &attributions).await?;
         let counterparties =
             view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
+        let possible_owners =
+            view.read(|view| possible_owners(view, owner, &history, (chain, intel)))?;
         let activity = Some(activity(subject, &history.statistics));
-        Ok(traced(request, tip, flows, activity, (Some(cluster), counterparties)))
+        let traced = traced(request, tip, flows, activity, (Some(cluster), counterparties));
+        Ok(Traced { possible_owners, ..traced })
     }
 
     /// The answer about an address that the chain does not have.

@@ -3,7 +3,7 @@
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
-//! - `clusters`, `counterparties`: the addresses that are associated with a subject
+//! - `clusters`, [`possible_owners`], `counterparties`: the addresses that are associated with a subject
 //! - [`compositions`]: keeping the compositions of transactions up to date while the server runs
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
@@ -22,14 +22,13 @@ pub mod ends;
 pub mod follower;
 pub mod graph;
 pub mod on_demand;
+pub mod possible_owners;
 pub mod reader;
 pub mod registry;
 pub mod trace;
 pub mod transfer;
 
-use assay_engine::{
-    address::CanonicalAddress, facts::Facts, policy::Policy, taxonomy::Category, trace::TraceRules,
-};
+use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy, trace::TraceRules};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
@@ -45,44 +44,32 @@ pub async fn facts(
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Facts {
-    let traced = trace::trace(chains, intel, policy, subject, TraceView::default(), now).await;
-    with_flows(intel.facts(subject), traced)
+    traced(chains, intel, policy, subject, now).await.added_to(intel.facts(subject))
 }
 
-/// The facts about a subject with its flows at their largest weight, if these are known without a trace. Only lists and
-/// labels that the default policy hears as well are known so.
-pub async fn facts_at_most(
+/// A chain's data about a subject.
+pub(crate) async fn traced(
     chains: &Chains,
     intel: &IntelSnapshot,
     policy: &Policy,
     subject: &CanonicalAddress,
     now: Timestamp,
-) -> Option<Facts> {
+) -> Traced {
+    trace::trace(chains, intel, policy, subject, TraceView::default(), now).await
+}
+
+/// A chain's data about a subject, with its flows at their largest weight, if these are known without a trace: of policies
+/// that hear lists and labels as the default policy does, by which compositions are computed.
+pub(crate) async fn traced_at_most(
+    chains: &Chains,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    subject: &CanonicalAddress,
+    now: Timestamp,
+) -> Option<Traced> {
     let reader = chains.reader(subject.chain())?;
-    if !is_heard_as_by_default(policy) {
-        return None;
-    }
     let rules = TraceRules::new(policy, subject.chain().info());
     let request = TraceRequest { subject, rules, policy, intel, now };
     // A chain that cannot be read is told by the trace.
-    let traced = reader.flows_at_most(request).await.ok()??;
-    Some(with_flows(intel.facts(subject), traced))
-}
-
-/// True if a policy attributes every owner as the default policy does, by which compositions are computed, and does not
-/// ask how much of the money was traced.
-fn is_heard_as_by_default(policy: &Policy) -> bool {
-    let default = Policy::default();
-    let is_same = |category: &Category| policy.severity(*category) == default.severity(*category);
-    policy.spec().minimum_traced.is_none() && Category::ALL.iter().all(is_same)
-}
-
-fn with_flows(mut facts: Facts, traced: Traced) -> Facts {
-    facts.chain = traced.state;
-    facts.cluster = traced.cluster;
-    facts.counterparties = traced.counterparties;
-    if let Some(revision) = traced.revision {
-        facts.data_revision = format!("{}+{revision}", facts.data_revision);
-    }
-    facts
+    reader.flows_at_most(request).await.ok()?
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use assay_engine::{
     address::CanonicalAddress,
     evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
-    facts::{Cluster, Counterparties},
+    facts::{Cluster, Counterparties, Facts, PossibleOwner},
     policy::Policy,
     reading::ViewError,
     trace::TraceRules,
@@ -62,6 +62,8 @@ pub struct Traced {
     pub cluster: Option<Cluster>,
     /// The subject's strongest counterparties.
     pub counterparties: Counterparties,
+    /// Addresses that may be of its owner.
+    pub possible_owners: Vec<PossibleOwner>,
 }
 
 impl Traced {
@@ -78,9 +80,21 @@ impl Traced {
         Self::without_data(ChainState::NotFollowed)
     }
 
+    /// The facts from lists and labels together with those from the chain.
+    #[must_use]
+    pub fn added_to(self, facts: Facts) -> Facts {
+        let Self { state, revision, cluster, counterparties, possible_owners } = self;
+        let data_revision = match revision {
+            Some(revision) => format!("{}+{revision}", facts.data_revision),
+            None => facts.data_revision,
+        };
+        Facts { chain: state, cluster, counterparties, possible_owners, data_revision, ..facts }
+    }
+
     fn without_data(state: ChainState) -> Self {
         let counterparties = Counterparties::default();
-        Self { state, revision: None, cluster: None, counterparties }
+        let possible_owners = Vec::new();
+        Self { state, revision: None, cluster: None, counterparties, possible_owners }
     }
 }
 

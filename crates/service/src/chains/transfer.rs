@@ -220,12 +220,7 @@ pub async fn facts(
         receiver.labels.clear();
         receiver.same_key.clear();
     }
-    receiver.chain = traced.state;
-    receiver.cluster = traced.cluster;
-    receiver.counterparties = traced.counterparties;
-    if let Some(revision) = traced.revision {
-        receiver.data_revision = format!("{}+{revision}", receiver.data_revision);
-    }
+    let receiver = traced.added_to(receiver);
     Ok(TransferFacts {
         direction: query.direction,
         transfer,

@@ -8,7 +8,7 @@ use super::{
     view::{decimal, transactions, words},
 };
 use crate::{
-    assess::{Measured, MinimumScore},
+    assess::{Measured, MinimumScore, first_few},
     assessment::Reason,
     evidence::{Direction, FlowDistance, FlowEnd, ListingPeriod},
     policy::{Policy, Rule},
@@ -16,9 +16,6 @@ use crate::{
 
 /// Code of the reason for a rule of the policy's own; the component names the rule.
 const OWN_RULE: &str = "minimum_score_rule";
-
-/// Names of parties that a reason states.
-const MOST_NAMES: usize = 3;
 
 impl Flows {
     /// The rules that fire, in the order of the policy.
@@ -73,7 +70,7 @@ impl DirectionalFlows {
             percent(fired.share),
         );
         let claims = parts.iter().zip(&fired.claims);
-        let names = named(claims.filter_map(|(part, index)| part.accused(*index)));
+        let names = first_few(claims.filter_map(|(part, index)| part.accused(*index)));
         if !names.is_empty() {
             message.push_str("; ");
             message.push_str(&names.join(", "));
@@ -162,23 +159,7 @@ impl Part {
 
 /// The parties with the largest amounts, each with the list that names it.
 pub(super) fn names(parts: &[&Part]) -> Vec<String> {
-    named(parts.iter().filter_map(|part| part.party_name()))
-}
-
-/// The first of these names, each once, and how many there are more.
-fn named(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in all {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    let more = names.len().saturating_sub(MOST_NAMES);
-    names.truncate(MOST_NAMES);
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    names
+    first_few(parts.iter().filter_map(|part| part.party_name()))
 }
 
 /// An amount in whole units.

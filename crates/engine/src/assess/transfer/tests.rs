@@ -88,6 +88,7 @@ fn facts(
     };
     let receiver = Facts {
         counterparties: Counterparties::default(),
+        possible_owners: Vec::new(),
         environment: Environment::Production,
         data_revision: "1-0".into(),
         sources: vec![list],

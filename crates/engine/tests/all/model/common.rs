@@ -50,6 +50,7 @@ pub fn nothing_known() -> Facts {
         look_alikes: vec![],
         cluster: None,
         counterparties: Counterparties::default(),
+        possible_owners: Vec::new(),
         chain: ChainState::NotFollowed,
         intel_stale: false,
     }

@@ -1,0 +1,221 @@
+//! Change: the output by which a payment returns to its payer what is left.
+//!
+//! Nothing on the chain proves which output that is; the habits of wallets say which one is likely to be. They send
+//! change to a new address of the form that the payer's addresses have, and the amount of the change is no round one.
+//! An output with these marks that differs from all others by one of the [signs](Signs) is taken for the change.
+//!
+//! A link from payers to change is a likelihood about two addresses. Clusters do not rest on it: one wrong link in a
+//! hundred would merge most wallets of a chain (`tests/src/wallets` measures links against wallets that are known).
+
+use super::co_spend::has_signer;
+use crate::{
+    score::Confidence,
+    utxo::{ScriptOwner, Transaction, TransactionKind, TxOut},
+};
+
+/// The most outputs of a payment whose change is looked for: services pay more at once.
+const MOST_OUTPUTS: usize = 20;
+/// Amounts that are multiples of so many base units are round: people choose them, change comes out as it does.
+const ROUND: u64 = 10_000;
+/// Confidence of a link by one sign. A single co-spend that may be a `PayJoin` has the same.
+const BY_ONE_SIGN: Confidence = Confidence::from_percent(60);
+/// Confidence of a link by several signs; that of clusters is higher.
+const BY_SEVERAL_SIGNS: Confidence = Confidence::from_percent(75);
+
+/// An output that is likely to be the change of a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Index of the output.
+    pub output: usize,
+    /// What tells it from the other outputs.
+    pub signs: Signs,
+}
+
+/// What tells the change from every other output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signs {
+    /// It alone has the form of one of the payer's addresses.
+    pub form: bool,
+    /// It alone goes to a new address.
+    pub new: bool,
+    /// All others are round amounts.
+    pub round: bool,
+}
+
+impl Signs {
+    const fn count(self) -> u8 {
+        self.form as u8 + self.new as u8 + self.round as u8
+    }
+}
+
+impl Change {
+    /// Confidence that the payer owns the output.
+    #[must_use]
+    pub const fn confidence(&self) -> Confidence {
+        if self.signs.count() > 1 { BY_SEVERAL_SIGNS } else { BY_ONE_SIGN }
+    }
+}
+
+/// The output of a payment that is likely to be its change; `None` where nothing tells, and where change needs no
+/// likelihood because it goes to one of the payer's addresses. `is_new` tells of an output, by its index, that its owner
+/// appears in no earlier block.
+///
+/// `may_have_several_payers` is true of a payment that may be a `PayJoin`: then only signs count that none has, because
+/// there the payee's output has the form of an input and a sum that is not round.
+#[must_use]
+pub fn change(
+    transaction: &Transaction,
+    may_have_several_payers: bool,
+    is_new: impl Fn(usize) -> bool,
+) -> Option<Change> {
+    let Transaction { kind, inputs, outputs, .. } = transaction;
+    if *kind != TransactionKind::Payment
+        || !(2..=MOST_OUTPUTS).contains(&outputs.len())
+        || inputs.iter().any(|input| input.spent.is_none() || !input.is_signed)
+    {
+        return None;
+    }
+    let payers = || transaction.spent_outputs();
+    if outputs.iter().any(|output| payers().any(|payer| payer.owner == output.owner)) {
+        return None;
+    }
+    let has_payers_form =
+        |output: &TxOut| payers().any(|payer| form(&payer.owner) == form(&output.owner));
+    let is_likely = |index: usize, output: &TxOut| {
+        has_signer(&output.owner)
+            && has_payers_form(output)
+            && is_new(index)
+            && !is_round(output.value)
+    };
+    let signs = |index: usize| {
+        let others = || outputs.iter().enumerate().filter(move |(other, _)| *other != index);
+        Signs {
+            form: others().all(|(_, other)| !has_payers_form(other)),
+            new: others().all(|(other, _)| !is_new(other)),
+            round: others().all(|(_, other)| is_round(other.value)),
+        }
+    };
+    let likely = outputs.iter().enumerate().filter(|(index, output)| is_likely(*index, output));
+    let mut found = likely.map(|(output, _)| Change { output, signs: signs(output) }).filter(
+        |Change { signs, .. }| signs.form || signs.round || (signs.new && !may_have_several_payers),
+    );
+    match (found.next(), found.next()) {
+        (Some(change), None) => Some(change),
+        _ => None,
+    }
+}
+
+/// The form of an owner's address: its kind, and the version and length of a witness program.
+const fn form(owner: &ScriptOwner) -> (u8, u8, usize) {
+    match owner {
+        ScriptOwner::KeyHash(_) => (0, 0, 0),
+        ScriptOwner::ScriptHash(_) => (1, 0, 0),
+        ScriptOwner::LongScriptHash(_) => (2, 0, 0),
+        ScriptOwner::Witness(version, program) => (3, *version, program.len()),
+        ScriptOwner::Script(_) => (4, 0, 0),
+        ScriptOwner::Pool(_) => (5, 0, 0),
+    }
+}
+
+const fn is_round(value: u64) -> bool {
+    value.is_multiple_of(ROUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utxo::{OutPoint, TxInput, Txid};
+
+    fn key(number: u8) -> ScriptOwner {
+        ScriptOwner::KeyHash([number; 20])
+    }
+
+    fn witness(number: u8) -> ScriptOwner {
+        ScriptOwner::Witness(0, vec![number; 20])
+    }
+
+    fn payment(spent: &[(ScriptOwner, u64)], outputs: &[(ScriptOwner, u64)]) -> Transaction {
+        let made =
+            |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
+        let input = |(spent, index)| {
+            let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
+            TxInput::new(outpoint, Some(made(spent)))
+        };
+        Transaction {
+            txid: Txid::from_bytes([1; 32]),
+            kind: TransactionKind::Payment,
+            inputs: spent.iter().zip(0..).map(input).collect(),
+            outputs: outputs.iter().map(made).collect(),
+        }
+    }
+
+    /// The change where all outputs but those of `old` go to new addresses.
+    fn found(
+        spent: &[(ScriptOwner, u64)],
+        outputs: &[(ScriptOwner, u64)],
+        old: &[usize],
+    ) -> Option<Change> {
+        change(&payment(spent, outputs), false, |index| !old.contains(&index))
+    }
+
+    #[test]
+    fn change_has_the_form_of_the_payers_addresses() {
+        let spent = [(key(1), 900_000)];
+        let change = found(&spent, &[(witness(2), 312_345), (key(3), 586_655)], &[]).unwrap();
+        assert_eq!(change.output, 1);
+        assert_eq!(change.signs, Signs { form: true, ..Signs::default() });
+        assert_eq!(change.confidence(), BY_ONE_SIGN);
+        // Where the payee's address has it too, nothing tells.
+        assert_eq!(found(&spent, &[(key(2), 312_345), (key(3), 586_655)], &[]), None);
+    }
+
+    #[test]
+    fn change_goes_to_a_new_address() {
+        let (spent, outputs) = ([(key(1), 900_000)], [(key(2), 312_345), (key(3), 586_655)]);
+        let change = found(&spent, &outputs, &[0]).unwrap();
+        assert_eq!((change.output, change.signs.new, change.signs.form), (1, true, false));
+        // An address that was paid before is no likely change, whatever its form.
+        assert_eq!(found(&spent, &[(witness(2), 312_345), (key(3), 586_655)], &[1]), None);
+    }
+
+    #[test]
+    fn change_is_no_round_amount() {
+        let spent = [(key(1), 900_000)];
+        let change = found(&spent, &[(key(2), 300_000), (key(3), 598_655)], &[]).unwrap();
+        assert_eq!((change.output, change.signs.round), (1, true));
+        let several = found(&spent, &[(key(2), 300_000), (key(3), 598_655)], &[0]).unwrap();
+        assert_eq!(several.confidence(), BY_SEVERAL_SIGNS);
+        // A round rest may be a payment.
+        assert_eq!(found(&spent, &[(witness(2), 298_655), (key(3), 600_000)], &[]), None);
+    }
+
+    #[test]
+    fn change_to_an_address_of_the_payer_needs_no_likelihood() {
+        let outputs = [(key(1), 312_345), (witness(3), 586_655)];
+        assert_eq!(found(&[(key(1), 900_000)], &outputs, &[0]), None);
+    }
+
+    #[test]
+    fn only_signs_that_no_payjoin_has_count_where_it_may_be_one() {
+        let spent = [(key(1), 900_000), (key(4), 200_000)];
+        let by = |outputs: &[_], old: usize| {
+            change(&payment(&spent, outputs), true, |index| index != old).map(|it| it.output)
+        };
+        assert_eq!(by(&[(key(2), 312_345), (key(3), 786_655)], 0), None);
+        assert_eq!(by(&[(witness(2), 312_345), (key(3), 786_655)], 0), Some(1));
+        assert_eq!(by(&[(key(2), 310_000), (key(3), 786_655)], 9), Some(1));
+    }
+
+    #[test]
+    fn unknown_inputs_one_output_and_many_outputs_tell_no_change() {
+        let mut unknown = payment(&[(key(1), 9)], &[(witness(2), 3), (key(3), 5)]);
+        unknown.inputs[0].spent = None;
+        assert_eq!(change(&unknown, false, |_| true), None);
+        assert_eq!(found(&[(key(1), 900_000)], &[(key(2), 898_655)], &[]), None);
+        let mut outputs = vec![(key(2), 312_345)];
+        outputs.extend((0..20).map(|number| (witness(number), 20_001)));
+        assert_eq!(found(&[(key(1), 900_000)], &outputs, &[]), None);
+        outputs.pop();
+        assert!(found(&[(key(1), 900_000)], &outputs, &[]).is_some());
+    }
+}

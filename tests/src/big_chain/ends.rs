@@ -1,0 +1,43 @@
+//! Parties of a generated chain as ends of traces.
+
+use assay_engine::{chain::ChainId, taxonomy::Category};
+use assay_graph::{
+    EmbeddedGraphs, GraphStore,
+    compositions::{End, Ends},
+};
+
+use super::{Person, people::SERVICES};
+
+const CATEGORIES: [Category; 5] = [
+    Category::Exchange,
+    Category::Gambling,
+    Category::Mixer,
+    Category::DarknetMarket,
+    Category::Sanctions,
+];
+
+/// Labelled parties of a recorded chain of so many `wallets`: `labels` of them, the services first, then wallets all
+/// over the chain. Of these, the last `removed.0` wallets and the first `removed.1` services are left out.
+///
+/// # Panics
+///
+/// Panics if the graph cannot be read.
+pub async fn ends(
+    graphs: &EmbeddedGraphs,
+    (wallets, labels): (u64, u64),
+    removed: (u64, u64),
+) -> Ends {
+    let graph = graphs.graph(ChainId::BTC).await.expect("a graph").expect("a recorded chain");
+    let view = graph.view().await.expect("a view").expect("blocks");
+    let of_wallets = labels.saturating_sub(SERVICES);
+    let services = (removed.1..labels.min(SERVICES)).map(Person::Service);
+    let wallets = (0..of_wallets.saturating_sub(removed.0))
+        .map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
+    let mut ends = Ends::default();
+    for (person, category) in services.chain(wallets).zip(CATEGORIES.into_iter().cycle()) {
+        if let Some(owner) = view.owner_number(&person.owner()).await.expect("a number") {
+            ends.add(owner, End { category, listed_on: None });
+        }
+    }
+    ends
+}

@@ -1,0 +1,99 @@
+//! Schemes longer or wider than a trace: only what transactions are made of tells whose money it is.
+//!
+//! Their chains are recorded in a store, with compositions.
+
+use std::sync::Arc;
+
+use assay_engine::chain::ChainId;
+use jiff::SignedDuration;
+
+use super::{
+    Example,
+    launderer::{Launderer, Move, Origin},
+    tricks::{COIN, chain, coins},
+};
+use crate::world::{Claims, Coin, Form, World};
+
+/// Inputs and outputs of a transaction, about as many as nodes relay.
+const RELAYED: usize = 1_000;
+
+/// A payee of stolen money who gets it by way of `launder`, in payments of at most [`RELAYED`] coins.
+fn beyond(
+    title: String,
+    amount: u64,
+    launder: impl FnOnce(&mut Launderer<'_>) -> Vec<Coin>,
+) -> Example {
+    let (mut builder, mut claims) = (chain(ChainId::BTC, 1), Claims::default());
+    let subject = builder.fresh(Form::WitnessKey);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    for paid in launder(&mut thief).chunks(RELAYED) {
+        let _paid = thief.send(paid, &subject);
+    }
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::recorded(builder, claims)), subject }
+}
+
+/// Stolen money in so many lanes of so many steps each, merged.
+#[must_use]
+pub fn lanes(amount: u64, lanes: u32, steps: u32) -> Example {
+    let title = format!("{} in {lanes} lanes of {steps} steps", coins(ChainId::BTC, amount));
+    beyond(title, amount, |thief| {
+        thief.make(Move::Split(lanes));
+        let mut coins = std::mem::take(&mut thief.coins);
+        for _ in 0..steps {
+            for coin in &mut coins {
+                let (to, value) = (thief.fresh(), coin.value - FEE);
+                *coin = thief.chain.pay(std::slice::from_ref(coin), &[(to, value)]).remove(0);
+            }
+            thief.next_block();
+        }
+        coins
+    })
+}
+
+/// Fee of a step in base units.
+const FEE: u64 = 110;
+
+/// Stolen money along a chain of so many steps.
+#[must_use]
+pub fn stepped(amount: u64, steps: u32) -> Example {
+    let title = format!("{} along {steps} steps", coins(ChainId::BTC, amount));
+    beyond(title, amount, |thief| {
+        thief.make(Move::Forward(steps));
+        std::mem::take(&mut thief.coins)
+    })
+}
+
+/// Stolen money in so many equal coins at fresh addresses, of which the payee gets so many.
+#[must_use]
+pub fn spread(amount: u64, parts: usize, paid: usize) -> Example {
+    let all = coins(ChainId::BTC, amount);
+    let title = format!("{all} over {parts} coins, {paid} of them merged");
+    beyond(title, amount, |thief| {
+        let each = amount / parts as u64 - 2 * FEE;
+        let mut rest = thief.take_largest();
+        let mut coins = Vec::with_capacity(parts);
+        while coins.len() < parts {
+            let count = RELAYED.min(parts - coins.len());
+            let mut outputs: Vec<_> = (0..count).map(|_| (thief.fresh(), each)).collect();
+            let left = rest.value - each * count as u64 - FEE * count as u64;
+            outputs.push((thief.fresh(), left));
+            let mut made = thief.pay(&[rest], &outputs);
+            rest = made.pop().expect("an output");
+            coins.append(&mut made);
+        }
+        coins.truncate(paid);
+        coins
+    })
+}
+
+/// All of them, in the sizes in which they were found.
+#[must_use]
+pub fn beyond_a_trace() -> Vec<Example> {
+    vec![
+        lanes(90 * COIN, 250, 450),
+        stepped(10 * COIN, 2_000),
+        spread(90 * COIN, 100_000, 100_000),
+        spread(1_000 * COIN, 1_000_000, 1_000),
+    ]
+}
