@@ -7,8 +7,9 @@
 //! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
 //! both directions, cluster, counterparties, assessment), and CPU time of the trace for each input and output that it
 //! reads; without compositions and with them. Then rows of `screen` in full: of random wallets, how many are decided
-//! without a trace, and the CPU time of these and of the others. Then (alone with the argument `hub`) the same of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as
-//! transactions: of the hub, and of 1,000 of its customers.
+//! without a trace, and rows a second, beside checks of the same wallets. Then (alone with the argument `hub`) the same
+//! of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as transactions: of the
+//! hub, and of 1,000 of its customers.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -20,6 +21,7 @@ use std::{
 };
 
 use assay_engine::{
+    address::CanonicalAddress,
     assess,
     chain::ChainId,
     facts::Environment,
@@ -31,10 +33,11 @@ use assay_engine::{
 use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, run};
 use assay_intel::IntelSnapshot;
 use assay_service::{
-    Databases, Screening,
+    Databases, DecidedBy, Screening,
     chains::{
         attributed_owners::{AttributedBy, AttributedOwners},
         ends::ends,
+        facts,
         graph::GraphReader,
         reader::{ChainReader, TraceRequest},
         registry::Chains,
@@ -125,23 +128,40 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     let (chains, intel, policy) = (&chains, &intel, &policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };
     let mut dice = Dice::new(78);
-    let mut by_kind: BTreeMap<&str, (u32, Duration)> = BTreeMap::new();
-    for nth in 0..ROWS {
-        let subject = Person::Wallet(dice.below(wallets)).owner().address(CHAIN);
-        let subject = subject.expect("an address");
+    let mut decided: BTreeMap<DecidedBy, Vec<CanonicalAddress>> = BTreeMap::new();
+    for _ in 0..ROWS {
+        let owner = Person::Wallet(dice.below(wallets)).owner();
+        let subject = owner.address(CHAIN).expect("an address");
+        let by = screening.in_full(&subject).await.decided_by;
+        decided.entry(by).or_default().push(subject);
+    }
+    for (by, subjects) in decided {
+        // Rows without a trace are fast.
+        let rounds = if by == DecidedBy::Compositions { 20 } else { 1 };
         let begun = cpu_time();
-        let row = screening.in_full(&subject).await;
-        // The first rows find out which owners are labelled.
-        if nth >= ROWS / 10 {
-            let (rows, spent) = by_kind.entry(row.decided_by.as_str()).or_default();
-            *rows += 1;
-            *spent += cpu_time().saturating_sub(begun);
+        for _ in 0..rounds {
+            for subject in &subjects {
+                let _row = screening.in_full(subject).await;
+            }
         }
+        let rows = per_second(rounds * subjects.len(), cpu_time().saturating_sub(begun));
+        let begun = cpu_time();
+        for subject in &subjects {
+            let facts = facts(chains, intel, policy, subject, now).await;
+            let _assessment = assess(subject, &facts, policy, now);
+        }
+        let checks = per_second(subjects.len(), cpu_time().saturating_sub(begun));
+        println!(
+            "  {} rows of screen in full by {}: {rows:.0} a second a core; one check each: {checks:.0}",
+            subjects.len(),
+            by.as_str()
+        );
     }
-    for (decided_by, (rows, spent)) in by_kind {
-        let each = spent.as_secs_f64() * 1e6 / f64::from(rows);
-        println!("  screened in full by {decided_by}: {rows} rows, {each:.1} us of CPU time each");
-    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn per_second(count: usize, spent: Duration) -> f64 {
+    count as f64 / spent.as_secs_f64()
 }
 
 /// Prints what checks of a hub of so many outputs and of its customers cost.

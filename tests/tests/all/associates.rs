@@ -175,6 +175,39 @@ fn counterparties_and_funders_are_shown_with_amounts_and_transactions() {
 }
 
 #[test]
+fn a_likely_change_address_is_shown_and_not_scored() {
+    // Given Ann, who pays a shop where others bought before, and gets an uneven rest at a new address,
+    let mut payment: Value =
+        serde_json::from_str(&line(1, 2, &json!([spend(1, 0)]), &[("shop", 3), ("ann-2", 6)]))
+            .unwrap();
+    payment["outputs"][1]["value"] = json!(699_987_654);
+    let directory = ingested(&[
+        line(0, 1, &json!([]), &[("ann-1", 10), ("shop", 1)]),
+        format!("{payment}\n"),
+        line(2, 3, &json!([spend(1, 1)]), &[("supplier", 1)]),
+    ]);
+    label(directory.path(), "police", &[("ann-1", "scam", "Villain")]);
+    let linked = |person| {
+        let answer = check(directory.path(), person);
+        let wallets = answer["associated_wallets"].as_array().unwrap().iter();
+        let linked = wallets.filter(|wallet| wallet["relation"] == "possible_owner");
+        (linked.cloned().collect::<Vec<_>>(), answer)
+    };
+    // when her new address is checked, then her old one is shown as one of the same owner, perhaps,
+    let (found, answer) = linked("ann-2");
+    let [old] = &found[..] else { panic!("{answer:#}") };
+    assert_eq!((&old["address"], &old["heuristic"]), (&json!(of("ann-1")), &json!("change")));
+    assert_eq!((&old["confidence"], &old["categories"]), (&json!(75), &json!(["scam"])));
+    assert_eq!(old["transactions"], json!([txid(2)]));
+    // and that gives no score: the money does.
+    let components = answer["scoring_components"].as_array().unwrap();
+    assert!(components.iter().all(|it| it["kind"] != "association"), "{components:#?}");
+    // The other way round too, and nobody else.
+    assert_eq!(linked("ann-1").0[0]["address"], of("ann-2"));
+    assert_eq!(linked("shop").0, [] as [Value; 0]);
+}
+
+#[test]
 fn a_listed_counterparty_is_shown_however_little_it_paid() {
     // Given a wallet whom twenty people paid, a listed one the least,
     let people: Vec<String> = (0..20_u32).map(|number| format!("payer-{number}")).collect();

@@ -31,6 +31,17 @@ pub struct Change {
     pub signs: Signs,
 }
 
+/// Doubts whether signs tell the change of a payment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doubts {
+    /// It may be a `PayJoin`. There, both outputs may go to new addresses; but the payee's has the form of an input, and
+    /// a sum that is not round.
+    pub may_be_payjoin: bool,
+    /// It spends coins out of a joint transaction, which all have one form: their owner's other addresses may have
+    /// another.
+    pub is_mixed: bool,
+}
+
 /// What tells the change from every other output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
@@ -60,12 +71,11 @@ impl Change {
 /// likelihood because it goes to one of the payer's addresses. `is_new` tells of an output, by its index, that its owner
 /// appears in no earlier block.
 ///
-/// `may_have_several_payers` is true of a payment that may be a `PayJoin`: then only signs count that none has, because
-/// there the payee's output has the form of an input and a sum that is not round.
+/// A payment of which there are [`Doubts`] must have a sign that they leave standing.
 #[must_use]
 pub fn change(
     transaction: &Transaction,
-    may_have_several_payers: bool,
+    Doubts { may_be_payjoin, is_mixed }: Doubts,
     is_new: impl Fn(usize) -> bool,
 ) -> Option<Change> {
     let Transaction { kind, inputs, outputs, .. } = transaction;
@@ -96,9 +106,11 @@ pub fn change(
         }
     };
     let likely = outputs.iter().enumerate().filter(|(index, output)| is_likely(*index, output));
-    let mut found = likely.map(|(output, _)| Change { output, signs: signs(output) }).filter(
-        |Change { signs, .. }| signs.form || signs.round || (signs.new && !may_have_several_payers),
-    );
+    let is_told =
+        |signs: Signs| (signs.form && !is_mixed) || signs.round || (signs.new && !may_be_payjoin);
+    let mut found = likely
+        .map(|(output, _)| Change { output, signs: signs(output) })
+        .filter(|change| is_told(change.signs));
     match (found.next(), found.next()) {
         (Some(change), None) => Some(change),
         _ => None,
@@ -155,7 +167,7 @@ mod tests {
         outputs: &[(ScriptOwner, u64)],
         old: &[usize],
     ) -> Option<Change> {
-        change(&payment(spent, outputs), false, |index| !old.contains(&index))
+        change(&payment(spent, outputs), Doubts::default(), |index| !old.contains(&index))
     }
 
     #[test]
@@ -198,8 +210,9 @@ mod tests {
     #[test]
     fn only_signs_that_no_payjoin_has_count_where_it_may_be_one() {
         let spent = [(key(1), 900_000), (key(4), 200_000)];
+        let doubts = Doubts { may_be_payjoin: true, ..Doubts::default() };
         let by = |outputs: &[_], old: usize| {
-            change(&payment(&spent, outputs), true, |index| index != old).map(|it| it.output)
+            change(&payment(&spent, outputs), doubts, |index| index != old).map(|it| it.output)
         };
         assert_eq!(by(&[(key(2), 312_345), (key(3), 786_655)], 0), None);
         assert_eq!(by(&[(witness(2), 312_345), (key(3), 786_655)], 0), Some(1));
@@ -207,10 +220,18 @@ mod tests {
     }
 
     #[test]
+    fn the_form_of_mixed_coins_tells_nothing() {
+        let doubts = Doubts { is_mixed: true, ..Doubts::default() };
+        let by = |outputs: &[_]| change(&payment(&[(key(1), 900_000)], outputs), doubts, |_| true);
+        assert_eq!(by(&[(witness(2), 312_345), (key(3), 586_655)]), None);
+        assert!(by(&[(witness(2), 310_000), (key(3), 586_655)]).is_some());
+    }
+
+    #[test]
     fn unknown_inputs_one_output_and_many_outputs_tell_no_change() {
         let mut unknown = payment(&[(key(1), 9)], &[(witness(2), 3), (key(3), 5)]);
         unknown.inputs[0].spent = None;
-        assert_eq!(change(&unknown, false, |_| true), None);
+        assert_eq!(change(&unknown, Doubts::default(), |_| true), None);
         assert_eq!(found(&[(key(1), 900_000)], &[(key(2), 898_655)], &[]), None);
         let mut outputs = vec![(key(2), 312_345)];
         outputs.extend((0..20).map(|number| (witness(number), 20_001)));

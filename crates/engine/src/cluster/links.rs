@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
-    change::{Change, change},
+    change::{Change, Doubts, change},
     co_spend::is_sale,
 };
 use crate::{
@@ -48,7 +48,7 @@ pub struct Links {
 }
 
 /// The links of a transaction on `chain`, in a block of `time`. `is_new` tells of an output, by its index, that its owner
-/// appears in no earlier block.
+/// appears in no earlier block; `is_mixed`, if the transaction spends outputs of a joint one.
 ///
 /// Joint transactions, what merely could be one, and sales of inscriptions and tokens link nothing.
 #[must_use]
@@ -56,6 +56,7 @@ pub fn links(
     transaction: &Transaction,
     chain: ChainId,
     time: Timestamp,
+    is_mixed: bool,
     is_new: impl Fn(usize) -> bool,
 ) -> Links {
     if transaction.kind != TransactionKind::Payment
@@ -66,7 +67,7 @@ pub fn links(
     }
     let may_be_payjoin = suspicion(transaction, chain, time) == PayjoinSuspicion::Suspected;
     Links {
-        change: change(transaction, may_be_payjoin, is_new),
+        change: change(transaction, Doubts { may_be_payjoin, is_mixed }, is_new),
         spent_together: may_be_payjoin.then_some(UNCONFIRMED_CONFIDENCE),
     }
 }

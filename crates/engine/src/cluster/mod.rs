@@ -15,6 +15,6 @@ mod change;
 mod co_spend;
 mod links;
 
-pub use change::{Change, Signs, change};
+pub use change::{Change, Doubts, Signs, change};
 pub use co_spend::{CoSpend, co_spend};
 pub use links::{LinkKind, Links, links};

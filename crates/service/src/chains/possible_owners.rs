@@ -15,7 +15,7 @@ use assay_engine::{
     facts::PossibleOwner,
     reading::{
         ChainView, Entry, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber,
-        TransactionRead, ViewError,
+        TransactionRead, ViewError, Waypoint,
     },
     score::Confidence,
     utxo::{OutPoint, Transaction, TransactionKind, TxInput, TxOut},
@@ -159,8 +159,16 @@ impl Payment {
         }
         let outputs_made = outputs.iter().map(made).collect::<Result<_, _>>()?;
         let transaction = Transaction { txid, kind: read.kind, inputs, outputs: outputs_made };
+        let mut is_mixed = false;
+        let mut origin = TransactionRead::default();
+        for entry in &read.entries {
+            if let Some(Waypoint::Transaction(made)) = entry.leads_to {
+                view.read(made, Direction::Destination, 0, &mut origin)?;
+                is_mixed |= matches!(origin.kind, TransactionKind::Coinjoin(_));
+            }
+        }
         let is_new = |index: usize| outputs.get(index).is_some_and(|it| it.owner >= first_new);
-        let Links { change, spent_together } = links(&transaction, chain, time, is_new);
+        let Links { change, spent_together } = links(&transaction, chain, time, is_mixed, is_new);
         let change = change.and_then(|it| Some((outputs.get(it.output)?.owner, it.confidence())));
         let inputs = read.entries.iter().map(|entry| entry.owner).collect();
         Ok(Some(Self { time, inputs, change, spent_together }))
