@@ -57,9 +57,10 @@ fn beyond() {
 }
 
 fn table(title: &str, examples: &[Example]) {
-    println!("{title}");
+    println!("{title}: verdict before the rules that were made for it; score and verdict");
     for example in examples {
         let Assessment { risk_score, verdict, .. } = example.assess();
-        println!("  {risk_score:>5}  {:<13}  {}", verdict.as_str(), example.title);
+        let before = example.before.unwrap_or("-");
+        println!("  {before:<6}  {risk_score:>5}  {:<13}  {}", verdict.as_str(), example.title);
     }
 }

@@ -37,6 +37,21 @@ pub trait GraphView: Graph {
         limits: ReadLimits,
     ) -> Result<OwnHistory, GraphError>;
 
+    /// The history of an owner that never spent anything; `None` if it did, or if it received more outputs than `limits`
+    /// allow. Afterwards its transactions can be read.
+    async fn unspent_history(
+        &self,
+        owner: OwnerNumber,
+        limits: ReadLimits,
+    ) -> Result<Option<OwnHistory>, GraphError> {
+        let history = self.history(owner, limits).await?;
+        let OwnHistory { statistics, incoming, outgoing } = &history;
+        let received: u128 = incoming.iter().map(|own| own.income(own.inputs)).sum();
+        let is_whole = received == statistics.received;
+        let is_unspent = outgoing.is_empty() && statistics.sent == 0;
+        Ok((is_unspent && is_whole).then_some(history))
+    }
+
     /// Adds to a history, read within `limits`, the transactions in which one of `others` is on the other side of the
     /// owner, whatever their size. Afterwards the entries of these others can be read of all its transactions.
     async fn add_dealings(

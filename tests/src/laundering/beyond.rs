@@ -30,7 +30,7 @@ fn beyond(
         let _paid = thief.send(paid, &subject);
     }
     builder.wait(SignedDuration::from_hours(48));
-    Example { title, world: Arc::new(World::recorded(builder, claims)), subject }
+    Example { title, world: Arc::new(World::recorded(builder, claims)), subject, before: None }
 }
 
 /// Stolen money in so many lanes of so many steps each, merged.
@@ -87,13 +87,36 @@ pub fn spread(amount: u64, parts: usize, paid: usize) -> Example {
     })
 }
 
+/// Stolen money in one payment with so many larger clean inputs, more than are read of one transaction.
+#[must_use]
+pub fn below_larger_inputs(amount: u64, stolen: u32, clean: u32) -> Example {
+    let all = coins(ChainId::BTC, amount);
+    let title = format!("{all} in {stolen} inputs below {clean} larger clean ones");
+    let (mut builder, mut claims) = (chain(ChainId::BTC, 1), Claims::default());
+    let subject = builder.fresh(Form::WitnessKey);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    thief.make(Move::Split(stolen));
+    let least = thief.coins.first().map_or(0, |coin| coin.value);
+    let outputs: Vec<_> = (0..clean).map(|_| (thief.fresh(), least + 1)).collect();
+    let clean: u64 = outputs.iter().map(|(_, value)| value).sum();
+    let clean = super::tricks::clean(thief.chain, clean + 1_000_000);
+    let mut inputs = thief.pay(&clean, &outputs);
+    inputs.append(&mut thief.coins);
+    let merged = thief.fresh();
+    let coin = thief.send(&inputs, &merged);
+    let _paid = thief.send(&[coin], &subject);
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::recorded(builder, claims)), subject, before: None }
+}
+
 /// All of them, in the sizes in which they were found.
 #[must_use]
 pub fn beyond_a_trace() -> Vec<Example> {
     vec![
-        lanes(90 * COIN, 250, 450),
+        lanes(90 * COIN, 250, 450).was("allow"),
         stepped(10 * COIN, 2_000),
-        spread(90 * COIN, 100_000, 100_000),
+        spread(90 * COIN, 100_000, 100_000).was("allow"),
         spread(1_000 * COIN, 1_000_000, 1_000),
+        below_larger_inputs(60 * COIN, 3_000, 5_100),
     ]
 }

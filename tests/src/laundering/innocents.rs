@@ -55,7 +55,7 @@ pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
     let value = money.value + dust.value - 1_000;
     let _swept = builder.pay(&[money, dust], &[(other, value)]);
     days(&mut builder, 20);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Somebody with money of an exchange, to whom so many addresses of a thief sent `dust` base units each.
@@ -76,7 +76,7 @@ pub fn dusted_by_many(id: ChainId, amount: u64, senders: u64, dust: u64) -> Exam
         let _dust = builder.pay(&[coin], &[(subject.clone(), dust)]);
     }
     days(&mut builder, 20);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Somebody who paid a party years before it was listed.
@@ -90,7 +90,7 @@ pub fn paid_before_listing(id: ChainId, amount: u64) -> Example {
     days(&mut builder, 10);
     let _paid = builder.pay(&[money], &[(payee, amount - 1_000)]);
     days(&mut builder, 1_400);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// The victim of a thief, whose label came after the theft.
@@ -104,7 +104,7 @@ pub fn victim(id: ChainId, amount: u64) -> Example {
     days(&mut builder, 10);
     let _taken = builder.pay(&[money], &[(thief, amount - 1_000)]);
     days(&mut builder, 100);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// An address of which `sources` sources say that it is an exchange's.
@@ -123,7 +123,7 @@ pub fn agreeing_labels(id: ChainId) -> Example {
     }
     let _mined = builder.mine(&[(subject.clone(), 50 * COIN)]);
     days(&mut builder, 100);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// A merchant with whom a labelled gang shops, twice by a crafted `PayJoin`.
@@ -136,7 +136,7 @@ pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
     let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     pay_join(&mut builder, &gang, &subject, 5_000_000);
     days(&mut builder, 20);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Somebody whose wallet spends an output that anybody can spend, as a labelled gang did with the same script.
@@ -149,7 +149,7 @@ pub fn spender_of_anybodys_output(id: ChainId, amount: u64) -> Example {
     let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     spend_unsigned(&mut builder, &[gang, subject.clone()]);
     days(&mut builder, 20);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Somebody who was paid by way of an exchange without a label: a customer, whom he pays, and whom that one pays.
@@ -187,7 +187,7 @@ pub fn after_one_report(id: ChainId, percent: u8, paid_by: PaidBy) -> Example {
         subject = next;
     }
     days(&mut builder, 10);
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Every known innocent, with the parameters with which it was found, and further ones.
@@ -200,17 +200,20 @@ pub fn innocents() -> Vec<Example> {
         swept_dust(ltc, 1_000 * COIN, 1_000),
         dusted_by_many(btc, COIN, 300, 1_000),
         dusted_by_many(btc, COIN / 100, 30, 600),
+        dusted_by_many(btc, COIN / 10, 183, 600).was("review"),
+        dusted_by_many(ltc, 10 * COIN, 183, 60_000).was("review"),
         paid_before_listing(btc, 10 * COIN),
         victim(btc, 10 * COIN),
         agreeing_labels(btc),
-        merchant_of_a_gang(btc, 10 * COIN),
-        spender_of_anybodys_output(btc, 10 * COIN),
-        merchant_of_a_gang(ltc, 1_000 * COIN),
+        merchant_of_a_gang(btc, 10 * COIN).was("block"),
+        merchant_of_a_gang(ltc, 1_000 * COIN).was("block"),
+        spender_of_anybodys_output(btc, 10 * COIN).was("block"),
+        spender_of_anybodys_output(ltc, 1_000 * COIN).was("block"),
     ];
     for percent in [1, 10] {
         for paid_by in [PaidBy::Exchange, PaidBy::Employer, PaidBy::Tenant] {
-            innocents.push(after_one_report(btc, percent, paid_by));
-            innocents.push(after_one_report(ltc, percent, paid_by));
+            innocents.push(after_one_report(btc, percent, paid_by).was("review"));
+            innocents.push(after_one_report(ltc, percent, paid_by).was("review"));
         }
     }
     innocents

@@ -35,9 +35,17 @@ pub struct Example {
     pub world: Arc<World>,
     /// Owner of the address.
     pub subject: ScriptOwner,
+    /// The verdict on the address under the rules before those that were made for it, where it is known.
+    pub before: Option<&'static str>,
 }
 
 impl Example {
+    /// The same, with the verdict under earlier rules.
+    #[must_use]
+    pub fn was(self, before: &'static str) -> Self {
+        Self { before: Some(before), ..self }
+    }
+
     /// The engine's answer about the address.
     #[must_use]
     pub fn assess(&self) -> Assessment {

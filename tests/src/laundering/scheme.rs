@@ -155,7 +155,7 @@ impl Scheme {
         }
         builder.wait(SignedDuration::from_hours(24));
         let world = Arc::new(World::new(builder, claims));
-        Example { title: self.to_string(), world, subject }
+        Example { title: self.to_string(), world, subject, before: None }
     }
 }
 

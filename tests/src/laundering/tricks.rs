@@ -33,7 +33,7 @@ fn scheme(
     let subject = builder.fresh(Form::WitnessKey);
     launder(&mut Launderer::new(&mut builder, &mut claims, origin, amount), &subject);
     builder.wait(SignedDuration::from_hours(48));
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Makes moves, then pays everything to the payee at once.
@@ -123,7 +123,7 @@ pub fn joint_alone(amount: u64, kind: JointKind, merged: bool) -> Example {
     let mixed = thief.coins.split_off(1);
     let subject = if merged { thief.send(&mixed, &payee).owner } else { mixed[0].owner.clone() };
     builder.wait(SignedDuration::from_hours(48));
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// A small amount straight from a listed party to a fresh address, unspent.
@@ -144,7 +144,7 @@ pub fn called_an_exchange(id: ChainId, amount: u64, percent: u8) -> Example {
     for source in ["reports", "more-reports"] {
         claims.label(&subject, Claim::reported(Category::Exchange, percent, source));
     }
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// A small amount straight from a listed party, and `larger` outputs of the same address that are larger.
@@ -177,7 +177,7 @@ pub fn mixed(id: ChainId, amount: u64, hops: u32, times: u64) -> Example {
 }
 
 /// Coins of a person whom an exchange paid.
-fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Coin> {
+pub(super) fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Coin> {
     let (exchange, person) = (chain.fresh(Form::ScriptHash), chain.fresh(Form::WitnessKey));
     let coins = chain.mine(&[(exchange, amount + 10_000)]);
     chain.wait(SignedDuration::from_hours(1));
@@ -208,7 +208,7 @@ pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> E
     let _paid = builder.pay(&[coin], &[(payee.clone(), value)]);
     builder.wait(SignedDuration::from_hours(24));
     let subject = if paid_on { payee } else { miner };
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Stolen money at an address that two crafted payments connect with a labelled shop: the shop adds a coin of its own
@@ -223,7 +223,7 @@ pub fn inherited_shop(id: ChainId, amount: u64) -> Example {
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
     after(&mut thief, &[Move::Forward(1)], &subject);
     builder.wait(SignedDuration::from_hours(48));
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Stolen money at an address that spends an output of a script without a signature, as an exchange's wallet did.
@@ -238,7 +238,7 @@ pub fn spent_by_anybody(id: ChainId, amount: u64) -> Example {
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
     after(&mut thief, &[Move::Forward(1)], &subject);
     builder.wait(SignedDuration::from_hours(48));
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Each of these spends an output of one script that anybody can spend together with a coin of its own, twice.
@@ -318,7 +318,7 @@ pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops
         paid = builder.pay(&[paid], &[(to, value)]).remove(0);
         builder.wait(SignedDuration::from_hours(1));
     }
-    Example { title, world: Arc::new(World::new(builder, claims)), subject }
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
 /// Stolen money as dust: so many fresh addresses of the thief each send `dust` base units to the payee.
@@ -356,6 +356,84 @@ pub fn after_a_flood(id: ChainId, amount: u64, flood: u32, inputs: u32) -> Examp
     })
 }
 
+/// Stolen money and as much clean money, merged and split over two fresh addresses so many times, then paid together.
+#[must_use]
+pub fn braided(id: ChainId, amount: u64, times: u32) -> Example {
+    let title = format!("{} braided {times} times with as much clean money", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        let clean = clean(thief.chain, amount);
+        thief.coins.extend(clean);
+        for _ in 0..times {
+            let coins = std::mem::take(&mut thief.coins);
+            let half = (total(&coins) - 2_000) / 2;
+            let outputs = [(thief.fresh(), half), (thief.fresh(), half)];
+            thief.coins = thief.pay(&coins, &outputs);
+        }
+        after(thief, &[], payee);
+    })
+}
+
+/// Stolen money over an address that two crafted payments connect with a labelled exchange.
+#[must_use]
+pub fn over_an_inherited_exchange(id: ChainId, amount: u64) -> Example {
+    let title = format!("{} over an address with two PayJoins of an exchange", coins(id, amount));
+    let (mut builder, mut claims) = (chain(id, 1), Claims::default());
+    let subject = builder.fresh(Form::WitnessKey);
+    let (between, exchange) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    claims.label(&exchange, Claim::investigated(Category::Exchange, "North Exchange"));
+    pay_join(&mut builder, &between, &exchange, 5_000_000);
+    let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
+    let all = std::mem::take(&mut thief.coins);
+    let coin = thief.send(&all, &between);
+    let _paid = thief.send(&[coin], &subject);
+    builder.wait(SignedDuration::from_hours(48));
+    Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
+}
+
+/// Clean money that goes round so many times between addresses that are spent together, and stolen money to one of them.
+#[must_use]
+pub fn circled_by_cluster(id: ChainId, clean_amount: u64, times: u32, amount: u64) -> Example {
+    let title = format!(
+        "{} circled {times} times over a cluster, then {} stolen",
+        coins(id, clean_amount),
+        coins(id, amount)
+    );
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        let other = thief.fresh();
+        let clean = clean(thief.chain, clean_amount);
+        let half = clean_amount / 2 - 1_000;
+        let mut round = thief.pay(&clean, &[(payee.clone(), half), (other.clone(), half)]);
+        for _ in 0..times {
+            // Over a stranger's address, so that it seems to leave and to come back.
+            let away = thief.fresh();
+            let coin = thief.send(&round, &away);
+            let half = (coin.value - 2_000) / 2;
+            round = thief.pay(&[coin], &[(payee.clone(), half), (other.clone(), half)]);
+        }
+        after(thief, &[Move::Forward(1)], payee);
+    })
+}
+
+/// Stolen money in equal parts, one a month, over fresh addresses, beside a clean income of as much.
+#[must_use]
+pub fn little_by_little(id: ChainId, amount: u64, months: u32) -> Example {
+    let title = format!("{} over {months} months beside as much clean money", coins(id, amount));
+    scheme(title, id, Origin::Stolen, amount, |thief, payee| {
+        let parts = thief.take_largest();
+        let clean = clean(thief.chain, amount);
+        let each = amount / u64::from(months) - 4_000;
+        let salaries: Vec<_> = (0..months).map(|_| (thief.fresh(), each)).collect();
+        let salaries = thief.pay(&clean, &salaries);
+        for (stolen, salary) in thief.split(parts, months).into_iter().zip(salaries) {
+            thief.chain.wait(SignedDuration::from_hours(24 * 30));
+            let between = thief.fresh();
+            let coin = thief.send(&[stolen], &between);
+            let _paid = thief.send(&[coin], payee);
+            let _paid = thief.send(&[salary], payee);
+        }
+    })
+}
+
 /// An amount in words.
 pub(super) fn coins(id: ChainId, amount: u64) -> String {
     let (whole, rest) = (amount / COIN, amount % COIN);
@@ -390,11 +468,21 @@ pub fn tricks() -> Vec<Example> {
     tricks.extend([
         small_and_unspent(btc, 990_000),
         small_and_unspent(ltc, 9 * COIN),
-        below_larger_outputs(btc, 1_900_000, 2_010),
-        below_larger_outputs(ltc, 190_000_000, 2_010),
         called_an_exchange(btc, 10 * COIN, 10),
         mixed(btc, 5 * COIN, 2, 9),
-        fanned_out(btc, 90 * COIN, 10_000),
+        fanned_out(btc, 90 * COIN, 10_000).was("allow"),
+        braided(btc, 10 * COIN, 60),
+        braided(ltc, 1_000 * COIN, 12),
+        over_an_inherited_exchange(btc, 10 * COIN),
+        over_an_inherited_exchange(ltc, 1_000 * COIN),
+        circled_by_cluster(btc, COIN, 80, 3 * COIN),
+        circled_by_cluster(ltc, 100 * COIN, 30, 300 * COIN),
+        little_by_little(btc, 3 * COIN, 60),
+        little_by_little(ltc, 300 * COIN, 60),
+    ]);
+    let before = [
+        below_larger_outputs(btc, 1_900_000, 2_010),
+        below_larger_outputs(ltc, 190_000_000, 2_010),
         as_dust(btc, 300, 1_000),
         as_dust(btc, 300, 600),
         as_dust(ltc, 300, 100_000),
@@ -409,12 +497,14 @@ pub fn tricks() -> Vec<Example> {
         inherited_shop(btc, 10 * COIN),
         inherited_shop(ltc, 1_000 * COIN),
         spent_by_anybody(btc, 10 * COIN),
+        spent_by_anybody(ltc, 1_000 * COIN),
         circled(btc, COIN, 40, 90_000_000, 1),
         circled(btc, COIN, 160, 3 * COIN, 2),
         circled(btc, COIN, 500, 3 * COIN, 9),
         circled(ltc, 100 * COIN, 160, 300 * COIN, 2),
         circled_by_payer(btc, COIN, 160, 3 * COIN, 2),
         circled_by_payer(ltc, 100 * COIN, 160, 300 * COIN, 4),
-    ]);
+    ];
+    tricks.extend(before.map(|trick| trick.was("allow")));
     tricks
 }

@@ -2,10 +2,10 @@
 //!
 //! `cargo bench -p assay-tests --bench evasion` prints the same with all scores.
 
-use assay_engine::score::Verdict;
+use assay_engine::{assessment::Exposure, score::Verdict, taxonomy::Category};
 use assay_tests::{
     economy::{Economy, Group, Size, Survey},
-    laundering::{self, Violation, tricks, violations},
+    laundering::{self, Violation, beyond, tricks, tricks::COIN, violations},
     world::World,
 };
 
@@ -14,6 +14,26 @@ fn no_known_trick_passes_without_a_review() {
     for example in tricks() {
         let verdict = example.assess().verdict;
         assert!(matches!(verdict, Verdict::Review | Verdict::Block), "{}", example.title);
+    }
+}
+
+/// The benchmark looks at larger ones.
+#[test]
+fn no_scheme_beyond_a_trace_passes_without_a_review() {
+    let schemes = [
+        beyond::lanes(9 * COIN, 20, 30),
+        beyond::stepped(10 * COIN, 700),
+        beyond::spread(9 * COIN, 2_000, 2_000),
+        beyond::spread(90 * COIN, 20_000, 1_000),
+        beyond::below_larger_inputs(6 * COIN, 300, 5_100),
+    ];
+    for example in schemes {
+        let assessment = example.assess();
+        assert_eq!(assessment.verdict, Verdict::Review, "{}: {assessment:#?}", example.title);
+        // A path leads to the thief.
+        let is_stolen = |line: &&Exposure| line.category == Some(Category::StolenFunds);
+        let stolen = assessment.exposure.iter().find(is_stolen).unwrap();
+        assert!(!stolen.paths.is_empty(), "{}", example.title);
     }
 }
 

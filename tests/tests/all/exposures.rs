@@ -242,7 +242,7 @@ fn money_behind_more_transactions_than_a_trace_passes_is_found_with_a_path() {
     assert_eq!(exposure["category"], "stolen_funds");
     assert_eq!(exposure["share"], "1.000000");
     assert_eq!(exposure["hops"], Value::Null);
-    assert_eq!(exposure["further_than_transactions"], 2_000);
+    assert_eq!(exposure["further_than_transactions"], 300);
     let steps = exposure["paths"][0]["steps"].as_array().unwrap();
     assert_eq!((steps.len(), &steps[51]["address"]), (52, &json!(of("thief"))));
     assert_eq!(exposure["paths"][0]["amount"]["value"], "1000000000");

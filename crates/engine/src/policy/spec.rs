@@ -180,7 +180,7 @@ pub struct TraceSpec {
     #[schemars(range(min = 1, max = 1_000_000))]
     pub transactions: u32,
     /// Most transactions that money passes towards sources where it is known what the following ones are made of
-    /// (`docs/compositions.md`): that divides what is left. Default 2000.
+    /// (`docs/compositions.md`): that divides what is left. Default 300.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub source_transactions: u32,
     /// Most inputs and outputs of these transactions that are read in each direction. Default 1000000.
@@ -197,7 +197,7 @@ impl Default for TraceSpec {
             hops: None,
             stop_below_share_millionths: 61,
             transactions: 100_000,
-            source_transactions: 2_000,
+            source_transactions: 300,
             entries: 1_000_000,
             transfers_per_address: 1_000_000,
         }

@@ -134,6 +134,9 @@ async fn expect_equal_view(view: &dyn GraphView, right: &MemoryGraph, chain: &Te
                 let mut history = view.history(number, limits).await.unwrap();
                 let mut expected = right.history(number, limits).await.unwrap();
                 assert_eq!(history, expected, "{owner:?}");
+                let unspent = view.unspent_history(number, limits).await.unwrap();
+                let expected_unspent = right.unspent_history(number, limits).await.unwrap();
+                assert_eq!(unspent, expected_unspent, "{owner:?}");
                 if nth % compared > 0 {
                     continue;
                 }

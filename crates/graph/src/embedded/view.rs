@@ -1,6 +1,6 @@
 //! What queries read, straight from the tables.
 
-use std::sync::PoisonError;
+use std::{collections::BTreeSet, sync::PoisonError};
 
 use assay_engine::{
     composition::Composition,
@@ -10,7 +10,7 @@ use assay_engine::{
         SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
     },
     trace::ReadLimits,
-    utxo::{ScriptOwner, TransactionKind, Txid},
+    utxo::{ScriptOwner, Statistics, TransactionKind, Txid},
 };
 use async_trait::async_trait;
 
@@ -19,7 +19,7 @@ use super::{
     bytes::number,
     compositions::{CompositionReader, EndsUpTo},
     error::damaged,
-    reader::{Reader, Side},
+    reader::{Moved, Reader, Side},
     record::{InputOrigin, StoredBlock, read_payers},
     state::StoredState,
 };
@@ -53,6 +53,45 @@ impl Reader<'_> {
         transactions.sort_unstable();
         transactions.dedup();
         Ok(transactions)
+    }
+
+    /// The history of an owner that never spent anything; `None` if it did, or if it received more than the `most` largest
+    /// outputs and the others of their transactions.
+    fn of_unspent(&self, owner: u64, most: u32) -> Result<Option<OwnHistory>, GraphError> {
+        let (mut largest, mut others) = (Vec::new(), Vec::new());
+        let mut is_unspent = Ok(true);
+        self.moved(owner, Side::Outputs, |moved| {
+            let is_full = largest.len() as u64 >= u64::from(most);
+            if is_full { &mut others } else { &mut largest }.push(moved);
+            is_unspent = self.is_unspent(&moved);
+            matches!(is_unspent, Ok(true))
+        })?;
+        // Outputs that are not recorded may be spent too.
+        if !is_unspent? || !self.of_largest(owner, Side::Inputs, 1)?.is_empty() {
+            return Ok(None);
+        }
+        let is_shown: BTreeSet<u64> = largest.iter().map(|moved| moved.transaction).collect();
+        if others.iter().any(|it| it.value > 0 && !is_shown.contains(&it.transaction)) {
+            return Ok(None);
+        }
+        let all: BTreeSet<u64> = largest.iter().chain(&others).map(|it| it.transaction).collect();
+        let mut incoming = Vec::with_capacity(all.len());
+        for transaction in all {
+            incoming.push(self.own(transaction, owner, Side::Outputs)?);
+        }
+        let Some(first) = incoming.first() else { return Ok(None) };
+        let mut statistics = Statistics::new(first.time);
+        for own in &incoming {
+            statistics.count(own.time, own.sent, own.received, own.inputs);
+        }
+        incoming.retain(|own| is_shown.contains(&own.number.0));
+        Ok(Some(OwnHistory { statistics, incoming, outgoing: Vec::new() }))
+    }
+
+    /// True if no transaction spends an output.
+    fn is_unspent(&self, made: &Moved) -> Result<bool, GraphError> {
+        let record = self.known_transaction(made.transaction)?;
+        Ok(self.spender(record.head().first_output + u64::from(made.index))?.is_none())
     }
 
     /// What a transaction moved for an owner.
@@ -324,6 +363,14 @@ impl GraphView for EmbeddedGraph {
                 outgoing: reader.own_transactions(owner.0, Side::Inputs, limits.transfers)?,
             })
         })
+    }
+
+    async fn unspent_history(
+        &self,
+        owner: OwnerNumber,
+        limits: ReadLimits,
+    ) -> Result<Option<OwnHistory>, GraphError> {
+        self.read(|reader| reader.of_unspent(owner.0, limits.transfers))
     }
 
     async fn add_dealings(

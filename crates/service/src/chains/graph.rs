@@ -138,7 +138,9 @@ impl State<'_> {
         if !self.is_up_to_date(of).await? {
             return Ok(None);
         }
-        let history = view.history(owner, rules.read_limits()).await?;
+        let Some(history) = view.unspent_history(owner, rules.read_limits()).await? else {
+            return Ok(None);
+        };
         let (chain, today) = (subject.chain(), now.to_zoned(TimeZone::UTC).date());
         let flows = view.read(|view| {
             flows_at_most(chain, &history, policy, today, |number| view.composition(number))

@@ -10,6 +10,14 @@ pub(in crate::embedded) trait Entry: Copy + Ord {
     /// Reads the key of an entry; [`PartialStatistics`] have more than a key.
     fn from_key(reading: &mut Reading<'_>) -> Option<Self>;
 
+    /// The number that the key begins with.
+    fn leading(&self) -> u64;
+
+    /// The number that a key, whole or its beginning, begins with; `None` if it is shorter.
+    fn leading_of(key: &[u8]) -> Option<u64> {
+        Reading(key).number()
+    }
+
     /// Appends the entry to a page, behind the entry before it there.
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>);
 
@@ -47,6 +55,15 @@ impl Entry for Hashed {
 
     fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
         Some(Self { hash: reading.u64()?, number: reading.number()? })
+    }
+
+    #[inline]
+    fn leading(&self) -> u64 {
+        self.hash
+    }
+
+    fn leading_of(key: &[u8]) -> Option<u64> {
+        Reading(key).u64()
     }
 
     fn put(&self, _before: Option<&Self>, into: &mut Vec<u8>) {
@@ -88,6 +105,11 @@ impl Entry for MovedEntry {
             transaction: reading.number()?,
             index: reading.u32()?,
         })
+    }
+
+    #[inline]
+    fn leading(&self) -> u64 {
+        self.owner
     }
 
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
@@ -177,6 +199,11 @@ impl Entry for PartialStatistics {
         })
     }
 
+    #[inline]
+    fn leading(&self) -> u64 {
+        self.owner
+    }
+
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {
         put_varint(into, self.owner.wrapping_sub(before.map_or(0, |before| before.owner)));
         self.put_sums(into);
@@ -214,6 +241,11 @@ impl Entry for LinkTo {
 
     fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
         Some(Self { parent: reading.number()?, size: reading.number()?, child: reading.number()? })
+    }
+
+    #[inline]
+    fn leading(&self) -> u64 {
+        self.parent
     }
 
     fn put(&self, before: Option<&Self>, into: &mut Vec<u8>) {

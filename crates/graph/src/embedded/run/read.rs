@@ -45,6 +45,12 @@ impl<'t, E: Entry> Cursor<'t, E> {
         let pages = table.range(txn, &range).map_err(failed)?;
         let mut cursor = Self { pages, page: Reading(&[]), before: None, next: None };
         cursor.advance()?;
+        // Most entries of a page are told by their first numbers.
+        if let Some(leading) = E::leading_of(from) {
+            while cursor.next.as_ref().is_some_and(|entry| entry.leading() < leading) {
+                cursor.advance()?;
+            }
+        }
         let mut key = Vec::with_capacity(32);
         while let Some(entry) = &cursor.next {
             key.clear();
