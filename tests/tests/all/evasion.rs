@@ -25,7 +25,7 @@ fn no_scheme_beyond_a_trace_passes_without_a_review() {
         beyond::stepped(10 * COIN, 700),
         beyond::spread(9 * COIN, 2_000, 2_000),
         beyond::spread(90 * COIN, 20_000, 1_000),
-        beyond::below_larger_inputs(6 * COIN, 300, 5_100),
+        beyond::below_larger_inputs(40 * COIN, 2_000, 5_100),
     ];
     for example in schemes {
         let assessment = example.assess();
