@@ -4,6 +4,7 @@
 mod address;
 mod apply;
 mod backup;
+mod chain;
 mod check;
 mod check_transfer;
 mod cluster;
@@ -99,6 +100,9 @@ enum Command {
     Trace(trace::TraceArgs),
     Tx(tx::TxArgs),
     Cluster(cluster::ClusterArgs),
+    /// Back up, restore and verify the graph of an ingested chain
+    #[command(subcommand)]
+    Chain(chain::ChainCommand),
     Address(address::AddressArgs),
     Entity(entity::EntityArgs),
     /// Import sanctions lists, labels and blocks
@@ -351,6 +355,7 @@ async fn execute(
         Command::Trace(args) => trace::run(&args, &context).await,
         Command::Tx(args) => tx::run(&args, &context).await,
         Command::Cluster(args) => cluster::run(&args, &context).await,
+        Command::Chain(command) => chain::run(command, &context).await,
         Command::Address(args) => address::run(&args, &context).await,
         Command::Entity(args) => entity::run(&args, &context).await,
         Command::Ingest(command) => ingest::run(command, &context).await,

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use heed::{Database, Env, MdbError, RoTxn, RwTxn, WithoutTls, types::Bytes};
+use heed::{CompactionOption, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls, types::Bytes};
 
 use crate::{
     Format, MappedError,
@@ -107,6 +107,36 @@ impl Environment {
         let changed = change(&mut transaction)?;
         transaction.commit().map_err(|error| self.error(error))?;
         Ok(changed)
+    }
+
+    /// Writes its newest state to a file, which must not exist, without pages that are free. Writers go on meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file exists, or cannot be written as a whole: then it is removed.
+    pub fn copy_to(&self, file: &Path) -> Result<(), MappedError> {
+        let failed = |error: io::Error| match error.kind() {
+            ErrorKind::StorageFull => MappedError::DiskFull { path: file.to_owned() },
+            _ => MappedError::File { path: file.to_owned(), error },
+        };
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut copy = options.open(file).map_err(failed)?;
+        let written = self
+            .env
+            .copy_to_file(&mut copy, CompactionOption::Enabled)
+            .map_err(|error| match error {
+                heed::Error::Io(error) => failed(error),
+                error => self.error(error),
+            })
+            .and_then(|()| copy.sync_all().map_err(failed));
+        if written.is_err() {
+            // The error says more than that half a copy could not be removed.
+            let _ = std::fs::remove_file(file);
+        }
+        written
     }
 
     /// Extends the file ahead of its used pages.

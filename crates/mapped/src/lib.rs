@@ -17,4 +17,4 @@ mod registry;
 
 pub use environment::{Environment, ReadTransaction, Table, WriteTransaction, WriterLock};
 pub use error::MappedError;
-pub use open::{Format, create, open_existing};
+pub use open::{DATA_FILE, Format, create, open_existing};

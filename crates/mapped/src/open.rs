@@ -33,7 +33,7 @@ pub struct Format {
 }
 
 /// File of an environment in its folder, as LMDB names it.
-const DATA: &str = "data.mdb";
+pub const DATA_FILE: &str = "data.mdb";
 /// File whose lock the writer holds.
 const LOCK: &str = "writer.lock";
 /// File of the lock table, as LMDB names it.
@@ -122,12 +122,12 @@ pub fn create(
 
 /// True if a folder has an environment's file that is not empty.
 fn is_there(folder: &Path) -> bool {
-    fs::metadata(folder.join(DATA)).is_ok_and(|data| data.is_file() && data.len() > 0)
+    fs::metadata(folder.join(DATA_FILE)).is_ok_and(|data| data.is_file() && data.len() > 0)
 }
 
 /// True if an environment's file ends within its first two pages.
 fn has_half_a_head(folder: &Path) -> bool {
-    fs::metadata(folder.join(DATA)).is_ok_and(|data| data.len() < 2 * 4096)
+    fs::metadata(folder.join(DATA_FILE)).is_ok_and(|data| data.len() < 2 * 4096)
 }
 
 fn canonical(folder: &Path) -> Result<std::path::PathBuf, MappedError> {
@@ -176,7 +176,7 @@ fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
 
 /// Checks that a file begins as LMDB's do.
 fn check_data_file(folder: &Path, format: &Format) -> Result<(), MappedError> {
-    let path = folder.join(DATA);
+    let path = folder.join(DATA_FILE);
     let failed = |error| MappedError::File { path: path.clone(), error };
     let foreign = |detail: &str| MappedError::Foreign {
         path: path.clone(),
@@ -204,7 +204,7 @@ fn check_length(folder: &Path, env: &Env<WithoutTls>) -> Result<(), MappedError>
     let last = u64::try_from(env.info().last_page_number).unwrap_or(u64::MAX);
     let expected = last.saturating_add(1).saturating_mul(page);
     if found < expected {
-        return Err(MappedError::Truncated { path: folder.join(DATA), found, expected });
+        return Err(MappedError::Truncated { path: folder.join(DATA_FILE), found, expected });
     }
     Ok(())
 }
@@ -225,7 +225,7 @@ fn open(folder: &Path, format: &Format) -> Result<Env<WithoutTls>, MappedError> 
     opened.map_err(|error| match error {
         heed::Error::Mdb(heed::MdbError::Invalid | heed::MdbError::VersionMismatch) => {
             MappedError::Foreign {
-                path: folder.join(DATA),
+                path: folder.join(DATA_FILE),
                 format: format.name,
                 detail: error.to_string(),
             }
@@ -242,7 +242,7 @@ fn existing_tables(
 ) -> Result<Option<Vec<Table>>, MappedError> {
     let failed = |error| failure(folder, error);
     let foreign = |detail: &str| MappedError::Foreign {
-        path: folder.join(DATA),
+        path: folder.join(DATA_FILE),
         format: format.name,
         detail: detail.to_owned(),
     };
@@ -283,7 +283,7 @@ fn mismatch(folder: &Path, described: Option<&[u8]>, wanted: &Format) -> Option<
     let (version, name) = described.and_then(<[u8]>::split_first_chunk::<4>).unzip();
     let format = wanted.name;
     if name != Some(format.as_bytes()) {
-        let (path, detail) = (folder.join(DATA), "it has another format".to_owned());
+        let (path, detail) = (folder.join(DATA_FILE), "it has another format".to_owned());
         return Some(MappedError::Foreign { path, format, detail });
     }
     let (path, found) = (folder.to_owned(), version.map_or(0, |bytes| u32::from_be_bytes(*bytes)));
@@ -336,7 +336,7 @@ fn environment(
     tables: Vec<Table>,
     format: &Format,
 ) -> Result<Environment, MappedError> {
-    let data_file = folder.join(DATA);
+    let data_file = folder.join(DATA_FILE);
     let identity = identity(&data_file)
         .map_err(|error| MappedError::File { path: data_file.clone(), error })?;
     Ok(Environment { env, tables, format: *format, folder: folder.to_owned(), data_file, identity })

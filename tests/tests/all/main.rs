@@ -15,6 +15,7 @@ mod addresses;
 mod answers;
 mod associates;
 mod bulk;
+mod chain_backups;
 mod chain_robust;
 mod chain_scenario;
 mod chain_sources;

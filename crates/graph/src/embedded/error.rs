@@ -55,6 +55,25 @@ pub enum EmbeddedError {
         /// The index of the output.
         index: u32,
     },
+    /// There is a graph where one was to be restored.
+    #[error(
+        "there is a graph of the {chain} chain in {path}: stop the programs that use it and delete that folder, \
+         then restore"
+    )]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+        /// The chain.
+        chain: ChainId,
+    },
+    /// A backup is of another chain.
+    #[error("the backup is of the {found} chain, not of {chain}")]
+    OtherChain {
+        /// The chain that was asked for.
+        chain: ChainId,
+        /// The chain of the backup.
+        found: ChainId,
+    },
     /// An earlier version of the program made the graph, in `SQLite`.
     #[error(
         "{path} was made by an earlier version of assay and is not read any more: delete it and run `assay \

@@ -13,8 +13,10 @@
 //! - `view`: what queries read
 //! - `graph`: the contract of graphs over these
 //! - `writer`: batches of blocks, and their rollback
+//! - `backup`: one state of a graph as a file
 //! - [`compositions`]: what the money of each transaction is made of
 
+mod backup;
 mod bytes;
 mod column;
 pub mod compositions;

@@ -1,0 +1,118 @@
+//! `assay chain`: backups of the graph of an ingested chain, and its fingerprint.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use assay_engine::chain::ChainId;
+use assay_graph::{EmbeddedGraphs, Graph, GraphStore, GraphTip};
+use clap::{Args, Subcommand};
+
+use super::{Context, Done, Failure, graph, output};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ChainCommand {
+    Backup(BackupArgs),
+    Restore(RestoreArgs),
+    Verify(VerifyArgs),
+}
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  assay chain backup btc /backups/btc.graph
+  assay chain verify btc                        # its fingerprint, to compare";
+
+/// Copy the graph of a chain to a file
+///
+/// The copy is one state of the graph, also while a server follows the chain. It has blocks alone: no lists, labels
+/// or keys.
+#[derive(Debug, Args)]
+#[command(after_help = BACKUP_EXAMPLES)]
+pub(super) struct BackupArgs {
+    /// Blockchain, such as btc
+    chain: ChainId,
+    /// File to write, which must not exist
+    file: PathBuf,
+}
+
+/// Make the graph of a chain from a backup
+///
+/// There must be no graph of the chain. A server that follows the chain goes on from the backup's newest block.
+#[derive(Debug, Args)]
+pub(super) struct RestoreArgs {
+    /// Blockchain, such as btc
+    chain: ChainId,
+    /// Backup
+    file: PathBuf,
+}
+
+/// Read all of a chain's graph and print its fingerprint
+///
+/// Graphs with equal fingerprints have the same blocks, transactions and clusters. It takes some minutes for each
+/// hundred million transactions.
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// Blockchain, such as btc
+    chain: ChainId,
+}
+
+pub(super) async fn run(command: ChainCommand, context: &Context) -> Result<Done, Failure> {
+    let graphs = embedded(context)?;
+    match command {
+        ChainCommand::Backup(BackupArgs { chain, file }) => back_up(&graphs, chain, &file),
+        ChainCommand::Restore(RestoreArgs { chain, file }) => restore(&graphs, chain, &file),
+        ChainCommand::Verify(VerifyArgs { chain }) => verify(&graphs, chain).await,
+    }
+}
+
+/// The graphs in the data directory.
+fn embedded(context: &Context) -> Result<EmbeddedGraphs, Failure> {
+    let settings = &context.settings;
+    if settings.database().is_some() || settings.graph_database().is_some() {
+        return Err(Failure::Usage(
+            "this command is for graphs in the data directory: those in PostgreSQL are backed up with its own tools"
+                .into(),
+        ));
+    }
+    Ok(EmbeddedGraphs::new(&settings.data_dir))
+}
+
+fn back_up(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done, Failure> {
+    if file.exists() {
+        let message = format!("{} exists already: name another file", file.display());
+        return Err(Failure::Usage(message));
+    }
+    let tip = graphs.back_up(chain, file)?.ok_or_else(|| {
+        Failure::Failed(format!(
+            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
+        ))
+    })?;
+    writeln!(output(), "{chain}: blocks up to {} or newer written to {}", block(&tip), file.display())?;
+    Ok(Done::Success)
+}
+
+fn restore(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done, Failure> {
+    if !file.is_file() {
+        return Err(Failure::Usage(format!("there is no file {}", file.display())));
+    }
+    let tip = graphs.restore(chain, file)?;
+    writeln!(output(), "{chain}: blocks up to {} restored", block(&tip))?;
+    Ok(Done::Success)
+}
+
+async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Done, Failure> {
+    let view = graph(graphs as &dyn GraphStore, chain).await?.view().await?;
+    let empty = || Failure::Failed(format!("the graph of the {chain} chain has no block"));
+    let view = view.ok_or_else(empty)?;
+    let tip = view.tip().await?.ok_or_else(empty)?;
+    let fingerprint = view.fingerprint().await?;
+    writeln!(output(), "{chain}: blocks up to {}", block(&tip))?;
+    writeln!(output(), "fingerprint {}", hex::encode(fingerprint))?;
+    Ok(Done::Success)
+}
+
+/// A block in words.
+fn block(tip: &GraphTip) -> String {
+    format!("{} ({})", tip.block.height, hex::encode(tip.block.hash))
+}

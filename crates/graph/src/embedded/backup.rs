@@ -1,0 +1,103 @@
+//! Backups: one state of a graph as a file, while it is read and written, and a graph made of such a file.
+
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    path::Path,
+    sync::Arc,
+};
+
+use assay_engine::chain::ChainId;
+use assay_mapped::{DATA_FILE, MappedError};
+
+use super::{
+    EmbeddedError, EmbeddedGraphs,
+    error::damaged,
+    snapshot::Snapshot,
+    tables::Tables,
+};
+use crate::{GraphError, GraphTip};
+
+impl EmbeddedGraphs {
+    /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the newest block before that:
+    /// the file may have newer ones; `None` if there is no graph. What transactions are made of is not in it: that
+    /// follows from the graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the graph cannot be read, or the file not be written as a whole.
+    pub fn back_up(&self, chain: ChainId, file: &Path) -> Result<Option<GraphTip>, GraphError> {
+        let Some(graph) = self.open(chain)? else { return Ok(None) };
+        let tip = graph.snapshot()?.tip()?;
+        graph.tables.environment.copy_to(file).map_err(EmbeddedError::from)?;
+        Ok(tip)
+    }
+
+    /// Makes a chain's graph of a backup, all of it or nothing. Returns its newest block.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`EmbeddedError::Exists`] if there is a graph of the chain, and an error if the file is no whole graph of
+    /// the chain.
+    pub fn restore(&self, chain: ChainId, file: &Path) -> Result<GraphTip, GraphError> {
+        let path = self.path(chain);
+        if path.exists() {
+            return Err(EmbeddedError::Exists { path, chain }.into());
+        }
+        let beside = self.folder.join(format!("{chain}.graph.restored"));
+        with_folder(&beside, || {
+            fs::copy(file, beside.join(DATA_FILE)).map_err(|error| failed(file, error))?;
+            private(&beside.join(DATA_FILE))?;
+            let tip = state_of(&beside, chain)?;
+            fs::rename(&beside, &path).map_err(|error| failed(&path, error))?;
+            Ok(tip)
+        })
+    }
+}
+
+/// Does something with a new folder, and removes what is left of it.
+fn with_folder<T>(
+    folder: &Path,
+    work: impl FnOnce() -> Result<T, GraphError>,
+) -> Result<T, GraphError> {
+    // One that a killed process left.
+    let _ = fs::remove_dir_all(folder);
+    let mut private = DirBuilder::new();
+    private.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+    private.create(folder).map_err(|error| failed(folder, error))?;
+    let done = work();
+    let _ = fs::remove_dir_all(folder);
+    done
+}
+
+/// The newest block of the graph of `chain` in a folder.
+fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
+    let no_graph = || damaged("meta", "its state");
+    let tables = Arc::new(Tables::open(folder)?.ok_or_else(no_graph)?);
+    let snapshot = Snapshot::new(&tables)?;
+    let stored = snapshot.reader().stored_state()?.ok_or_else(no_graph)?;
+    if stored.state.chain != chain {
+        return Err(EmbeddedError::OtherChain { chain, found: stored.state.chain }.into());
+    }
+    stored.state.graph_tip().ok_or_else(no_graph)
+}
+
+fn private(file: &Path) -> Result<(), GraphError> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(file, mode).map_err(|error| failed(file, error))?;
+    }
+    Ok(())
+}
+
+fn failed(path: &Path, error: io::Error) -> GraphError {
+    let path = path.to_owned();
+    EmbeddedError::from(match error.kind() {
+        io::ErrorKind::StorageFull => MappedError::DiskFull { path },
+        _ => MappedError::File { path, error },
+    })
+    .into()
+}
