@@ -6,7 +6,7 @@ use std::{
 };
 
 use assay_engine::chain::ChainId;
-use assay_graph::{EmbeddedGraphs, Graph, GraphStore, GraphTip};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
 use clap::{Args, Subcommand};
 
 use super::{Context, Done, Failure, graph, output};
@@ -88,7 +88,12 @@ fn back_up(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done,
             "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
         ))
     })?;
-    writeln!(output(), "{chain}: blocks up to {} or newer written to {}", block(&tip), file.display())?;
+    writeln!(
+        output(),
+        "{chain}: blocks up to {} or newer written to {}",
+        block(&tip),
+        file.display()
+    )?;
     Ok(Done::Success)
 }
 

@@ -10,12 +10,7 @@ use std::{
 use assay_engine::chain::ChainId;
 use assay_mapped::{DATA_FILE, MappedError};
 
-use super::{
-    EmbeddedError, EmbeddedGraphs,
-    error::damaged,
-    snapshot::Snapshot,
-    tables::Tables,
-};
+use super::{EmbeddedError, EmbeddedGraphs, error::damaged, snapshot::Snapshot, tables::Tables};
 use crate::{GraphError, GraphTip};
 
 impl EmbeddedGraphs {
