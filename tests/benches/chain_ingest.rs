@@ -3,7 +3,8 @@
 //! number.
 //!
 //! A generated chain is recorded as the follower records it: batches of 60,000 inputs and outputs, whose spent
-//! outputs are looked up first. Then what all transactions are made of is computed, with 10,000 ends. For each step the processor time a transaction (that of looking up and
+//! outputs are looked up first. Then what all transactions are made of is computed, with 10,000 ends. For each step the
+//! processor time a transaction (that of looking up and
 //! recording alone, of the thread that does it), the rate, bytes on the disk and the program's own memory.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 

@@ -47,10 +47,10 @@ pub(super) struct RestoreArgs {
     file: PathBuf,
 }
 
-/// Read all of a chain's graph and print its fingerprint
+/// Read a chain's graph and print its fingerprint
 ///
-/// Graphs with equal fingerprints have the same blocks, transactions and clusters. It takes some minutes for each
-/// hundred million transactions.
+/// Graphs with equal fingerprints have the same blocks, transactions and clusters. Indexes, which follow from
+/// them, are not read.
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     /// Blockchain, such as btc

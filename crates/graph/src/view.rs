@@ -37,8 +37,8 @@ pub trait GraphView: Graph {
         limits: ReadLimits,
     ) -> Result<OwnHistory, GraphError>;
 
-    /// The history of an owner that never spent anything; `None` if it did, or if it received more outputs than `limits`
-    /// allow. Afterwards its transactions can be read.
+    /// The history of an owner that never spent anything; `None` if it did, or if it received more outputs than
+    /// `limits` allow. Afterwards its transactions can be read.
     async fn unspent_history(
         &self,
         owner: OwnerNumber,

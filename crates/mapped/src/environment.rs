@@ -109,7 +109,8 @@ impl Environment {
         Ok(changed)
     }
 
-    /// Writes its newest state to a file, which must not exist, without pages that are free. Writers go on meanwhile.
+    /// Writes its newest state to a file, which must not exist, without pages that are free. Writers go on meanwhile,
+    /// and use no page again that this state shows, so that the environment may grow.
     ///
     /// # Errors
     ///
@@ -131,7 +132,11 @@ impl Environment {
                 heed::Error::Io(error) => failed(error),
                 error => self.error(error),
             })
-            .and_then(|()| copy.sync_all().map_err(failed));
+            .and_then(|()| copy.sync_all().map_err(failed))
+            .and_then(|()| match file.parent().filter(|parent| *parent != Path::new("")) {
+                Some(parent) => File::open(parent).and_then(|it| it.sync_all()).map_err(failed),
+                None => Ok(()),
+            });
         if written.is_err() {
             // The error says more than that half a copy could not be removed.
             let _ = std::fs::remove_file(file);

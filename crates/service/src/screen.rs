@@ -108,8 +108,8 @@ impl Screening<'_> {
         self.assess(subject, facts, DecidedBy::ListsAndLabels)
     }
 
-    /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are allowed,
-    /// or would be if no source were missing; any other row is what a check says.
+    /// Screens one address by lists, labels and flows. Nothing is traced where flows at their largest weight are
+    /// allowed, or would be if no source were missing; any other row is what a check says.
     pub async fn in_full(&self, subject: &CanonicalAddress) -> Screened {
         let Self { chains, intel, policy, now, .. } = *self;
         let facts = intel.facts(subject);

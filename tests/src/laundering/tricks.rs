@@ -390,7 +390,8 @@ pub fn over_an_inherited_exchange(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Clean money that goes round so many times between addresses that are spent together, and stolen money to one of them.
+/// Clean money that goes round so many times between addresses that are spent together, and stolen money to one of
+/// them.
 #[must_use]
 pub fn circled_by_cluster(id: ChainId, clean_amount: u64, times: u32, amount: u64) -> Example {
     let title = format!(

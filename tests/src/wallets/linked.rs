@@ -22,8 +22,8 @@ use crate::world::Claims;
 pub struct Linked {
     /// Of each kind, how many links join addresses of one wallet, and how many those of two.
     pub links: BTreeMap<LinkKind, (u64, u64)>,
-    /// Agreement of links and clusters together with the wallets: a pair of addresses is joined by a cluster, or by a link
-    /// of one of them to one of the other's cluster.
+    /// Agreement of links and clusters together with the wallets: a pair of addresses is joined by a cluster, or by a
+    /// link of one of them to one of the other's cluster.
     pub pairs: Agreement,
 }
 

@@ -289,6 +289,33 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
 }
 
 #[tokio::test]
+async fn a_graph_restored_with_fewer_blocks_gets_compositions_of_its_own() {
+    let cases: Vec<Case> = (0..40).map(Case::generate).collect();
+    let parties = parties(&cases);
+    for (chain, blocks) in one_after_another(&cases) {
+        // Given compositions of a whole chain, without parties, beside a graph of half of it,
+        let (whole, mut writer) = Computed::new(chain).await;
+        append(&mut *writer, &blocks, u64::MAX).await;
+        let _ = whole.complete(&Parties::new(), u64::MAX).await;
+        let (mut restored, mut writer) = Computed::new(chain).await;
+        let (first, rest) = blocks.split_at(blocks.len() / 2);
+        append(&mut *writer, first, u64::MAX).await;
+        restored.compositions = None;
+        let file = format!("chains/{chain}.compositions/data.mdb");
+        let [from, to] = [&whole, &restored].map(|of| of.directory.path().join(&file));
+        std::fs::copy(from, to).unwrap();
+        restored.reopen();
+        // when lists name parties, and the rest of the blocks follows,
+        let _ = restored.complete(&parties, 7).await;
+        append(&mut *writer, rest, u64::MAX).await;
+        let _ = restored.complete(&parties, 7).await;
+        // then everything is as if computed once.
+        let _ = whole.complete(&parties, u64::MAX).await;
+        assert!(restored.bytes() == whole.bytes(), "{chain}");
+    }
+}
+
+#[tokio::test]
 async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
     let cases: Vec<Case> = (0..60).map(Case::generate).collect();
     let all = parties(&cases);

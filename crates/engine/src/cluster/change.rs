@@ -34,8 +34,8 @@ pub struct Change {
 /// Doubts whether signs tell the change of a payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Doubts {
-    /// It may be a `PayJoin`. There, both outputs may go to new addresses; but the payee's has the form of an input, and
-    /// a sum that is not round.
+    /// It may be a `PayJoin`. There, both outputs may go to new addresses; but the payee's has the form of an input,
+    /// and a sum that is not round.
     pub may_be_payjoin: bool,
     /// It spends coins out of a joint transaction, which all have one form: their owner's other addresses may have
     /// another.
@@ -68,8 +68,8 @@ impl Change {
 }
 
 /// The output of a payment that is likely to be its change; `None` where nothing tells, and where change needs no
-/// likelihood because it goes to one of the payer's addresses. `is_new` tells of an output, by its index, that its owner
-/// appears in no earlier block.
+/// likelihood because it goes to one of the payer's addresses. `is_new` tells of an output, by its index, that its
+/// owner appears in no earlier block.
 ///
 /// A payment of which there are [`Doubts`] must have a sign that they leave standing.
 #[must_use]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{
     change::{Change, Doubts, change},
-    co_spend::is_sale,
+    co_spend::{has_signer, is_sale},
 };
 use crate::{
     chain::ChainId,
@@ -14,7 +14,7 @@ use crate::{
     },
     facts::UNCONFIRMED_CONFIDENCE,
     score::Confidence,
-    utxo::{Transaction, TransactionKind},
+    utxo::{Transaction, TransactionKind, TxInput},
 };
 
 /// What links two addresses.
@@ -47,10 +47,11 @@ pub struct Links {
     pub spent_together: Option<Confidence>,
 }
 
-/// The links of a transaction on `chain`, in a block of `time`. `is_new` tells of an output, by its index, that its owner
-/// appears in no earlier block; `is_mixed`, if the transaction spends outputs of a joint one.
+/// The links of a transaction on `chain`, in a block of `time`. `is_mixed` is true if it spends outputs of a joint one;
+/// `is_new` tells of an output, by its index, that its owner appears in no earlier block.
 ///
-/// Joint transactions, what merely could be one, and sales of inscriptions and tokens link nothing.
+/// Joint transactions, what merely could be one, sales of inscriptions and tokens, and payments with inputs that are
+/// not known or that anybody can spend link nothing.
 #[must_use]
 pub fn links(
     transaction: &Transaction,
@@ -59,7 +60,11 @@ pub fn links(
     is_mixed: bool,
     is_new: impl Fn(usize) -> bool,
 ) -> Links {
+    let is_anybodys = |input: &TxInput| {
+        !input.is_signed || input.spent.as_ref().is_none_or(|spent| !has_signer(&spent.owner))
+    };
     if transaction.kind != TransactionKind::Payment
+        || transaction.inputs.iter().any(is_anybodys)
         || is_sale(transaction, chain, time)
         || coinjoin::is_possible(transaction, chain, time)
     {

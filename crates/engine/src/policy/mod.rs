@@ -146,6 +146,13 @@ impl Policy {
         self.severities.get(&category).copied().unwrap_or(category.info().severity)
     }
 
+    /// True if all categories have their default severities, so that this policy hears lists and labels as the default
+    /// policy does.
+    #[must_use]
+    pub fn has_default_severities(&self) -> bool {
+        Category::ALL.iter().all(|category| self.severity(*category) == category.info().severity)
+    }
+
     /// A pattern's severity, 0 to 100.
     #[must_use]
     pub fn pattern_severity(&self, pattern: Pattern) -> u8 {

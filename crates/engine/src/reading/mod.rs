@@ -28,9 +28,9 @@ use crate::{
     utxo::{ScriptOwner, TransactionKind, Txid},
 };
 
-/// Inputs or outputs that are read of one transaction, the largest ones. It bounds the memory of a read. No transaction
-/// of Bitcoin has more inputs: a block of 4,000,000 weight units has room for 24,390. So nobody hides stolen inputs below
-/// larger ones of his own.
+/// Inputs or outputs that are read of one transaction, the largest ones. It bounds the memory of a read. No
+/// transaction of Bitcoin has more inputs: a block of 4,000,000 weight units has room for 24,390. So nobody hides
+/// stolen inputs below larger ones of his own.
 pub const ENTRIES_PER_TRANSACTION: u32 = 50_000;
 
 /// One state of a chain.

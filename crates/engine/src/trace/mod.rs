@@ -46,7 +46,7 @@ use jiff::civil::Date;
 pub use attribution::{AttributedEnd, Attribution, Attributions, AttributionsByScript};
 pub use flow::Distance;
 pub use rules::{ReadLimits, TraceRules};
-pub use upper_bound::flows_at_most;
+pub use upper_bound::{flows_at_most, is_bounded};
 
 use crate::{
     chain::ChainId,

@@ -81,7 +81,12 @@ impl TraceRules {
             stop_below_share_millionths,
             stop_trace_below: amounts.map_or(0, |curve| curve.stop_trace_below(chain.decimals)),
             transactions,
-            source_transactions,
+            // Compositions hear labels as the default policy does.
+            source_transactions: if policy.has_default_severities() {
+                source_transactions
+            } else {
+                transactions
+            },
             entries,
             transfers_per_address,
             entries_of_history: ENTRIES_OF_HISTORY,

@@ -22,8 +22,9 @@ use crate::{
     taxonomy::Category,
 };
 
-/// The flows of an owner at their largest weight, within the precision of compositions; `None` if they are not known,
-/// because of the policy, because it spent, because its history was not read as a whole, or because what a transaction is made of is not known.
+/// The flows of an owner at their largest weight, within the precision of compositions; `None` if they are not known:
+/// because of the policy ([`is_bounded`]), because it spent, because its history was not read as a whole, or because
+/// nobody knows what a transaction is made of.
 ///
 /// # Errors
 ///
@@ -88,13 +89,14 @@ pub fn flows_at_most(
     Ok(Some(FlowFacts { complete: true, ledgers: vec![ledger], compositions: None }))
 }
 
-/// True if a policy attributes every owner as the default policy does, by which compositions are computed, and does not
-/// ask how much of the money was traced or left unread, which nobody knows without a trace.
-fn is_bounded(policy: &Policy) -> bool {
-    let is_default = |category: &Category| policy.severity(*category) == category.info().severity;
+/// True if flows at their largest weight are known under a policy: it attributes every owner as the default policy
+/// does, by which compositions are computed, and does not ask how much of the money was traced or left unread, which
+/// nobody knows without a trace.
+#[must_use]
+pub fn is_bounded(policy: &Policy) -> bool {
     policy.spec().minimum_traced.is_none()
         && policy.spec().maximum_unread.is_none()
-        && Category::ALL.iter().all(is_default)
+        && policy.has_default_severities()
 }
 
 /// Money of an end as if it were a direct counterparty, listed if it is sanctioned. Amounts are rounded up.

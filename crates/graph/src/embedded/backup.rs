@@ -1,4 +1,4 @@
-//! Backups: one state of a graph as a file, while it is read and written, and a graph made of such a file.
+//! Backups: one state of a graph as a file, and a graph made of such a file.
 
 use std::{
     fs::{self, DirBuilder},
@@ -14,26 +14,26 @@ use super::{EmbeddedError, EmbeddedGraphs, error::damaged, snapshot::Snapshot, t
 use crate::{GraphError, GraphTip};
 
 impl EmbeddedGraphs {
-    /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the newest block before that:
-    /// the file may have newer ones; `None` if there is no graph. What transactions are made of is not in it: that
-    /// follows from the graph.
+    /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the newest block before
+    /// that (the file may have newer ones); `None` if there is no graph with blocks. What transactions are made of is
+    /// not in it: that follows from the graph.
     ///
     /// # Errors
     ///
     /// Returns an error if the graph cannot be read, or the file not be written as a whole.
     pub fn back_up(&self, chain: ChainId, file: &Path) -> Result<Option<GraphTip>, GraphError> {
         let Some(graph) = self.open(chain)? else { return Ok(None) };
-        let tip = graph.snapshot()?.tip()?;
+        let Some(tip) = graph.snapshot()?.tip()? else { return Ok(None) };
         graph.tables.environment.copy_to(file).map_err(EmbeddedError::from)?;
-        Ok(tip)
+        Ok(Some(tip))
     }
 
     /// Makes a chain's graph of a backup, all of it or nothing. Returns its newest block.
     ///
     /// # Errors
     ///
-    /// Returns [`EmbeddedError::Exists`] if there is a graph of the chain, and an error if the file is no whole graph of
-    /// the chain.
+    /// Returns [`EmbeddedError::Exists`] if there is a graph of the chain, [`EmbeddedError::BeingRestored`] if another
+    /// process makes one, and an error if the file is no whole graph of the chain.
     pub fn restore(&self, chain: ChainId, file: &Path) -> Result<GraphTip, GraphError> {
         let path = self.path(chain);
         if path.exists() {
@@ -41,10 +41,25 @@ impl EmbeddedGraphs {
         }
         let beside = self.folder.join(format!("{chain}.graph.restored"));
         with_folder(&beside, || {
-            fs::copy(file, beside.join(DATA_FILE)).map_err(|error| failed(file, error))?;
-            private(&beside.join(DATA_FILE))?;
+            let copy = beside.join(DATA_FILE);
+            fs::copy(file, &copy).map_err(|error| match error.kind() {
+                io::ErrorKind::StorageFull => failed(&copy, error),
+                _ => failed(file, error),
+            })?;
+            private(&copy)?;
+            flushed(&copy)?;
             let tip = state_of(&beside, chain)?;
+            flushed(&beside)?;
+            // Those of a graph that is gone.
+            let compositions = self.compositions_path(chain);
+            match fs::remove_dir_all(&compositions) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed(&compositions, error));
+                }
+                _ => {}
+            }
             fs::rename(&beside, &path).map_err(|error| failed(&path, error))?;
+            flushed(&self.folder)?;
             Ok(tip)
         })
     }
@@ -55,13 +70,20 @@ fn with_folder<T>(
     folder: &Path,
     work: impl FnOnce() -> Result<T, GraphError>,
 ) -> Result<T, GraphError> {
-    // One that a killed process left.
-    let _ = fs::remove_dir_all(folder);
     let mut private = DirBuilder::new();
     private.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
-    private.create(folder).map_err(|error| failed(folder, error))?;
+    if let Some(parent) = folder.parent() {
+        private.create(parent).map_err(|error| failed(parent, error))?;
+    }
+    private.recursive(false);
+    private.create(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            EmbeddedError::BeingRestored { path: folder.to_owned() }.into()
+        }
+        _ => failed(folder, error),
+    })?;
     let done = work();
     let _ = fs::remove_dir_all(folder);
     done
@@ -86,6 +108,12 @@ fn private(file: &Path) -> Result<(), GraphError> {
         fs::set_permissions(file, mode).map_err(|error| failed(file, error))?;
     }
     Ok(())
+}
+
+/// Waits until a file or folder is on the disk.
+fn flushed(path: &Path) -> Result<(), GraphError> {
+    let flushed = fs::File::open(path).and_then(|file| file.sync_all());
+    flushed.map_err(|error| failed(path, error))
 }
 
 fn failed(path: &Path, error: io::Error) -> GraphError {

@@ -57,14 +57,20 @@ pub enum EmbeddedError {
     },
     /// There is a graph where one was to be restored.
     #[error(
-        "there is a graph of the {chain} chain in {path}: stop the programs that use it and delete that folder, \
-         then restore"
+        "there is a graph of the {chain} chain, or a folder for one, in {path}: stop the programs that use it and \
+         delete that folder, then restore"
     )]
     Exists {
         /// The folder.
         path: PathBuf,
         /// The chain.
         chain: ChainId,
+    },
+    /// Another process restores the graph.
+    #[error("another program restores into {path}; if none does any more, delete that folder")]
+    BeingRestored {
+        /// The folder.
+        path: PathBuf,
     },
     /// A backup is of another chain.
     #[error("the backup is of the {found} chain, not of {chain}")]

@@ -55,26 +55,27 @@ impl Reader<'_> {
         Ok(transactions)
     }
 
-    /// The history of an owner that never spent anything; `None` if it did, or if it received more than the `most` largest
-    /// outputs and the others of their transactions.
+    /// The history of an owner that never spent anything; `None` if it did, or if it received more than the `most`
+    /// largest outputs and the others of their transactions.
     fn of_unspent(&self, owner: u64, most: u32) -> Result<Option<OwnHistory>, GraphError> {
-        let (mut largest, mut others) = (Vec::new(), Vec::new());
-        let mut is_unspent = Ok(true);
+        let (mut shown, mut worthless) = (BTreeSet::new(), BTreeSet::new());
+        let (mut count, mut is_unspent) = (0, Ok(true));
         self.moved(owner, Side::Outputs, |moved| {
-            let is_full = largest.len() as u64 >= u64::from(most);
-            if is_full { &mut others } else { &mut largest }.push(moved);
-            is_unspent = self.is_unspent(&moved);
+            if count < most {
+                shown.insert(moved.transaction);
+            } else if moved.value == 0 {
+                worthless.insert(moved.transaction);
+            }
+            count = count.saturating_add(1);
+            let is_whole = moved.value == 0 || shown.contains(&moved.transaction);
+            is_unspent = if is_whole { self.is_unspent(&moved) } else { Ok(false) };
             matches!(is_unspent, Ok(true))
         })?;
         // Outputs that are not recorded may be spent too.
         if !is_unspent? || !self.of_largest(owner, Side::Inputs, 1)?.is_empty() {
             return Ok(None);
         }
-        let is_shown: BTreeSet<u64> = largest.iter().map(|moved| moved.transaction).collect();
-        if others.iter().any(|it| it.value > 0 && !is_shown.contains(&it.transaction)) {
-            return Ok(None);
-        }
-        let all: BTreeSet<u64> = largest.iter().chain(&others).map(|it| it.transaction).collect();
+        let all: BTreeSet<u64> = shown.union(&worthless).copied().collect();
         let mut incoming = Vec::with_capacity(all.len());
         for transaction in all {
             incoming.push(self.own(transaction, owner, Side::Outputs)?);
@@ -84,7 +85,7 @@ impl Reader<'_> {
         for own in &incoming {
             statistics.count(own.time, own.sent, own.received, own.inputs);
         }
-        incoming.retain(|own| is_shown.contains(&own.number.0));
+        incoming.retain(|own| shown.contains(&own.number.0));
         Ok(Some(OwnHistory { statistics, incoming, outgoing: Vec::new() }))
     }
 

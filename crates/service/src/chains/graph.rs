@@ -7,7 +7,7 @@ use assay_engine::{
     evidence::{ActivityFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
-    trace::{Trace, TraceRules, TraceSubject, flows_at_most},
+    trace::{Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
     utxo::{ScriptOwner, Spending, Transfer},
 };
@@ -135,7 +135,7 @@ impl State<'_> {
         let Some(owner) = view.owner_number(&script).await? else {
             return Ok(Some(self.no_flows(of, alone)));
         };
-        if !self.is_up_to_date(of).await? {
+        if !is_bounded(policy) || !self.is_up_to_date(of).await? {
             return Ok(None);
         }
         let Some(history) = view.unspent_history(owner, rules.read_limits()).await? else {

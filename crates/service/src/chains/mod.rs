@@ -58,8 +58,8 @@ pub(crate) async fn traced(
     trace::trace(chains, intel, policy, subject, TraceView::default(), now).await
 }
 
-/// A chain's data about a subject, with its flows at their largest weight, if these are known without a trace: of policies
-/// that hear lists and labels as the default policy does, by which compositions are computed.
+/// A chain's data about a subject, with its flows at their largest weight, if these are known without a trace: under
+/// policies that hear lists and labels as the default policy does, by which compositions are computed.
 pub(crate) async fn traced_at_most(
     chains: &Chains,
     intel: &IntelSnapshot,

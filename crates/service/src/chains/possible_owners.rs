@@ -1,5 +1,5 @@
-//! Addresses that may be of the subject's owner, by single payments of the subject's: change, and inputs that were spent
-//! together with its own where the payment may be a `PayJoin`.
+//! Addresses that may be of the subject's owner, by single payments of the subject's: change, and inputs that were
+//! spent together with its own where the payment may be a `PayJoin`.
 //!
 //! Each link is between two addresses. Links are shown; no cluster, no score and no trace rests on them.
 
@@ -34,8 +34,8 @@ const MOST_INPUTS: u32 = 100;
 /// The most outputs, more than those of payments whose change is told.
 const MOST_OUTPUTS: u32 = 50;
 
-/// The addresses that may be of the subject's owner, the surest first, then in the order in which they appeared. Those of
-/// its cluster are none: they are known to be.
+/// The addresses that may be of the subject's owner, the surest first, then in the order in which they appeared. Those
+/// of its cluster are none: they are known to be.
 ///
 /// # Errors
 ///

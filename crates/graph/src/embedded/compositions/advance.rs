@@ -90,9 +90,12 @@ impl CompositionWriter {
         ends: &'g Ends,
         (settled, most): (&Settled, u64),
     ) -> Result<Begin, GraphError> {
-        // A graph that was deleted and ingested from another block on has other origins.
+        // A graph that was ingested from another block on has other origins; one that was restored may have fewer
+        // blocks than those for which ends were settled.
         let start = graph.state()?.state.start;
-        let of_graph = |state: &CompositionState| state.start == start;
+        let of_graph = |state: &CompositionState| {
+            state.start == start && state.settled_transactions <= settled.transactions
+        };
         let current = read::state(txn, self.tables.meta, CURRENT)?.filter(of_graph);
         let next = read::state(txn, self.tables.meta, NEXT)?.filter(of_graph);
         let from = |state, answers| Begin::From { state, answers, computed: 0, least: 0 };
