@@ -76,3 +76,67 @@ pub fn links(
         spent_together: may_be_payjoin.then_some(UNCONFIRMED_CONFIDENCE),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        coinjoin::CoinjoinKind,
+        utxo::{OutPoint, ScriptOwner, TxOut, Txid},
+    };
+
+    fn key(number: u8) -> ScriptOwner {
+        ScriptOwner::KeyHash([number; 20])
+    }
+
+    fn witness(number: u8) -> ScriptOwner {
+        ScriptOwner::Witness(0, vec![number; 20])
+    }
+
+    /// A payment of two inputs, one of which it does not need, with change at `key(4)`.
+    fn suspected(second: ScriptOwner) -> Transaction {
+        let input = |owner, value, index| {
+            let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
+            TxInput::new(outpoint, Some(TxOut { owner, value }))
+        };
+        Transaction {
+            txid: Txid::from_bytes([1; 32]),
+            kind: TransactionKind::Payment,
+            inputs: vec![input(key(1), 900_000, 0), input(second, 90_000, 1)],
+            outputs: vec![
+                TxOut { owner: witness(3), value: 312_345 },
+                TxOut { owner: key(4), value: 676_655 },
+            ],
+        }
+    }
+
+    /// The links on Bitcoin in 2024, where all outputs go to new addresses.
+    fn found(transaction: &Transaction) -> Links {
+        let time = "2024-03-01T12:00:00Z".parse().unwrap();
+        links(transaction, ChainId::BTC, time, false, |_| true)
+    }
+
+    #[test]
+    fn what_may_be_a_payjoin_links_its_inputs_in_doubt() {
+        let links = found(&suspected(key(2)));
+        assert_eq!(links.change.map(|change| change.output), Some(1));
+        assert_eq!(links.spent_together, Some(UNCONFIRMED_CONFIDENCE));
+    }
+
+    #[test]
+    fn inputs_that_anybody_can_spend_link_nothing() {
+        // Pay-to-anchor (BIP 433), and an input without a signature.
+        let anchor = ScriptOwner::Witness(1, vec![0x4e, 0x73]);
+        assert_eq!(found(&suspected(anchor)), Links::default());
+        let mut unsigned = suspected(key(2));
+        unsigned.inputs[1].is_signed = false;
+        assert_eq!(found(&unsigned), Links::default());
+    }
+
+    #[test]
+    fn joint_transactions_link_nothing() {
+        let kind = TransactionKind::Coinjoin(CoinjoinKind::Wasabi2);
+        let joint = Transaction { kind, ..suspected(key(2)) };
+        assert_eq!(found(&joint), Links::default());
+    }
+}
