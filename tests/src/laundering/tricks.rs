@@ -471,7 +471,7 @@ pub fn tricks() -> Vec<Example> {
         small_and_unspent(ltc, 9 * COIN),
         called_an_exchange(btc, 10 * COIN, 10),
         mixed(btc, 5 * COIN, 2, 9),
-        fanned_out(btc, 90 * COIN, 10_000).was("allow"),
+        fanned_out(btc, 90 * COIN, 10_000),
         braided(btc, 10 * COIN, 60),
         braided(ltc, 1_000 * COIN, 12),
         over_an_inherited_exchange(btc, 10 * COIN),
@@ -481,30 +481,33 @@ pub fn tricks() -> Vec<Example> {
         little_by_little(btc, 3 * COIN, 60),
         little_by_little(ltc, 300 * COIN, 60),
     ]);
-    let before = [
-        below_larger_outputs(btc, 1_900_000, 2_010),
+    tricks.extend([
         below_larger_outputs(ltc, 190_000_000, 2_010),
-        as_dust(btc, 300, 1_000),
         as_dust(btc, 300, 600),
         as_dust(ltc, 300, 100_000),
-        after_a_flood(btc, 3 * COIN, 2_000, 1_400),
         after_a_flood(ltc, 600 * COIN, 2_000, 1_400),
         paid_as_fees(btc, 10 * COIN, 1, false),
         paid_as_fees(btc, 10 * COIN, 1, true),
         paid_as_fees(btc, 300 * COIN, 150, false),
         paid_as_fees(ltc, 1_000 * COIN, 20, true),
-        paid_as_fees(btc, 3 * COIN, 1_000, false),
         paid_as_fees(ltc, 30 * COIN, 1_000, true),
-        inherited_shop(btc, 10 * COIN),
         inherited_shop(ltc, 1_000 * COIN),
-        spent_by_anybody(btc, 10 * COIN),
         spent_by_anybody(ltc, 1_000 * COIN),
-        circled(btc, COIN, 40, 90_000_000, 1),
-        circled(btc, COIN, 160, 3 * COIN, 2),
         circled(btc, COIN, 500, 3 * COIN, 9),
         circled(ltc, 100 * COIN, 160, 300 * COIN, 2),
-        circled_by_payer(btc, COIN, 160, 3 * COIN, 2),
         circled_by_payer(ltc, 100 * COIN, 160, 300 * COIN, 4),
+    ]);
+    // As they were reported.
+    let before = [
+        below_larger_outputs(btc, 1_900_000, 2_010),
+        as_dust(btc, 300, 1_000),
+        after_a_flood(btc, 3 * COIN, 2_000, 1_400),
+        paid_as_fees(btc, 3 * COIN, 1_000, false),
+        inherited_shop(btc, 10 * COIN),
+        spent_by_anybody(btc, 10 * COIN),
+        circled(btc, COIN, 40, 90_000_000, 1),
+        circled(btc, COIN, 160, 3 * COIN, 2),
+        circled_by_payer(btc, COIN, 160, 3 * COIN, 2),
     ];
     tricks.extend(before.map(|trick| trick.was("allow")));
     tricks
