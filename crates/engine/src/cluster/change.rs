@@ -27,7 +27,7 @@ const BY_SEVERAL_SIGNS: Confidence = Confidence::from_percent(75);
 pub struct Change {
     /// Index of the output.
     pub output: usize,
-    /// What tells it from the other outputs.
+    /// Its differences from the other outputs.
     pub signs: Signs,
 }
 
@@ -42,7 +42,7 @@ pub struct Doubts {
     pub is_mixed: bool,
 }
 
-/// What tells the change from every other output.
+/// Signs by which the change differs from every other output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
     /// It alone has the form of one of the payer's addresses.

@@ -17,7 +17,7 @@ use crate::{
     utxo::{Transaction, TransactionKind, TxInput},
 };
 
-/// What links two addresses.
+/// Kind of a link between two addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkKind {
     /// One is the likely change of a payment of the other.

@@ -15,8 +15,8 @@ use crate::{GraphError, GraphTip};
 
 impl EmbeddedGraphs {
     /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the newest block before
-    /// that (the file may have newer ones); `None` if there is no graph with blocks. What transactions are made of is
-    /// not in it: that follows from the graph.
+    /// that (the file may have newer ones); `None` if there is no graph with blocks. The compositions of transactions
+    /// are not in it: they follow from the graph.
     ///
     /// # Errors
     ///

@@ -97,7 +97,7 @@ fn transactions(history: &OwnHistory) -> BTreeSet<TransactionNumber> {
     incoming.into_iter().chain(largest(&history.outgoing, |own| own.sent)).collect()
 }
 
-/// What links an owner with the subject.
+/// The links of an owner with the subject.
 #[derive(Clone, Debug, Default)]
 struct Linked {
     surest: Option<(LinkKind, Confidence)>,
