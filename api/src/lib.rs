@@ -4,6 +4,7 @@
 //! (key, plan, limits), then its handler in [`routes`]. [`connection`] accepts sockets and serves HTTP
 //! on them.
 
+pub mod chain_server;
 mod connection;
 mod contract;
 mod metrics;

@@ -22,7 +22,7 @@ use crate::Class;
 
 /// Histogram bounds in seconds, dense around the usual response time. They include the objectives of
 /// 100 and 300 ms: alerts on error budgets count the responses above one bound.
-const DURATION_BOUNDS: [f64; 16] = [
+pub(crate) const DURATION_BOUNDS: [f64; 16] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.5,
     10.0,
 ];
@@ -111,8 +111,8 @@ impl LimiterOutcome {
 pub enum Dependency {
     /// The database.
     Database,
-    /// The database of chain graphs, if they have one of their own.
-    GraphDatabase,
+    /// The chain servers, if there are any.
+    ChainServers,
     /// Redis or Valkey.
     Redis,
 }
@@ -121,7 +121,7 @@ impl Dependency {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Database => "database",
-            Self::GraphDatabase => "graph_database",
+            Self::ChainServers => "chain_servers",
             Self::Redis => "redis",
         }
     }
@@ -227,7 +227,7 @@ impl Metrics {
         registry.register("ready", "1 if the server is ready, else 0", self.ready.clone());
         registry.register(
             "dependency_reachable",
-            "1 if the database, that of chain graphs or Redis answered the last request to it, else 0",
+            "1 if the database, the chain servers or Redis answered the last request to it, else 0",
             self.reachable.clone(),
         );
         registry.register(
@@ -369,8 +369,8 @@ impl Metrics {
         let (intel, now) = (service.intel(), service.clock.now());
         self.ready.set(i64::from(!service.is_draining() && !service.is_key_data_stale()));
         self.reachable(Dependency::Database, service.store_reachable());
-        if let Some(answered) = service.graph_database_reachable() {
-            self.reachable(Dependency::GraphDatabase, answered);
+        if !service.databases.chain_servers.is_empty() {
+            self.reachable(Dependency::ChainServers, service.chains_reachable());
         }
         if let Some(link) = service.redis() {
             self.reachable(Dependency::Redis, link.is_connected());

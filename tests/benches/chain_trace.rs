@@ -190,7 +190,7 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
     let now = graph.tip().await.expect("a tip").expect("blocks").block.time;
     let intel = intel(wallets, labels, now);
     let (rules, reader) =
-        (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(Arc::clone(graph)));
+        (TraceRules::new(&policy, CHAIN.info()), GraphReader::new(CHAIN, Arc::clone(graph)));
     let subjects: Vec<ScriptOwner> = subjects.iter().map(|person| person.owner()).collect();
     let mut checks = Vec::new();
     let (mut entries, mut tracing) = (0, Duration::ZERO);

@@ -41,8 +41,8 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Result<Json<Health>, Refusal
     if !app.service.store_reachable() {
         degraded.push("database_unreachable");
     }
-    if app.service.graph_database_reachable() == Some(false) {
-        degraded.push("graph_database_unreachable");
+    if !app.service.chains_reachable() {
+        degraded.push("chains_unreachable");
     }
     if app.service.redis().is_some_and(|link| !link.is_connected()) {
         degraded.push("redis_unreachable");

@@ -77,11 +77,7 @@ const COLUMNS: [&str; 7] =
 pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<Done, Failure> {
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
-    let graphs = databases.graphs.embedded().ok_or_else(|| {
-        let message = "exposures of a whole chain are computed from the graphs in a data directory, and these are \
-                       in PostgreSQL: ingest the chain without --database-url and --graph-database-url";
-        Failure::Failed(message.to_owned())
-    })?;
+    let graphs = context.graphs();
     let graph = graphs.open(chain)?.ok_or_else(|| {
         Failure::Failed(format!(
             "the {chain} chain is not ingested: run `assay ingest chain {chain}`"

@@ -34,18 +34,16 @@ pub(super) struct CommonFlags {
     /// File with the password of the PostgreSQL database; changes take effect on new connections
     #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
     database_password_file: Option<String>,
-    /// URL of a PostgreSQL database for chain graphs [default: they are beside keys and lists]
-    ///
-    /// Prefer `ASSAY_GRAPH_DATABASE_URL` or --graph-database-url-file: other users of the machine can read
-    /// flags.
-    #[arg(long, global = true, value_name = "URL", help_heading = DATABASE)]
-    graph_database_url: Option<String>,
-    /// File with the URL of the database for chain graphs; changes take effect on new connections
+    /// Chain servers, separated by commas, such as btc=http://chain-btc:8080 [default: none; graphs are in the data
+    /// directory]
+    #[arg(long, global = true, value_name = "CHAIN=URL", help_heading = DATABASE)]
+    chain_servers: Option<String>,
+    /// File with the token that chain servers ask for
     #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
-    graph_database_url_file: Option<String>,
-    /// File with the password of the database for chain graphs; changes take effect on new connections
+    chain_token_file: Option<String>,
+    /// CA bundle (PEM) for chain servers with https
     #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
-    graph_database_password_file: Option<String>,
+    chain_ca_file: Option<String>,
     /// List of revoked keys beside the database [default: revoked-keys.jsonl in the data directory]
     #[arg(long, global = true, value_name = "FILE", help_heading = DATABASE)]
     revocations: Option<String>,
@@ -84,9 +82,9 @@ impl CommonFlags {
         layers.flag("database-url", self.database_url.clone());
         layers.flag("database-url-file", self.database_url_file.clone());
         layers.flag("database-password-file", self.database_password_file.clone());
-        layers.flag("graph-database-url", self.graph_database_url.clone());
-        layers.flag("graph-database-url-file", self.graph_database_url_file.clone());
-        layers.flag("graph-database-password-file", self.graph_database_password_file.clone());
+        layers.flag("chain-servers", self.chain_servers.clone());
+        layers.flag("chain-token-file", self.chain_token_file.clone());
+        layers.flag("chain-ca-file", self.chain_ca_file.clone());
         layers.flag("revocations", self.revocations.clone());
         layers.flag("redis-url", self.redis_url.clone());
         layers.flag("redis-url-file", self.redis_url_file.clone());

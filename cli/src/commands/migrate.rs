@@ -3,10 +3,9 @@
 use std::{io::Write, time::Duration};
 
 use assay_database::postgres::DatabaseAddress;
-use assay_graph::{GraphStore, PostgresGraphs};
 use assay_store::{
     PostgresStore, Store, StoreError,
-    postgres::{Roles, arrange_for_graphs, graph_roles_sql, roles_sql},
+    postgres::{Roles, roles_sql},
 };
 use assay_tenancy::Period;
 use clap::Args;
@@ -26,18 +25,13 @@ Examples:
 ///
 /// Run it before a new version serves. Concurrent runs wait for each other. A schema of a newer version
 /// is refused unless that version declares it compatible. On PostgreSQL, also creates the roles for
-/// serving, ingesting, controlling and migrating if the login may create roles. With
-/// --graph-database-url, also checks the database of chain graphs and grants the roles there; `assay
-/// ingest chain` creates the schema of its chain.
+/// serving, ingesting, controlling and migrating if the login may create roles.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MigrateArgs {
     /// Print the SQL that creates and grants PostgreSQL's roles, and exit
     #[arg(long)]
     print_roles: bool,
-    /// Print the SQL that creates and grants the roles in a database of chain graphs alone, and exit
-    #[arg(long, conflicts_with = "print_roles")]
-    print_graph_roles: bool,
     /// Time to wait until the database is reachable, such as 5m
     #[arg(long, value_name = "TIME", default_value = "0s")]
     wait: Period,
@@ -48,16 +42,9 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
         output().write_all(roles_sql().as_bytes())?;
         return Ok(Done::Success);
     }
-    if args.print_graph_roles {
-        output().write_all(graph_roles_sql().as_bytes())?;
-        return Ok(Done::Success);
-    }
     let until = Instant::now() + Duration::from_secs(args.wait.seconds());
     if let Some(address) = context.settings.database() {
         until_there(until, async || open_store(address.clone()).await).await;
-    }
-    if let Some(address) = context.settings.graph_database() {
-        until_there(until, async || open_graphs(address.clone()).await).await;
     }
     let store = context.open_or_create().await?;
     let environment = store.environment().await?.as_str();
@@ -67,27 +54,19 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
         let store = PostgresStore::open(address).await?;
         let roles = store.arrange_roles().await?;
         store.close().await;
-        report(roles, "the roles", "--print-roles")?;
-    }
-    if let Some(graphs) = context.open_graph_database().await? {
-        let chains: Vec<_> = graphs.chains().await?.iter().map(ToString::to_string).collect();
-        let roles = arrange_for_graphs(graphs.database()).await?;
-        graphs.close().await;
-        let chains = if chains.is_empty() { "none yet".to_owned() } else { chains.join(", ") };
-        writeln!(output(), "the database of the chain graphs is ready (chains: {chains})")?;
-        report(roles, "the roles of the graph database", "--print-graph-roles")?;
+        report(roles)?;
     }
     Ok(Done::Success)
 }
 
-/// Prints the state of the roles of a database, and how to create them if they are missing.
-fn report(roles: Roles, name: &str, flag: &str) -> Result<(), Failure> {
+/// Prints the state of the roles, and how to create them if they are missing.
+fn report(roles: Roles) -> Result<(), Failure> {
     match roles {
-        Roles::Ready => writeln!(output(), "{name} exist and have their grants")?,
+        Roles::Ready => writeln!(output(), "the roles exist and have their grants")?,
         Roles::Missing => writeln!(
             output(),
-            "{name} are missing or incomplete and this login may not change them: run the output of `assay \
-             migrate {flag}` as a superuser; until then, programs have the rights of their logins"
+            "the roles are missing or incomplete and this login may not change them: run the output of `assay \
+             migrate --print-roles` as a superuser; until then, programs have the rights of their logins"
         )?,
     }
     Ok(())
@@ -95,11 +74,6 @@ fn report(roles: Roles, name: &str, flag: &str) -> Result<(), Failure> {
 
 async fn open_store(address: DatabaseAddress) -> Result<(), StoreError> {
     PostgresStore::open(address).await?.close().await;
-    Ok(())
-}
-
-async fn open_graphs(address: DatabaseAddress) -> Result<(), StoreError> {
-    PostgresGraphs::open(address).await.map_err(StoreError::from)?.close().await;
     Ok(())
 }
 

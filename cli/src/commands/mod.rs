@@ -46,7 +46,7 @@ use std::{
 use assay_database::DatabaseError;
 use assay_egress::{EgressError, EgressSettings};
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_graph::{EmbeddedGraphs, Graph, GraphError, GraphStore, PostgresGraphs};
+use assay_graph::{EmbeddedGraphs, Graph, GraphError, GraphStore};
 use assay_input::InputError;
 use assay_intel::{formats, import::ImportError};
 use assay_redis::RedisClient;
@@ -100,7 +100,7 @@ enum Command {
     Trace(trace::TraceArgs),
     Tx(tx::TxArgs),
     Cluster(cluster::ClusterArgs),
-    /// Back up, restore and verify the graph of an ingested chain
+    /// Serve, back up, restore and verify the graph of an ingested chain
     #[command(subcommand)]
     Chain(chain::ChainCommand),
     Address(address::AddressArgs),
@@ -178,20 +178,6 @@ impl Failure {
     }
 }
 
-impl Failure {
-    /// The same failure, with the setting or the object that it is about in front.
-    fn about(self, subject: &str) -> Self {
-        let with = |text| format!("{subject}: {text}");
-        match self {
-            Self::Failed(text) => Self::Failed(with(text)),
-            Self::Usage(text) => Self::Usage(with(text)),
-            Self::Input(text) => Self::Input(with(text)),
-            Self::Refused(text) => Self::Refused(with(text)),
-            Self::OutputClosed => Self::OutputClosed,
-        }
-    }
-}
-
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
@@ -238,6 +224,7 @@ impl From<ReadError> for Failure {
         match error {
             ReadError::Store(error) => error.into(),
             ReadError::Graph(error) => error.into(),
+            other => Self::Failed(other.to_string()),
         }
     }
 }
@@ -305,7 +292,7 @@ fn output() -> Output {
 pub fn run() -> ExitCode {
     let cli = flags::parse();
     let outcome = settings(&cli).and_then(|settings| {
-        if matches!(cli.command, Command::Serve(_) | Command::Ingest(_)) {
+        if matches!(cli.command, Command::Serve(_) | Command::Ingest(_) | Command::Chain(_)) {
             EgressSettings::from_environment().check()?;
         }
         let collector = if is_traced(&cli.command) { logging::collector(&settings)? } else { None };
@@ -337,7 +324,11 @@ pub fn run() -> ExitCode {
 const fn is_traced(command: &Command) -> bool {
     matches!(
         command,
-        Command::Serve(_) | Command::Ingest(_) | Command::Migrate(_) | Command::Purge(_)
+        Command::Serve(_)
+            | Command::Chain(chain::ChainCommand::Serve(_))
+            | Command::Ingest(_)
+            | Command::Migrate(_)
+            | Command::Purge(_)
     )
 }
 
@@ -355,7 +346,7 @@ async fn execute(
         Command::Trace(args) => trace::run(&args, &context).await,
         Command::Tx(args) => tx::run(&args, &context).await,
         Command::Cluster(args) => cluster::run(&args, &context).await,
-        Command::Chain(command) => chain::run(command, &context).await,
+        Command::Chain(command) => chain::run(command, context).await,
         Command::Address(args) => address::run(&args, &context).await,
         Command::Entity(args) => entity::run(&args, &context).await,
         Command::Ingest(command) => ingest::run(command, &context).await,
@@ -417,7 +408,7 @@ impl Context {
 
     /// Opens the databases, for commands that only read.
     async fn open_databases(&self) -> Result<Databases, Failure> {
-        self.with_graph_database(self.open_together().await?).await
+        self.with_chain_servers(self.open_together().await?)
     }
 
     /// Opens the store, for commands that only read.
@@ -432,73 +423,59 @@ impl Context {
 
     /// Opens the databases, created with default manifests if they do not exist.
     async fn open_or_create_databases(&self) -> Result<Databases, Failure> {
-        self.with_graph_database(self.open_or_create_together().await?).await
+        self.with_chain_servers(self.open_or_create_together().await?)
     }
 
-    /// Replaces the graphs by those of the graph database, if one is set.
-    async fn with_graph_database(&self, databases: Databases) -> Result<Databases, Failure> {
-        Ok(match self.open_graph_database().await? {
-            Some(graphs) => databases.with_graph_database(Arc::new(graphs)),
-            None => databases,
-        })
-    }
-
-    /// Opens the graphs in their own database, if one is set.
-    async fn open_graph_database(&self) -> Result<Option<PostgresGraphs>, Failure> {
-        let Some(address) = self.settings.graph_database() else { return Ok(None) };
-        // Its graphs may be those of a real installation.
-        if self.sample {
-            return Err(Failure::Failed(
-                "graph-database-url: the demo data set keeps its chain beside its store; unset \
-                 graph-database-url, or leave out --sample"
+    /// Adds the chain servers, if there are any.
+    fn with_chain_servers(&self, databases: Databases) -> Result<Databases, Failure> {
+        let servers = self.settings.chain_servers();
+        let servers = servers.map_err(|error| Failure::Usage(error.to_string()))?;
+        // The demo data set has a chain of its own.
+        if self.sample && !servers.is_empty() {
+            return Err(Failure::Usage(
+                "chain-servers: the demo data set keeps its chain in the data directory; unset \
+                 chain-servers, or leave out --sample"
                     .into(),
             ));
         }
-        let opened = PostgresGraphs::open(address).await;
-        opened.map(Some).map_err(|error| Failure::from(error).about("graph-database-url"))
+        Ok(databases.with_chain_servers(servers))
     }
 
-    /// Opens the store and the graphs beside it, for commands that only read.
+    /// Opens the store, with the graphs in the data directory, for commands that only read.
     async fn open_together(&self) -> Result<Databases, Failure> {
-        let directory = &self.settings.data_dir;
-        Ok(match self.settings.database() {
-            Some(address) => on_postgres(PostgresStore::open(address).await?),
-            None => in_files(directory, SqliteStore::open(directory).await?),
-        })
+        let store: Arc<dyn Store> = match self.settings.database() {
+            Some(address) => Arc::new(PostgresStore::open(address).await?),
+            None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
+        };
+        Ok(Databases::together(store, Arc::new(self.graphs())))
     }
 
-    /// Opens the store and the graphs beside it, created with default manifests if they do not exist.
+    /// Opens the store, with the graphs in the data directory, created with default manifests if it does not exist.
     async fn open_or_create_together(&self) -> Result<Databases, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;
-        let databases = match self.settings.database() {
-            Some(address) => {
-                on_postgres(PostgresStore::open_or_create(address, environment).await?)
-            }
-            None => in_files(directory, SqliteStore::open_or_create(directory, environment).await?),
+        let store: Arc<dyn Store> = match self.settings.database() {
+            Some(address) => Arc::new(PostgresStore::open_or_create(address, environment).await?),
+            None => Arc::new(SqliteStore::open_or_create(directory, environment).await?),
         };
-        manifests::seed(&*databases.store, self.clock.now()).await?;
-        Ok(databases)
+        manifests::seed(&*store, self.clock.now()).await?;
+        Ok(Databases::together(store, Arc::new(self.graphs())))
     }
-}
 
-/// The store and the graphs in one `PostgreSQL` database.
-fn on_postgres(store: PostgresStore) -> Databases {
-    let graphs = PostgresGraphs::new(store.database().clone());
-    Databases::together(Arc::new(store), Arc::new(graphs))
-}
-
-/// The store and the graphs in one data directory.
-fn in_files(directory: &Path, store: SqliteStore) -> Databases {
-    Databases::together(Arc::new(store), Arc::new(EmbeddedGraphs::new(directory)))
+    /// The graphs in the data directory.
+    fn graphs(&self) -> EmbeddedGraphs {
+        EmbeddedGraphs::new(&self.settings.data_dir)
+    }
 }
 
 fn settings(cli: &Cli) -> Result<Settings, Failure> {
     let mut layers = Layers::default();
     let common = &cli.common;
     common.flags(&mut layers);
-    if let Command::Serve(args) = &cli.command {
-        args.flags(&mut layers);
+    match &cli.command {
+        Command::Serve(args) => args.flags(&mut layers),
+        Command::Chain(chain::ChainCommand::Serve(args)) => args.flags(&mut layers),
+        _ => {}
     }
     if common.sample {
         layers.default_of("data-dir", "assay-sample");

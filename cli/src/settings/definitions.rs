@@ -45,20 +45,20 @@ pub const DEFINITIONS: [Definition; 44] = [
          other queries",
     ),
     definition(
-        "graph-database-url",
+        "chain-servers",
         "",
-        "PostgreSQL database for chain graphs: postgres://user:password@host:port/database; they are \
-         beside keys and lists by default",
+        "chain servers, separated by commas, such as btc=http://chain-btc:8080; a chain may have several, and a host \
+         several addresses",
     ),
     definition(
-        "graph-database-url-file",
+        "chain-token-file",
         "",
-        "file with that URL; changes take effect on new connections",
+        "file with the token that chain servers ask for; they accept one on each line, others show the first one",
     ),
     definition(
-        "graph-database-password-file",
+        "chain-ca-file",
         "",
-        "file with the password for that URL; changes take effect on new connections",
+        "CA bundle (PEM) for chain servers with https; read for every new connection",
     ),
     definition(
         "revocations",

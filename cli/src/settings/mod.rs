@@ -13,13 +13,9 @@ mod resolve;
 mod tests;
 mod value;
 
-use std::{
-    fmt,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_chain_protocol::{ChainServers, Credentials, InvalidServers};
 use assay_database::postgres::DatabaseAddress;
 use assay_egress::Networks;
 use assay_redis::{RedisSettings, RedisUrl};
@@ -42,12 +38,12 @@ pub struct Settings {
     pub database_password_file: Option<PathBuf>,
     /// Largest number of connections to it that read chains.
     pub database_readers: u32,
-    /// PostgreSQL database for chain graphs, instead of the store's.
-    pub graph_database_url: Option<DatabaseUrl>,
-    /// File with that URL.
-    pub graph_database_url_file: Option<PathBuf>,
-    /// File with the password for it.
-    pub graph_database_password_file: Option<PathBuf>,
+    /// Chain servers, each as `CHAIN=URL`.
+    pub chain_servers: Vec<String>,
+    /// File with the tokens of chain servers.
+    pub chain_token_file: Option<PathBuf>,
+    /// CA bundle for chain servers with TLS.
+    pub chain_ca_file: Option<PathBuf>,
     /// List of revoked keys; by default in the data directory.
     pub revocations: Option<PathBuf>,
     /// Lowest level of log lines.
@@ -185,39 +181,28 @@ impl Settings {
     /// Address of the PostgreSQL database; `None` for the embedded one.
     #[must_use]
     pub fn database(&self) -> Option<DatabaseAddress> {
-        self.address(
-            self.database_url.as_ref(),
-            self.database_url_file.as_deref(),
-            self.database_password_file.as_deref(),
-        )
-    }
-
-    /// Address of the PostgreSQL database of chain graphs; `None` if they are in the database of the store.
-    #[must_use]
-    pub fn graph_database(&self) -> Option<DatabaseAddress> {
-        self.address(
-            self.graph_database_url.as_ref(),
-            self.graph_database_url_file.as_deref(),
-            self.graph_database_password_file.as_deref(),
-        )
-    }
-
-    /// The address of a database from its three settings; `None` if neither URL nor file is set.
-    fn address(
-        &self,
-        url: Option<&DatabaseUrl>,
-        url_file: Option<&Path>,
-        password_file: Option<&Path>,
-    ) -> Option<DatabaseAddress> {
-        let address = match (url, url_file) {
+        let address = match (&self.database_url, &self.database_url_file) {
             (Some(url), _) => DatabaseAddress::at(url.expose()),
             (None, Some(file)) => DatabaseAddress::in_file(file),
             (None, None) => return None,
         };
         let address = address.with_readers(self.database_readers);
-        Some(match password_file {
+        Some(match &self.database_password_file {
             Some(file) => address.with_password_file(file),
             None => address,
         })
+    }
+
+    /// The chain servers.
+    ///
+    /// # Errors
+    ///
+    /// Returns the entry that cannot be used; a setting that was resolved has none.
+    pub fn chain_servers(&self) -> Result<ChainServers, InvalidServers> {
+        let credentials = Credentials {
+            token: self.chain_token_file.clone(),
+            authorities: self.chain_ca_file.clone(),
+        };
+        ChainServers::parse(self.chain_servers.iter().map(String::as_str), &credentials)
     }
 }

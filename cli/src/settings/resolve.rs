@@ -32,10 +32,9 @@ impl Settings {
             database_url_file: take.value("database-url-file", value::optional_path),
             database_password_file: take.value("database-password-file", value::optional_path),
             database_readers: take.value("database-readers", value::connections),
-            graph_database_url: take.value("graph-database-url", value::graph_database_url),
-            graph_database_url_file: take.value("graph-database-url-file", value::optional_path),
-            graph_database_password_file: take
-                .value("graph-database-password-file", value::optional_path),
+            chain_servers: take.value("chain-servers", value::chain_servers),
+            chain_token_file: take.value("chain-token-file", value::optional_path),
+            chain_ca_file: take.value("chain-ca-file", value::optional_path),
             revocations: take.value("revocations", value::optional_path),
             log_level: take.value("log-level", value::log_level),
             log_format: take.value("log-format", value::log_format),
@@ -96,22 +95,17 @@ fn contradictions(settings: &Settings, layers: &Layers) -> Vec<SettingProblem> {
     if settings.listen == settings.admin_listen && settings.listen.port() != 0 {
         report("admin-listen", "is the address of the API: choose another port".into());
     }
-    for (file, url) in [
-        ("database-url-file", "database-url"),
-        ("graph-database-url-file", "graph-database-url"),
-        ("redis-url-file", "redis-url"),
-    ] {
+    for (file, url) in [("database-url-file", "database-url"), ("redis-url-file", "redis-url")] {
         if is_set(file) && is_set(url) {
             report(file, format!("{url} is set too: remove one of them"));
         }
     }
-    for (password, url, url_file) in [
-        ("database-password-file", "database-url", "database-url-file"),
-        ("graph-database-password-file", "graph-database-url", "graph-database-url-file"),
-    ] {
-        if is_set(password) && !is_set(url) && !is_set(url_file) {
-            report(password, format!("needs {url} or {url_file} too"));
-        }
+    if is_set("database-password-file") && !is_set("database-url") && !is_set("database-url-file") {
+        report("database-password-file", "needs database-url or database-url-file too".into());
+    }
+    let is_tls = |entry: &String| entry.contains("=https://");
+    if settings.chain_servers.iter().any(is_tls) && !is_set("chain-ca-file") {
+        report("chain-servers", "https needs --chain-ca-file too".into());
     }
     problems
 }

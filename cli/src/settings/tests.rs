@@ -117,25 +117,17 @@ fn the_database_is_set_once() {
 }
 
 #[test]
-fn the_database_of_the_graphs_is_set_once_and_apart_from_the_stores() {
+fn chain_servers_are_read_from_a_list_and_tls_needs_authorities() {
     let resolve = |flags: &[(&'static str, &str)]| Settings::resolve(&layers(flags, &[], ""));
-    let (url, url_file) =
-        (("graph-database-url", "postgres://x/y"), ("graph-database-url-file", "/url"));
-    let password = ("graph-database-password-file", "/password");
-    let settings = resolve(&[url]).unwrap();
-    assert!(settings.graph_database().is_some() && settings.database().is_none());
-    let settings = resolve(&[("database-url", "postgres://x/y")]).unwrap();
-    assert!(settings.graph_database().is_none() && settings.database().is_some());
-    assert!(resolve(&[url_file, password]).unwrap().graph_database().is_some());
-    let problems = |flags: &[(&'static str, &str)]| resolve(flags).unwrap_err()[0].to_string();
-    assert_eq!(
-        problems(&[url, url_file]),
-        "--graph-database-url-file: graph-database-url is set too: remove one of them"
-    );
-    assert_eq!(
-        problems(&[password]),
-        "--graph-database-password-file: needs graph-database-url or graph-database-url-file too"
-    );
+    let problem = |flags: &[(&'static str, &str)]| resolve(flags).unwrap_err()[0].to_string();
+    let settings = resolve(&[("chain-servers", "btc=http://one:1, ltc=http://two:2")]).unwrap();
+    assert_eq!(settings.chain_servers, ["btc=http://one:1", "ltc=http://two:2"]);
+    assert_eq!(settings.chain_servers().unwrap().iter().count(), 2);
+    let tls = ("chain-servers", "btc=https://one:1");
+    assert_eq!(problem(&[tls]), "--chain-servers: https needs --chain-ca-file too");
+    assert!(resolve(&[tls, ("chain-ca-file", "/ca")]).is_ok());
+    let problem = problem(&[("chain-servers", "btc")]);
+    assert!(problem.starts_with("--chain-servers: `btc` is not CHAIN=URL"), "{problem}");
 }
 
 #[test]

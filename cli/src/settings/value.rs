@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use assay_chain_protocol::{ChainServers, Credentials};
 use assay_egress::{InvalidNetwork, Networks};
 use assay_redis::{RedisUrl, RedisUrlError};
 use tracing_subscriber::EnvFilter;
@@ -17,23 +18,23 @@ pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
+/// The message does not contain the text, which may hold a password.
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
-    postgres_url(text, "the embedded database needs --data-dir only")
-}
-
-pub(super) fn graph_database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
-    postgres_url(text, "without it, chain graphs are beside keys and lists")
-}
-
-/// The message does not contain the text, which may hold a password. It ends with `instead`.
-fn postgres_url(text: &str, instead: &str) -> Result<Option<DatabaseUrl>, String> {
     match text {
         "" => Ok(None),
         url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
             Ok(Some(DatabaseUrl(url.to_owned())))
         }
-        _ => Err(format!("must begin with postgres://; {instead}")),
+        _ => Err("must begin with postgres://; the embedded database needs --data-dir only".into()),
     }
+}
+
+/// Entries of chain servers, each of a valid form.
+pub(super) fn chain_servers(text: &str) -> Result<Vec<String>, String> {
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let entries: Vec<String> = entries.map(str::to_owned).collect();
+    let parsed = ChainServers::parse(entries.iter().map(String::as_str), &Credentials::default());
+    parsed.map(|_| entries).map_err(|error| error.to_string())
 }
 
 /// The message does not contain the text, which may hold a password.

@@ -174,7 +174,7 @@ impl ClusterMember {
 }
 
 /// A transaction that spends outputs of two members together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoSpend {
     /// Identifier of the transaction.
     pub transaction: String,

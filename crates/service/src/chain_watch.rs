@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::BlockRef};
-use assay_graph::Graph;
+use assay_engine::{chain::ChainId, utxo::BlockRef};
 use tokio::sync::Mutex;
 
 use super::{
     Service,
-    chains::{Chains, reader::ReadError},
+    chains::{
+        Chains,
+        changes::Changes,
+        reader::{ChainReader, ReadError},
+    },
     invalidated_addresses::InvalidatedAddresses,
 };
-
-/// Largest number of addresses read for one step. With more, every address is invalidated.
-const MAX_ADDRESSES: u32 = 100_000;
 
 /// State of every chain at its last read.
 #[derive(Debug)]
@@ -35,19 +35,15 @@ impl ChainWatch {
         let chains = match self.renew(service).await {
             Ok(chains) => chains,
             Err(error) => {
-                // The age of key data bounds what is repeated while the store's own database is away; nothing
-                // bounds it for another database.
-                if service.databases.has_graph_database {
-                    for (chain, _) in service.chains.load().graphs() {
-                        invalidate(&mut tips, chain, service);
-                    }
+                for (chain, _) in service.chains.load().readers() {
+                    invalidate(&mut tips, chain, service);
                 }
                 return Err(error);
             }
         };
         let mut outcome = Ok(());
-        for (chain, graph) in chains.graphs() {
-            let read = self.refresh_chain(&mut tips, chain, graph, service).await;
+        for (chain, reader) in chains.readers() {
+            let read = self.refresh_chain(&mut tips, chain, reader, service).await;
             if read.is_err() {
                 invalidate(&mut tips, chain, service);
             }
@@ -62,7 +58,7 @@ impl ChainWatch {
         let present = service.databases.graphs.chains().await?;
         let access = service.access();
         let mut manifests = self.manifests.lock().await;
-        let unchanged = known.graphs().map(|(chain, _)| chain).eq(present.iter().copied())
+        let unchanged = known.with_graphs().eq(present.iter().copied())
             && *manifests == access.manifests_revision;
         let chains = if unchanged {
             known
@@ -82,22 +78,25 @@ impl ChainWatch {
         &self,
         tips: &mut BTreeMap<ChainId, BlockRef>,
         chain: ChainId,
-        graph: &dyn Graph,
+        reader: &dyn ChainReader,
         service: &Service,
     ) -> Result<(), ReadError> {
-        let Some(tip) = graph.tip().await? else { return Ok(()) };
-        service.freshness.tip(chain, tip.block.time);
-        if tips.get(&chain) == Some(&tip.block) {
+        let known = tips.get(&chain).copied();
+        let Some(Changes { newest, addresses }) = reader.changes(known).await? else {
+            return Ok(());
+        };
+        service.freshness.tip(chain, newest.time);
+        if known == Some(newest) {
             return Ok(());
         }
-        let hash = hex::encode(tip.block.hash);
-        match addresses_since(graph, chain, tips.get(&chain).copied()).await? {
+        let hash = hex::encode(newest.hash);
+        match addresses {
             Some(addresses) => {
                 change(service, |invalidated| invalidated.add(chain, hash, addresses.iter()));
             }
             None => change(service, |invalidated| invalidated.add_everything(chain, hash)),
         }
-        tips.insert(chain, tip.block);
+        tips.insert(chain, newest);
         Ok(())
     }
 }
@@ -114,26 +113,4 @@ fn change(service: &Service, with: impl FnOnce(&mut InvalidatedAddresses)) {
     let mut invalidated = InvalidatedAddresses::clone(&service.invalidated_addresses.load());
     with(&mut invalidated);
     service.invalidated_addresses.store(Arc::new(invalidated));
-}
-
-/// Reads the addresses in the blocks above `before`, and the roots of the clusters that these change. `None` if
-/// they are unknown: the chain was not read before, blocks were rolled back, or there are too many.
-async fn addresses_since(
-    graph: &dyn Graph,
-    chain: ChainId,
-    before: Option<BlockRef>,
-) -> Result<Option<Vec<CanonicalAddress>>, ReadError> {
-    let Some(before) = before else { return Ok(None) };
-    let same = graph.blocks(before.height, before.height).await?;
-    if same.first() != Some(&before) {
-        return Ok(None);
-    }
-    let owners = graph.touched_above(before.height, MAX_ADDRESSES).await?;
-    if owners.len() >= usize::try_from(MAX_ADDRESSES).unwrap_or(usize::MAX) {
-        return Ok(None);
-    }
-    let Some(roots) = graph.clusters_changed_above(before.height, MAX_ADDRESSES).await? else {
-        return Ok(None);
-    };
-    Ok(Some(owners.iter().chain(&roots).filter_map(|owner| owner.address(chain)).collect()))
 }

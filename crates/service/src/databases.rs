@@ -2,31 +2,32 @@
 
 use std::sync::Arc;
 
+use assay_chain_protocol::ChainServers;
 use assay_graph::GraphStore;
 use assay_store::Store;
 
-/// The store of control, intel and usage data, and the chain graphs. They may be in different databases.
+/// The store of control, intel and usage data, and where chains are read.
 #[derive(Clone, Debug)]
 pub struct Databases {
     /// Control, intel and usage data.
     pub store: Arc<dyn Store>,
-    /// Chain graphs.
+    /// Chain graphs in the data directory.
     pub graphs: Arc<dyn GraphStore>,
-    /// True if the graphs have a database of their own, which can fail without the store's.
-    pub has_graph_database: bool,
+    /// Chain servers, which come before graphs.
+    pub chain_servers: ChainServers,
 }
 
 impl Databases {
-    /// The store and the graphs in one database.
+    /// A store with graphs, without chain servers.
     #[must_use]
     pub fn together(store: Arc<dyn Store>, graphs: Arc<dyn GraphStore>) -> Self {
-        Self { store, graphs, has_graph_database: false }
+        Self { store, graphs, chain_servers: ChainServers::default() }
     }
 
-    /// The same store, with graphs in a database of their own.
+    /// The same databases with chain servers.
     #[must_use]
-    pub fn with_graph_database(self, graphs: Arc<dyn GraphStore>) -> Self {
-        Self { graphs, has_graph_database: true, ..self }
+    pub fn with_chain_servers(self, chain_servers: ChainServers) -> Self {
+        Self { chain_servers, ..self }
     }
 
     /// Closes both once everything under way is done.

@@ -36,6 +36,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use assay_graph::EmbeddedGraphs;
 use assay_intel::IntelSnapshot;
 use assay_limiter::Limiter;
 use assay_redis::RedisClient;
@@ -60,7 +61,10 @@ pub use write::write_regularly;
 
 use assay_system::Clock;
 
-use crate::chains::{compositions::CompositionProgress, registry::Chains};
+use crate::chains::{
+    compositions::{CompositionProgress, GraphOwner},
+    registry::Chains,
+};
 
 /// State that all requests share.
 #[derive(Debug)]
@@ -77,7 +81,7 @@ pub struct Service {
     pub recorder: Recorder,
     /// Freshness of data in memory.
     pub freshness: Freshness,
-    /// Databases: the store and the chain graphs.
+    /// Databases: the store, the chain graphs and the chain servers.
     pub databases: Databases,
     /// Keys whose revocation was published.
     pub revoked_keys: revoked_keys::RevokedKeys,
@@ -99,8 +103,8 @@ pub struct Service {
     draining: AtomicBool,
     /// True if the last request to the store succeeded.
     store_reachable: AtomicBool,
-    /// True if the last request to the chain graphs succeeded.
-    graphs_reachable: AtomicBool,
+    /// True if all chains could be read the last time.
+    chains_reachable: AtomicBool,
 }
 
 /// Limits of the age of data in memory while the database cannot confirm it.
@@ -110,6 +114,24 @@ pub struct Bounds {
     pub key_data_age: Duration,
     /// Age of lists and labels beyond which no verdict is `allow`.
     pub intel_age: Duration,
+}
+
+impl GraphOwner for Service {
+    fn graphs(&self) -> Option<&EmbeddedGraphs> {
+        self.databases.graphs.embedded()
+    }
+
+    fn intel(&self) -> Arc<IntelSnapshot> {
+        Service::intel(self)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn progress(&self) -> &CompositionProgress {
+        &self.compositions
+    }
 }
 
 impl Service {
@@ -158,7 +180,7 @@ impl Service {
             detached_tasks: detached_tasks::DetachedTasks::default(),
             draining: AtomicBool::new(false),
             store_reachable: AtomicBool::new(true),
-            graphs_reachable: AtomicBool::new(true),
+            chains_reachable: AtomicBool::new(true),
         }))
     }
 
@@ -229,19 +251,13 @@ impl Service {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// Says whether the last request to the store's database succeeded. The graphs count too if they are in it.
+    /// Says whether the last request to the store's database succeeded.
     pub fn store_reachable(&self) -> bool {
         self.store_reachable.load(Ordering::Relaxed)
-            && (self.databases.has_graph_database || self.graphs_reachable())
     }
 
-    /// Says whether the last request to the database of the graphs succeeded. `None` if they have no database
-    /// of their own.
-    pub fn graph_database_reachable(&self) -> Option<bool> {
-        self.databases.has_graph_database.then(|| self.graphs_reachable())
-    }
-
-    fn graphs_reachable(&self) -> bool {
-        self.graphs_reachable.load(Ordering::Relaxed)
+    /// Says whether all chains could be read the last time: from their servers, and from graphs.
+    pub fn chains_reachable(&self) -> bool {
+        self.chains_reachable.load(Ordering::Relaxed)
     }
 }

@@ -196,7 +196,7 @@ impl Refresher {
     fn report(&self, part: Part, outcome: Result<&(), &LoadError>) {
         let (flag, name) = match part {
             Part::Store => (&self.service.store_reachable, "keys, manifests and lists"),
-            Part::Graphs => (&self.service.graphs_reachable, "chains"),
+            Part::Graphs => (&self.service.chains_reachable, "chains"),
         };
         let before = flag.swap(outcome.is_ok(), Ordering::Relaxed);
         match outcome {

@@ -1,8 +1,9 @@
 //! Listening until a stop signal.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
-use assay_api::{self, App, ConnectionBounds, ListenerSettings, Timeouts, TrustedProxies};
+use assay_api::{self, ConnectionBounds, ListenerSettings, Timeouts, TrustedProxies};
+use axum::Router;
 use tokio::{
     net::{TcpListener, TcpSocket},
     signal::unix::{SignalKind, signal},
@@ -18,11 +19,21 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 64;
 const ADMIN_GRACE: Duration = Duration::from_secs(1);
 
+/// What a server answers with, and what it does when it is about to stop.
+pub(in crate::commands) struct Served<D> {
+    /// Requests of callers.
+    pub(in crate::commands) api: Router,
+    /// Health checks and metrics.
+    pub(in crate::commands) admin: Router,
+    /// Called after the stop signal.
+    pub(in crate::commands) draining: D,
+}
+
 /// Serves until SIGTERM or SIGINT; a second signal ends at once.
 ///
 /// Health checks and metrics stop last, so that monitoring sees the shutdown.
-pub(super) async fn serve_until_stopped(
-    app: &Arc<App>,
+pub(in crate::commands) async fn serve_until_stopped<D: FnOnce()>(
+    served: Served<D>,
     settings: &Settings,
     tls: Option<TlsAcceptor>,
     listener: TcpListener,
@@ -61,15 +72,12 @@ pub(super) async fn serve_until_stopped(
         drain_delay: Duration::ZERO,
         grace: ADMIN_GRACE,
     };
-    let service = Arc::clone(&app.service);
     let draining = move || {
-        service.start_draining();
+        (served.draining)();
         tracing::info!("stopping: requests under way are finished");
     };
-    let api =
-        assay_api::serve(listener, assay_api::api(app), api_settings, over(api_stopped), draining);
-    let admin =
-        assay_api::serve(admin, assay_api::admin(app), admin_settings, over(admin_stopped), || {});
+    let api = assay_api::serve(listener, served.api, api_settings, over(api_stopped), draining);
+    let admin = assay_api::serve(admin, served.admin, admin_settings, over(admin_stopped), || {});
     let both = async {
         let api_then_admin = async {
             api.await;
@@ -107,7 +115,7 @@ async fn over(receiver: oneshot::Receiver<()>) {
 
 /// Listens on the address of a setting. At most `backlog` connections wait to be accepted: the system drops
 /// further ones, and their callers try again after a second.
-pub(super) fn bind(
+pub(in crate::commands) fn bind(
     address: SocketAddr,
     setting: &str,
     backlog: u32,

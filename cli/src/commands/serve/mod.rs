@@ -19,7 +19,11 @@ use tokio::{
     time::timeout,
 };
 
-pub(super) use self::{arguments::ServeArgs, lock::lock};
+pub(super) use self::{
+    arguments::ServeArgs,
+    listen::{Served, bind, serve_until_stopped},
+    lock::lock,
+};
 use assay_api::{
     AddressHashKeyError, AddressHasher, App, Cors, HttpSettings, Load, Metrics, Tls, TlsError,
     TlsFiles,
@@ -27,14 +31,14 @@ use assay_api::{
 use assay_service::{
     Backlog, Bounds, LoadError, Refresher, Service, SharedLimits,
     background::{self, SourceAccess},
-    chains::{compositions, follower},
+    chains::{
+        compositions::{self, GraphOwner},
+        follower,
+    },
     revoked_keys, write_regularly,
 };
 
-use self::{
-    greet::greet,
-    listen::{bind, serve_until_stopped},
-};
+use self::greet::greet;
 use super::{Context, Done, Failure};
 use crate::settings::{Feeds, Settings, Switch};
 
@@ -145,14 +149,23 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     if fetches_sources {
         beside.spawn(follower::run(Arc::clone(&service)));
     }
-    beside.spawn(compositions::run(Arc::clone(&service)));
+    beside.spawn(compositions::run(Arc::clone(&service) as Arc<dyn GraphOwner>));
+    for (_, servers) in databases.chain_servers.iter() {
+        beside.spawn(Arc::clone(servers).watch());
+    }
     if let Some(tls) = tls {
         beside.spawn(tls.watch_files());
     }
     if let Some(collector) = context.collector.clone() {
         beside.spawn(collector.send_regularly(settings.otlp_interval, print.clone()));
     }
-    serve_until_stopped(&app, settings, acceptor, listener, admin).await?;
+    let draining = Arc::clone(&service);
+    let served = Served {
+        api: assay_api::api(&app),
+        admin: assay_api::admin(&app),
+        draining: move || draining.start_draining(),
+    };
+    serve_until_stopped(served, settings, acceptor, listener, admin).await?;
     drop(beside);
     // The receiver may be gone if its task failed.
     let _ = stop_writing.send(());
@@ -201,7 +214,7 @@ async fn refresh_on_change(service: Arc<Service>, mut changes: ChangeSubscriptio
     }
 }
 
-fn tls(settings: &Settings) -> Result<Option<Tls>, TlsError> {
+pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, TlsError> {
     let files = settings.tls_cert.clone().zip(settings.tls_key.clone());
     files.map(|(certificate, key)| Tls::load(TlsFiles { certificate, key })).transpose()
 }

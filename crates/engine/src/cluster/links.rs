@@ -1,6 +1,8 @@
 //! Links: likelihoods, by one payment, that two addresses are one owner's, on which no cluster rests.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     change::{Change, Doubts, change},
@@ -18,11 +20,15 @@ use crate::{
 };
 
 /// Kind of a link between two addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkKind {
     /// One is the likely change of a payment of the other.
     Change,
     /// A payment that may be a `PayJoin` spends outputs of both.
+    #[serde(rename = "co_spend_suspected")]
     SpentTogether,
 }
 

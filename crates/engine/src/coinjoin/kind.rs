@@ -1,9 +1,15 @@
 //! The kinds, and how sure the recognition of each is.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::score::Confidence;
 
 /// A kind of `CoinJoin`: a joint transaction of several parties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum CoinjoinKind {
     /// Equal outputs of several parties, of no kind below.
     Generic,

@@ -27,7 +27,8 @@ pub enum Direction {
 }
 
 /// State of the subject's chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ChainState {
     /// No source follows the chain: only lists and labels can be looked at.
     NotFollowed,
@@ -38,7 +39,8 @@ pub enum ChainState {
 }
 
 /// Reason for which a chain's data is not available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Unavailable {
     /// Reading failed.
     Unreadable,
@@ -66,7 +68,7 @@ impl Unavailable {
 }
 
 /// A followed chain's data about the subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainFacts {
     /// The newest block that is known.
     pub tip: Tip,
@@ -79,7 +81,7 @@ pub struct ChainFacts {
 }
 
 /// Activity of an address over its lifetime.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActivityFacts {
     /// Time of the first block it appears in.
     pub first_seen: Timestamp,
@@ -95,7 +97,7 @@ pub struct ActivityFacts {
 
 /// Amounts of one asset that an address received, sent and holds, in base units. Payments to itself
 /// count in neither direction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AssetActivity {
     /// The asset's ticker.
     pub asset: String,
@@ -108,7 +110,7 @@ pub struct AssetActivity {
 }
 
 /// The traced flows of one subject.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowFacts {
     /// True if the trace ended within its budget and time.
     pub complete: bool,
@@ -120,7 +122,7 @@ pub struct FlowFacts {
 }
 
 /// A chain's newest block as its source reported it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tip {
     /// Its height.
     pub height: u64,
@@ -148,7 +150,7 @@ impl Tip {
 }
 
 /// Way in which a chain is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IngestMode {
     /// Every block is recorded.
@@ -158,7 +160,7 @@ pub enum IngestMode {
 }
 
 /// The flows of one unit of account.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// Unit of the amounts: an asset's ticker (amounts in base units) or `USD` (amounts in cents).
     pub unit: String,
@@ -182,7 +184,7 @@ impl Ledger {
 }
 
 /// All parts of one direction. Their sum is all money of the direction, the money that returned included.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionFlows {
     /// The parts.
     pub parts: Vec<FlowPart>,
@@ -191,7 +193,7 @@ pub struct DirectionFlows {
 }
 
 /// One endpoint of a trace, or one label on its path.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPart {
     /// Endpoint of the trace.
     pub end: FlowEnd,
@@ -266,7 +268,7 @@ impl FlowPart {
 }
 
 /// The entry of a sanctions list that names a party.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize)]
 pub struct PartyListing {
     /// Name of the list.
     pub list_name: String,
@@ -290,7 +292,10 @@ impl PartyListing {
 }
 
 /// How far the end of money is from the subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum FlowDistance {
     /// Fewest hops, in whatever amount; 1 is direct. Zero stands for money that the subject itself holds.
     Hops(u16),
@@ -329,7 +334,7 @@ impl FlowDistance {
 }
 
 /// A label that all money of a part passed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CarriedPart {
     /// The label.
     pub label: CarriedLabel,
@@ -338,7 +343,10 @@ pub struct CarriedPart {
 }
 
 /// When money moved to or from a listed party.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum ListingPeriod {
     /// Before the day of the listing.
     Before,
@@ -355,7 +363,10 @@ impl ListingPeriod {
 }
 
 /// Whether the subject asked for money. In doubt it did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Solicitation {
     /// Dust: a payment of next to nothing, of a sender whose such payments are little together. It is
     /// shown and never scored.
@@ -369,7 +380,7 @@ pub enum Solicitation {
 }
 
 /// The way that money took, from the subject outwards.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowPath {
     /// Amount that took the path.
     pub amount: u128,
@@ -378,7 +389,7 @@ pub struct FlowPath {
 }
 
 /// One hop of a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct PathStep {
     /// The transaction.
     pub transaction: String,
@@ -395,7 +406,7 @@ pub struct PathStep {
 }
 
 /// Attribution of a party on a path: that at which the trace ends, or else the riskiest label of its address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct StepLabel {
     /// Category of the party.
     pub category: Category,
@@ -410,7 +421,10 @@ pub struct StepLabel {
 }
 
 /// Endpoint of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum FlowEnd {
     /// At an address that a listing, label or cluster attributes.
     Attributed(Category),
@@ -458,7 +472,9 @@ impl FlowEnd {
 }
 
 /// Why money was not followed further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum UnresolvedReason {
     /// The trace reached the most hops that it follows.

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::score::Confidence;
 
 /// The part that the subject plays in a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PatternRole {
     /// Carries it out.
@@ -18,7 +20,7 @@ pub enum PatternRole {
 }
 
 /// A pattern found at the subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternFact {
     /// The pattern.
     pub pattern: Pattern,

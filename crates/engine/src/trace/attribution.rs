@@ -7,6 +7,8 @@ use std::{
 
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::flow::Distance;
 use crate::{
@@ -119,7 +121,9 @@ pub struct AttributedEnd {
 }
 
 /// A label that a flow carries because it passed through the label's address, or through a joint transaction.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct CarriedLabel {
     /// Strength of the label.
     pub tier: Tier,

@@ -1,6 +1,8 @@
 //! Money on its way: how much of it, whose it was last, and what it passed (`docs/model/trace.md` T5).
 
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     label_sets::LabelSet,
@@ -36,7 +38,9 @@ pub(super) struct Flow {
 }
 
 /// The distance at which money met a label.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Distance {
     /// Fewest hops from the subject.
     pub hops: u16,

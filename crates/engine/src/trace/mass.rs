@@ -3,6 +3,8 @@
 use std::ops::{Add, AddAssign};
 
 use ruint::aliases::U256;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{composition::CoinShare, fixed::Fraction};
 
@@ -12,7 +14,9 @@ const SCALE_BITS: u32 = 32;
 
 /// An amount of a trace, separated into the last 90 days and the time before, so that the recent amount
 /// never exceeds the total.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Mass {
     /// Moved before the last 90 days.
     pub earlier: u128,

@@ -1,5 +1,8 @@
 //! The limits of a trace.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::{
     chain::Chain,
     fixed::Fraction,
@@ -9,7 +12,7 @@ use crate::{
 };
 
 /// The limits of a trace on one chain. Amounts are in base units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceRules {
     /// Maximum number of hops: the last one whose addresses are attributed. `None`: no limit.
     pub hops: Option<u16>,

@@ -6,10 +6,12 @@
 //! - `unlocking`: the same, from what unlocks an output that is not known, and whether that is signed
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
+//! - `hex_text`: bytes as hexadecimal digits in messages
 //! - [`history`]: an address's statistics
 //! - [`transfer`]: the outputs of one transaction to one receiver
 
 pub mod block;
+mod hex_text;
 pub mod history;
 pub mod script_owner;
 pub mod transaction;

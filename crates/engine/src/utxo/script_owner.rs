@@ -1,6 +1,10 @@
 //! Script owners: the key or script that can spend an output.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use super::hex_text;
 
 use crate::{
     address::{CanonicalAddress, Payload, hash160},
@@ -11,24 +15,51 @@ use crate::{
 /// its hash (P2PKH) is one owner: the same key spends both.
 ///
 /// Ordered by its bytes, which are the same on every machine and in every store.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum ScriptOwner {
     /// The hash of a public key.
-    KeyHash([u8; 20]),
+    KeyHash(
+        #[serde(with = "hex_text")]
+        #[schemars(with = "String")]
+        [u8; 20],
+    ),
     /// The hash of a script.
-    ScriptHash([u8; 20]),
+    ScriptHash(
+        #[serde(with = "hex_text")]
+        #[schemars(with = "String")]
+        [u8; 20],
+    ),
     /// The double SHA-256 of a script (Bitcoin Cash).
-    LongScriptHash([u8; 32]),
+    LongScriptHash(
+        #[serde(with = "hex_text")]
+        #[schemars(with = "String")]
+        [u8; 32],
+    ),
     /// A witness program.
-    Witness(u8, Vec<u8>),
+    Witness(
+        u8,
+        #[serde(with = "hex_text")]
+        #[schemars(with = "String")]
+        Vec<u8>,
+    ),
     /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and others.
-    Script([u8; 32]),
+    Script(
+        #[serde(with = "hex_text")]
+        #[schemars(with = "String")]
+        [u8; 32],
+    ),
     /// A shielded pool.
     Pool(Pool),
 }
 
 /// A shielded pool: coins whose owners the chain hides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Pool {
     /// Litecoin's extension blocks.
     Mweb,

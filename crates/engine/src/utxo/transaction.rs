@@ -1,6 +1,8 @@
 //! Transactions with their inputs and outputs.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{OutPoint, ScriptOwner, SideEntry, SideLimits, TransactionSide, TransactionView, Txid};
 use crate::{
@@ -9,7 +11,8 @@ use crate::{
 };
 
 /// Kind of a transaction, as far as it decides the endpoint of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TransactionKind {
     /// A payment: anything that is none of the others.
     Payment,
@@ -50,7 +53,7 @@ pub struct TxInput {
 }
 
 /// An output: an amount and who can spend it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TxOut {
     /// Owner of its script.
     pub owner: ScriptOwner,

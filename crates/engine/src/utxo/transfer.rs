@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     OutPoint, ScriptOwner, SideEntry, Statistics, TransactionKind, TransactionSide, TransactionView,
@@ -38,7 +40,7 @@ pub struct Transfer {
 }
 
 /// An output of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferOutput {
     /// Index among the transaction's outputs, from 0.
     pub index: u32,
@@ -123,6 +125,18 @@ impl Transfer {
         let most = usize::try_from(limits.entries_of_one()).unwrap_or(usize::MAX);
         transaction.inputs.largest.truncate(most);
         Ok(Self { transaction, receiver, outputs, owner })
+    }
+
+    /// The transfer of these outputs to an address, from a transaction without outputs; `None` if the address owns no
+    /// output.
+    #[must_use]
+    pub fn of_outputs(
+        transaction: TransactionView,
+        receiver: &CanonicalAddress,
+        outputs: Vec<TransferOutput>,
+    ) -> Option<Self> {
+        let owner = ScriptOwner::from_address(receiver)?;
+        Some(Self { transaction, receiver: receiver.clone(), outputs, owner })
     }
 
     /// The receiver as the owner of the outputs: the subject of a trace of a withdrawal.

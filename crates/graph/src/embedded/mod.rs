@@ -123,6 +123,12 @@ impl EmbeddedGraphs {
 }
 
 impl EmbeddedGraphs {
+    /// Bytes that the graph of a chain and its compositions take on the disk; 0 if there is none.
+    #[must_use]
+    pub fn bytes(&self, chain: ChainId) -> u64 {
+        [self.path(chain), self.compositions_path(chain)].iter().map(|it| bytes_in(it)).sum()
+    }
+
     /// The compositions of a chain, to be computed.
     ///
     /// # Errors
@@ -145,6 +151,18 @@ impl EmbeddedGraphs {
     pub fn compositions(&self, chain: ChainId) -> Result<Option<Compositions>, GraphError> {
         Compositions::open(&self.compositions_path(chain))
     }
+}
+
+/// Bytes that the files in a folder take on the disk.
+fn bytes_in(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let size = |metadata: std::fs::Metadata| {
+        #[cfg(unix)]
+        return std::os::unix::fs::MetadataExt::blocks(&metadata) * 512;
+        #[cfg(not(unix))]
+        metadata.len()
+    };
+    entries.flatten().filter_map(|entry| entry.metadata().ok()).map(size).sum()
 }
 
 #[async_trait]

@@ -1,5 +1,5 @@
-//! Following chains while the server runs, as `ChainSource` manifests say. In a cluster, one program for
-//! each chain does that and servers leave it alone (`--feeds off`).
+//! Following chains while the server runs, as `ChainSource` manifests say. In a cluster, chain servers do that and API
+//! servers leave it alone (`--feeds off`).
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -9,7 +9,8 @@ use assay_chain::{
     location::{self, BlockLocation, Credentials},
 };
 use assay_engine::{chain::ChainId, facts::Environment};
-use assay_graph::GraphError;
+use assay_graph::{GraphError, GraphStore};
+use assay_system::Clock;
 use assay_telemetry::{request::on_thread, stage};
 use assay_tenancy::{
     directory::ChainFeed,
@@ -64,54 +65,83 @@ pub async fn run(service: Arc<Service>) {
 }
 
 async fn follow(service: Arc<Service>, feed: Arc<ChainFeed>) {
-    let source = feed.name.as_str();
     let Ok(chain) = feed.spec.chain.parse::<ChainId>() else {
         return;
     };
-    let mut wait = FIRST_WAIT;
-    loop {
-        let begun = Instant::now();
-        match follow_once(&service, &feed.spec, chain).await {
-            Err(IngestError::Graph(GraphError::Busy(_))) => {
-                tracing::info!(source, %chain, "another program follows the chain: standing by");
-                tokio::time::sleep(STANDBY).await;
-            }
-            Err(error) => {
-                if begun.elapsed() > LONGEST_WAIT {
-                    // It went well for a while.
-                    wait = FIRST_WAIT;
-                }
-                let seconds = wait.as_secs();
-                tracing::error!(source, %chain, %error, seconds, "following failed; trying again");
-                tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(LONGEST_WAIT);
-            }
-            Ok(()) => wait = FIRST_WAIT,
-        }
-    }
-}
-
-async fn follow_once(
-    service: &Service,
-    spec: &ChainSourceSpec,
-    chain: ChainId,
-) -> Result<(), IngestError> {
-    let location = location(spec);
-    let complete = spec.start_height == 0;
     let sample = service.intel().environment() == Environment::Sample;
-    let test_networks = TestNetworks::allowed_if(spec.allow_test_network || sample);
-    let open = move || location::open(chain, &location, complete, test_networks);
-    let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
-    let source = opening.await.map_err(|_| IngestError::Reader)??;
-    let request = IngestRequest {
+    let followed = Followed {
         chain,
-        from: Some(spec.start_height),
-        to: None,
-        follow: Some(POLL),
+        location: location(&feed.spec),
+        start: feed.spec.start_height,
+        test_networks: TestNetworks::allowed_if(feed.spec.allow_test_network || sample),
         sample,
     };
-    ingest(&*service.databases.graphs, source, request, &service.clock, &Logged(chain)).await?;
-    Ok(())
+    followed.follow(&*service.databases.graphs, &service.clock, &Logged(chain)).await;
+}
+
+/// A chain that is followed.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The chain.
+    pub chain: ChainId,
+    /// Where its blocks are read.
+    pub location: BlockLocation,
+    /// Height of the first block.
+    pub start: u64,
+    /// Whether blocks of test networks are accepted.
+    pub test_networks: TestNetworks,
+    /// True if the chain is demo data.
+    pub sample: bool,
+}
+
+impl Followed {
+    /// Follows the chain until the task is aborted. What fails is tried again.
+    pub async fn follow(
+        &self,
+        graphs: &dyn GraphStore,
+        clock: &Clock,
+        observer: &dyn IngestObserver,
+    ) {
+        let chain = self.chain;
+        let mut wait = FIRST_WAIT;
+        loop {
+            let begun = Instant::now();
+            match self.follow_once(graphs, clock, observer).await {
+                Err(IngestError::Graph(GraphError::Busy(_))) => {
+                    tracing::info!(%chain, "another program follows the chain: standing by");
+                    tokio::time::sleep(STANDBY).await;
+                }
+                Err(error) => {
+                    if begun.elapsed() > LONGEST_WAIT {
+                        // It went well for a while.
+                        wait = FIRST_WAIT;
+                    }
+                    let seconds = wait.as_secs();
+                    tracing::error!(%chain, %error, seconds, "following failed; trying again");
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+                Ok(()) => wait = FIRST_WAIT,
+            }
+        }
+    }
+
+    async fn follow_once(
+        &self,
+        graphs: &dyn GraphStore,
+        clock: &Clock,
+        observer: &dyn IngestObserver,
+    ) -> Result<(), IngestError> {
+        let Self { chain, start, test_networks, sample, .. } = *self;
+        let (location, complete) = (self.location.clone(), start == 0);
+        let open = move || location::open(chain, &location, complete, test_networks);
+        let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
+        let source = opening.await.map_err(|_| IngestError::Reader)??;
+        let follow = Some(POLL);
+        let request = IngestRequest { chain, from: Some(start), to: None, follow, sample };
+        ingest(graphs, source, request, clock, observer).await?;
+        Ok(())
+    }
 }
 
 /// Location of the blocks that a manifest names.

@@ -9,7 +9,7 @@ use assay_engine::{
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
     trace::{Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
-    utxo::{ScriptOwner, Spending, Transfer},
+    utxo::{BlockRef, ScriptOwner, Spending, Transfer},
 };
 use assay_graph::{
     Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,
@@ -22,6 +22,7 @@ use tracing::Instrument;
 
 use super::{
     attributed_owners::{AttributedBy, AttributedOwners, OwnersOfView},
+    changes::Changes,
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     ends::ends,
@@ -33,6 +34,7 @@ use super::{
 /// A chain that is read from its graph.
 #[derive(Clone, Debug)]
 pub struct GraphReader {
+    chain: ChainId,
     graph: Arc<dyn Graph>,
     attributed: Arc<AttributedMembers>,
     owners: Arc<AttributedOwners>,
@@ -49,11 +51,11 @@ struct RestOn {
 }
 
 impl GraphReader {
-    /// Reads from `graph`.
+    /// Reads a chain from `graph`.
     #[must_use]
-    pub fn new(graph: Arc<dyn Graph>) -> Self {
+    pub fn new(chain: ChainId, graph: Arc<dyn Graph>) -> Self {
         let (attributed, owners, up_to_date) = (Arc::default(), Arc::default(), Arc::default());
-        Self { graph, attributed, owners, up_to_date }
+        Self { chain, graph, attributed, owners, up_to_date }
     }
 
     /// Reads from `graph`, which may be the one that this reader reads, opened again. What is known of clusters is
@@ -62,13 +64,18 @@ impl GraphReader {
     pub(super) fn renewed(&self, graph: Arc<dyn Graph>) -> Self {
         let is_same = Arc::ptr_eq(&self.graph, &graph);
         let owners = if is_same { Arc::clone(&self.owners) } else { Arc::default() };
-        Self { graph, attributed: Arc::clone(&self.attributed), owners, up_to_date: Arc::default() }
+        let (chain, attributed) = (self.chain, Arc::clone(&self.attributed));
+        Self { chain, graph, attributed, owners, up_to_date: Arc::default() }
     }
 
-    /// The graph.
-    #[must_use]
-    pub fn graph(&self) -> &dyn Graph {
-        &*self.graph
+    /// True if it reads this graph.
+    pub(super) fn reads(&self, graph: &Arc<dyn Graph>) -> bool {
+        Arc::ptr_eq(&self.graph, graph)
+    }
+
+    /// The first and the newest block; `None` without blocks.
+    pub(super) async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
+        Ok(self.graph.tip().await?)
     }
 
     /// The newest state of the graph with its newest block; `None` without blocks.
@@ -298,6 +305,10 @@ impl ChainReader for GraphReader {
 
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
         Ok(self.graph.tip().await?.as_ref().map(assessed))
+    }
+
+    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
+        Ok(Changes::read(&*self.graph, self.chain, since).await?)
     }
 }
 

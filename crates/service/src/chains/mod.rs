@@ -5,8 +5,11 @@
 //! - [`ends()`](ends::ends): the parties at which traces end
 //! - `clusters`, [`possible_owners`], `counterparties`: the addresses that are associated with a subject
 //! - [`compositions`]: keeping the compositions of transactions up to date while the server runs
+//! - [`changes`]: the addresses in new blocks
 //! - [`graph`]: a reader of ingested blocks
 //! - [`on_demand`]: a reader of histories that are fetched address by address
+//! - `messages`, [`remote`]: a reader that asks chain servers
+//! - [`host`]: what a chain server answers with
 //! - [`registry`]: the chains that can be read now, with their readers
 //! - [`trace`]: tracing a subject with any reader
 //! - [`transfer`]: reading one transfer with any reader
@@ -15,16 +18,20 @@
 //! Each builds on those above it.
 
 pub mod attributed_owners;
+pub mod changes;
 mod clusters;
 pub mod compositions;
 mod counterparties;
 pub mod ends;
 pub mod follower;
 pub mod graph;
+pub mod host;
+mod messages;
 pub mod on_demand;
 pub mod possible_owners;
 pub mod reader;
 pub mod registry;
+pub mod remote;
 pub mod trace;
 pub mod transfer;
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use assay_chain_protocol::AskError;
 use assay_engine::{
     address::CanonicalAddress,
     evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
@@ -9,7 +10,7 @@ use assay_engine::{
     policy::Policy,
     reading::ViewError,
     trace::TraceRules,
-    utxo::Statistics,
+    utxo::{BlockRef, Statistics},
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;
@@ -17,7 +18,11 @@ use assay_store::StoreError;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::transfer::{TransferError, TransferRead, TransferRequest};
+use super::{
+    changes::Changes,
+    messages::InvalidAnswer,
+    transfer::{TransferError, TransferRead, TransferRequest},
+};
 
 /// A chain could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +33,12 @@ pub enum ReadError {
     /// A graph failed.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// No chain server answered.
+    #[error(transparent)]
+    Servers(#[from] AskError),
+    /// A chain server gave an answer that this program does not understand.
+    #[error(transparent)]
+    Answer(#[from] InvalidAnswer),
 }
 
 impl From<ViewError> for ReadError {
@@ -132,6 +143,15 @@ pub trait ChainReader: Debug + Send + Sync {
     ///
     /// Returns an error if the database fails.
     async fn latest_block(&self) -> Result<Option<Tip>, ReadError>;
+
+    /// The blocks since a known one. `None` if there are none yet, or the reader ingests no blocks.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn changes(&self, _since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
+        Ok(None)
+    }
 }
 
 /// The activity of a subject in its whole history.

@@ -1,10 +1,13 @@
 //! The chains that can be read now, and their readers.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use assay_chain::{TestNetworks, location};
 use assay_engine::{chain::ChainId, evidence::Tip, facts::Environment, policy::Policy};
-use assay_graph::Graph;
 use assay_tenancy::{
     Directory,
     manifest::{ChainMode, ChainSourceSpec},
@@ -15,12 +18,14 @@ use super::{
     graph::GraphReader,
     on_demand::OnDemand,
     reader::{ChainReader, ReadError},
+    remote::RemoteReader,
 };
 use crate::Databases;
 
 /// All chains that can be read.
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
+    remote: BTreeMap<ChainId, RemoteReader>,
     graphs: BTreeMap<ChainId, GraphReader>,
     on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
     /// The source of each chain that has one, whether or not it has delivered anything.
@@ -30,8 +35,8 @@ pub struct Chains {
 }
 
 impl Chains {
-    /// The chains with a graph, and those with a source that is read on demand. A chain that has both is
-    /// read from its graph.
+    /// The chains with chain servers, those with a graph, and those with a source that is read on demand. A chain
+    /// that has several is read from the first of these.
     ///
     /// # Errors
     ///
@@ -72,12 +77,16 @@ impl Chains {
                 renewed.on_demand.insert(chain, reader);
             }
         }
+        for (chain, servers) in databases.chain_servers.iter() {
+            revision.update(format!("servers of {chain}"));
+            renewed.remote.insert(chain, RemoteReader::new(Arc::clone(servers)));
+        }
         for chain in databases.graphs.chains().await? {
             if let Some(graph) = databases.graphs.graph(chain).await? {
                 revision.update(format!("graph of {chain}"));
                 let reader = match self.graphs.get(&chain) {
                     Some(known) => known.renewed(graph),
-                    None => GraphReader::new(graph),
+                    None => GraphReader::new(chain, graph),
                 };
                 renewed.graphs.insert(chain, reader);
             }
@@ -108,21 +117,36 @@ impl Chains {
     /// The reader of a chain; `None` if the chain cannot be read.
     #[must_use]
     pub fn reader(&self, chain: ChainId) -> Option<&dyn ChainReader> {
-        match self.graphs.get(&chain) {
-            Some(graph) => Some(graph),
+        match self.ingested(chain) {
+            Some(reader) => Some(reader),
             None => Some(&**self.on_demand.get(&chain)?),
+        }
+    }
+
+    /// The reader of a chain whose blocks are all recorded.
+    fn ingested(&self, chain: ChainId) -> Option<&dyn ChainReader> {
+        match self.remote.get(&chain) {
+            Some(servers) => Some(servers),
+            None => Some(self.graphs.get(&chain)?),
         }
     }
 
     /// The reader of a chain if it is read on demand.
     #[must_use]
     pub fn read_on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
-        self.on_demand.get(&chain).filter(|_| !self.graphs.contains_key(&chain))
+        self.on_demand.get(&chain).filter(|_| self.ingested(chain).is_none())
     }
 
-    /// The graphs.
-    pub fn graphs(&self) -> impl Iterator<Item = (ChainId, &dyn Graph)> {
-        self.graphs.iter().map(|(chain, reader)| (*chain, reader.graph()))
+    /// The chains with a graph in the data directory.
+    pub fn with_graphs(&self) -> impl Iterator<Item = ChainId> {
+        self.graphs.keys().copied()
+    }
+
+    /// The readers of all chains whose blocks are recorded.
+    pub fn readers(&self) -> impl Iterator<Item = (ChainId, &dyn ChainReader)> {
+        let chains = self.remote.keys().chain(self.graphs.keys()).copied();
+        let chains: BTreeSet<ChainId> = chains.collect();
+        chains.into_iter().filter_map(|chain| Some((chain, self.ingested(chain)?)))
     }
 
     /// The latest block of each chain that is ingested.
@@ -132,8 +156,8 @@ impl Chains {
     /// Returns an error if the database fails.
     pub async fn latest_blocks(&self) -> Result<Vec<(ChainId, Tip)>, ReadError> {
         let mut latest = Vec::new();
-        for (chain, reader) in &self.graphs {
-            latest.extend(reader.latest_block().await?.map(|block| (*chain, block)));
+        for (chain, reader) in self.readers() {
+            latest.extend(reader.latest_block().await?.map(|block| (chain, block)));
         }
         Ok(latest)
     }

@@ -1,7 +1,7 @@
 //! Keeping compositions up to date while the server runs: after new blocks, and after a change of lists and labels.
 //!
-//! The server that has the graphs in its data directory computes them, whether or not it follows the chains itself. Graphs in PostgreSQL have no
-//! compositions.
+//! The server that has the graphs in its data directory computes them, whether or not it follows the chains
+//! itself.
 //!
 //! - `keeper`: one chain, slice by slice
 //! - `known_ends`: the parties at which traces end, in a graph that grows
@@ -18,13 +18,26 @@ mod severe;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_engine::chain::ChainId;
-use assay_graph::GraphError;
+use assay_graph::{EmbeddedGraphs, GraphError, GraphStore};
+use assay_intel::IntelSnapshot;
 use assay_telemetry::request::on_thread;
+use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 use self::keeper::{Inputs, Keeper, Step};
 pub use self::progress::{CompositionProgress, Progress};
-use crate::Service;
+
+/// A program that has graphs, with the lists and labels that their compositions rest on.
+pub trait GraphOwner: Send + Sync + 'static {
+    /// The graphs in the data directory; `None` if there is none.
+    fn graphs(&self) -> Option<&EmbeddedGraphs>;
+    /// Lists and labels.
+    fn intel(&self) -> Arc<IntelSnapshot>;
+    /// The present time.
+    fn now(&self) -> Timestamp;
+    /// How far each chain is.
+    fn progress(&self) -> &CompositionProgress;
+}
 
 /// Interval at which chains, lists and labels are looked at for changes.
 const TICK: Duration = Duration::from_secs(1);
@@ -49,21 +62,19 @@ struct Kept {
 }
 
 /// Keeps the compositions of all graphs in the data directory up to date until the task is aborted.
-pub async fn run(service: Arc<Service>) {
-    if service.databases.graphs.embedded().is_none() {
-        return;
-    }
+pub async fn run(owner: Arc<dyn GraphOwner>) {
     let mut chains: BTreeMap<ChainId, Kept> = BTreeMap::new();
     loop {
-        if !round(&service, &mut chains).await {
+        if !round(&owner, &mut chains).await {
             sleep(TICK).await;
         }
     }
 }
 
 /// Gives each chain that is due a slice. Returns true if a chain needs another one.
-async fn round(service: &Arc<Service>, chains: &mut BTreeMap<ChainId, Kept>) -> bool {
-    let present = match service.databases.graphs.chains().await {
+async fn round(owner: &Arc<dyn GraphOwner>, chains: &mut BTreeMap<ChainId, Kept>) -> bool {
+    let Some(graphs) = owner.graphs() else { return false };
+    let present = match graphs.chains().await {
         Ok(present) => present,
         Err(error) => {
             tracing::debug!(%error, "failed to list the chains");
@@ -79,7 +90,7 @@ async fn round(service: &Arc<Service>, chains: &mut BTreeMap<ChainId, Kept>) -> 
             continue;
         }
         let begun = Instant::now();
-        let (kept, step) = kept.step(service, chain).await;
+        let (kept, step) = kept.step(owner, chain).await;
         chains.insert(chain, kept);
         if step == Some(Step::More) {
             has_more = true;
@@ -96,11 +107,11 @@ impl Kept {
     }
 
     /// Computes a slice on a thread of its own. Returns `None` if it failed.
-    async fn step(self, service: &Arc<Service>, chain: ChainId) -> (Self, Option<Step>) {
+    async fn step(self, owner: &Arc<dyn GraphOwner>, chain: ChainId) -> (Self, Option<Step>) {
         let Self { mut keeper, obstacle, .. } = self;
-        let of = Arc::clone(service);
+        let of = Arc::clone(owner);
         let computing = on_thread(move || {
-            let outcome = step(&of, &mut keeper);
+            let outcome = step(&*of, &mut keeper);
             if outcome.is_err() {
                 keeper.release();
             }
@@ -128,10 +139,10 @@ impl Kept {
     }
 }
 
-fn step(service: &Service, keeper: &mut Keeper) -> Result<Step, GraphError> {
-    let Some(graphs) = service.databases.graphs.embedded() else { return Ok(Step::Complete) };
-    let (intel, now) = (service.intel(), service.clock.now());
-    keeper.step(&Inputs { graphs, intel: &intel, now, progress: &service.compositions })
+fn step(owner: &dyn GraphOwner, keeper: &mut Keeper) -> Result<Step, GraphError> {
+    let Some(graphs) = owner.graphs() else { return Ok(Step::Complete) };
+    let (intel, now) = (owner.intel(), owner.now());
+    keeper.step(&Inputs { graphs, intel: &intel, now, progress: owner.progress() })
 }
 
 fn told(error: &GraphError) -> (Obstacle, String) {

@@ -1,4 +1,8 @@
-//! `assay chain`: backups of the graph of an ingested chain, and its fingerprint.
+//! `assay chain`: serving the graph of a chain, its backups, and its fingerprint.
+//!
+//! - [`serve`]: the chain server
+
+pub(super) mod serve;
 
 use std::{
     io::Write,
@@ -13,6 +17,7 @@ use super::{Context, Done, Failure, graph, output};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ChainCommand {
+    Serve(Box<serve::ServeArgs>),
     Backup(BackupArgs),
     Restore(RestoreArgs),
     Verify(VerifyArgs),
@@ -57,25 +62,14 @@ pub(super) struct VerifyArgs {
     chain: ChainId,
 }
 
-pub(super) async fn run(command: ChainCommand, context: &Context) -> Result<Done, Failure> {
-    let graphs = embedded(context)?;
+pub(super) async fn run(command: ChainCommand, context: Context) -> Result<Done, Failure> {
+    let graphs = context.graphs();
     match command {
+        ChainCommand::Serve(args) => serve::run(*args, context).await,
         ChainCommand::Backup(BackupArgs { chain, file }) => back_up(&graphs, chain, &file),
         ChainCommand::Restore(RestoreArgs { chain, file }) => restore(&graphs, chain, &file),
         ChainCommand::Verify(VerifyArgs { chain }) => verify(&graphs, chain).await,
     }
-}
-
-/// The graphs in the data directory.
-fn embedded(context: &Context) -> Result<EmbeddedGraphs, Failure> {
-    let settings = &context.settings;
-    if settings.database().is_some() || settings.graph_database().is_some() {
-        return Err(Failure::Usage(
-            "this command is for graphs in the data directory: those in PostgreSQL are backed up with its own tools"
-                .into(),
-        ));
-    }
-    Ok(EmbeddedGraphs::new(&settings.data_dir))
 }
 
 fn back_up(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done, Failure> {

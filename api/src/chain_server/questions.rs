@@ -1,0 +1,128 @@
+//! The questions: each is read, answered by the host, and counted.
+
+use std::{sync::Arc, time::Instant};
+
+use assay_chain_protocol::message::{
+    Asked, ChangesQuestion, FlowsAtMostQuestion, Question, Refusal, RefusalCode, TraceQuestion,
+    TransferQuestion,
+};
+use assay_engine::chain::ChainId;
+use assay_service::chains::host::Refused;
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
+    response::{IntoResponse, Response},
+};
+
+use super::ChainApp;
+
+type App = State<Arc<ChainApp>>;
+
+/// A refusal as a response.
+pub(super) fn refusal(refusal: Refusal) -> Response {
+    let status = match refusal.code {
+        RefusalCode::Unauthorized => StatusCode::UNAUTHORIZED,
+        RefusalCode::NotFound => StatusCode::NOT_FOUND,
+        RefusalCode::Invalid => StatusCode::BAD_REQUEST,
+        RefusalCode::Behind => StatusCode::CONFLICT,
+        RefusalCode::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        RefusalCode::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+        RefusalCode::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let is_busy = refusal.code == RefusalCode::Busy;
+    let mut response = (status, Json(refusal)).into_response();
+    if is_busy {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
+}
+
+fn refused(refused: &Refused) -> Response {
+    let refusal = Refusal { code: refused.code(), detail: refused.to_string() };
+    if refusal.code == RefusalCode::Failed {
+        tracing::error!(error = %refused, "failed to answer a question");
+    }
+    self::refusal(refusal)
+}
+
+pub(super) async fn unknown() -> Response {
+    let detail = "there is no such question: see docs/chain-protocol.md".to_owned();
+    refusal(Refusal { code: RefusalCode::NotFound, detail })
+}
+
+/// The chain in a path.
+fn chain(text: &str) -> Result<ChainId, Refused> {
+    text.parse()
+        .map_err(|error: assay_engine::chain::UnsupportedChain| Refused::Invalid(error.to_string()))
+}
+
+/// A question with its chain.
+fn read<Q: Question>(chain: &str, body: &Bytes) -> Result<(ChainId, Asked<Q>), Refused> {
+    let invalid = |error: serde_path_to_error::Error<serde_json::Error>| {
+        Refused::Invalid(format!("the message cannot be read: {error}"))
+    };
+    let asked = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(body));
+    Ok((self::chain(chain)?, asked.map_err(invalid)?))
+}
+
+/// The response to a question that was answered or refused.
+fn answer<T: serde::Serialize>(
+    app: &ChainApp,
+    question: &'static str,
+    begun: Instant,
+    answered: Result<T, Refused>,
+) -> Response {
+    app.metrics.answered(question, answered.as_ref().err().map(Refused::code), begun.elapsed());
+    match answered {
+        Ok(answer) => Json(answer).into_response(),
+        Err(reason) => refused(&reason),
+    }
+}
+
+pub(super) async fn state(State(app): App, Path(name): Path<String>) -> Response {
+    let begun = Instant::now();
+    let state = async { app.host.state(chain(&name)?).await };
+    answer(&app, "state", begun, state.await)
+}
+
+pub(super) async fn trace(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<TraceQuestion>(&name, &body)?;
+        app.host.trace(chain, asked).await
+    };
+    answer(&app, TraceQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn flows_at_most(
+    State(app): App,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<FlowsAtMostQuestion>(&name, &body)?;
+        app.host.flows_at_most(chain, asked).await
+    };
+    answer(&app, FlowsAtMostQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn transfer(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<TransferQuestion>(&name, &body)?;
+        app.host.transfer(chain, asked).await
+    };
+    answer(&app, TransferQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn changes(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<ChangesQuestion>(&name, &body)?;
+        app.host.changes(chain, asked).await
+    };
+    answer(&app, ChangesQuestion::PATH, begun, answered.await)
+}

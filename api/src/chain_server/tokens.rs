@@ -1,0 +1,114 @@
+//! Who may ask a chain server: those who show a token of its file.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use assay_chain_protocol::{
+    client::credentials::{InvalidCredentials, read_tokens},
+    message::{Refusal, RefusalCode},
+};
+use axum::{
+    extract::{Request, State},
+    http::header::AUTHORIZATION,
+    middleware::Next,
+    response::Response,
+};
+use sha2::{Digest, Sha256};
+
+use super::{ChainApp, questions};
+use crate::connection::table::ConnectionMark;
+
+/// Interval after which the file is read again.
+const READ_AGAIN: Duration = Duration::from_secs(2);
+
+/// The tokens in a file, which may change.
+#[derive(Debug)]
+pub struct Tokens {
+    path: PathBuf,
+    known: Mutex<Known>,
+}
+
+/// The digests of the tokens: comparing these tells nothing of a token by the time that it takes.
+#[derive(Debug)]
+struct Known {
+    digests: Vec<[u8; 32]>,
+    read_at: Instant,
+}
+
+impl Known {
+    fn read(path: &Path) -> Result<Self, InvalidCredentials> {
+        let digests = read_tokens(path)?.iter().map(|token| digest(token)).collect();
+        Ok(Self { digests, read_at: Instant::now() })
+    }
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+impl Tokens {
+    /// Reads the tokens.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read or has no token.
+    pub fn read(path: &Path) -> Result<Self, InvalidCredentials> {
+        Ok(Self { path: path.to_owned(), known: Mutex::new(Known::read(path)?) })
+    }
+
+    /// True if a token is in the file. While the file cannot be read, the tokens that were in it last are valid.
+    fn have(&self, token: &str) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.read_at.elapsed() >= READ_AGAIN {
+            match Known::read(&self.path) {
+                Ok(read) => *known = read,
+                Err(error) => {
+                    tracing::warn!(%error, "failed to read the tokens again");
+                    known.read_at = Instant::now();
+                }
+            }
+        }
+        let wanted = digest(token);
+        known.digests.contains(&wanted)
+    }
+}
+
+/// Refuses requests without a valid token.
+pub(super) async fn expect_token(
+    State(app): State<Arc<ChainApp>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_allowed = app.tokens.as_ref().is_none_or(|tokens| {
+        let shown = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let shown = shown.and_then(|value| value.strip_prefix("Bearer "));
+        shown.is_some_and(|token| tokens.have(token))
+    });
+    if !is_allowed {
+        let detail = "the token is missing or not valid: see --chain-token-file".to_owned();
+        return questions::refusal(Refusal { code: RefusalCode::Unauthorized, detail });
+    }
+    if let Some(connection) = request.extensions().get::<ConnectionMark>() {
+        connection.show_key();
+    }
+    next.run(request).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_file_is_a_token() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "one\ntwo\n").unwrap();
+        let tokens = Tokens::read(file.path()).unwrap();
+        assert!(tokens.have("one") && tokens.have("two"));
+        assert!(!tokens.have("three") && !tokens.have(""));
+    }
+}

@@ -1,0 +1,210 @@
+//! `assay chain serve`: the chain server.
+
+use std::{path::PathBuf, sync::Arc};
+
+use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
+use assay_chain::{
+    TestNetworks,
+    follow::IngestObserver,
+    location::{BlockLocation, Credentials},
+};
+use assay_engine::{chain::ChainId, facts::Environment};
+use assay_service::chains::{
+    compositions::{self, GraphOwner},
+    follower::Followed,
+    host::ChainHost,
+};
+use clap::Args;
+use tokio::task::JoinSet;
+
+use crate::{
+    commands::{
+        Context, Done, Failure,
+        serve::{Served, bind, serve_until_stopped, tls},
+    },
+    settings::{Layers, Settings},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay chain serve btc --rpc http://127.0.0.1:8332 --cookie ~/.bitcoin/.cookie \\
+    --database-url-file /run/secrets/url --chain-token-file /run/secrets/token --listen 0.0.0.0:8080
+  assay serve --chain-servers btc=http://chain-btc:8080 --chain-token-file /run/secrets/token
+
+Without --rpc and --esplora it serves the graphs in the data directory and follows nothing.";
+
+/// Serve the graph of a chain to API servers, and follow the chain
+///
+/// API servers name it in --chain-servers. It reads lists and labels from the same database as they do, and keeps the
+/// graph in its data directory, which no other server may follow the chain into.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::commands) struct ServeArgs {
+    /// Blockchain, such as btc [default: all with a graph in the data directory]
+    chain: Option<ChainId>,
+    /// Follow the chain by the JSON-RPC of a node
+    #[arg(long, value_name = "URL", requires = "chain", conflicts_with = "esplora")]
+    rpc: Option<String>,
+    /// Follow the chain by an Esplora server
+    #[arg(long, value_name = "URL", requires = "chain")]
+    esplora: Option<String>,
+    /// File with the node's cookie or user:password, for authentication
+    #[arg(long, value_name = "FILE", requires = "rpc")]
+    cookie: Option<PathBuf>,
+    /// Height of the first block, for a chain without recorded blocks
+    #[arg(long, value_name = "HEIGHT", default_value_t = 0)]
+    from: u64,
+    /// Accept blocks of a test network
+    #[arg(long)]
+    test_network: bool,
+    /// Largest number of questions that are answered at a time; for further ones, API servers are told to ask another
+    /// chain server
+    #[arg(long, value_name = "NUMBER", default_value_t = 64)]
+    max_questions: usize,
+    /// Listening address for API servers [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
+    /// Listening address of health checks and metrics [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    admin_listen: Option<String>,
+    /// Time to keep accepting connections after the stop signal [default: 1s]
+    #[arg(long, value_name = "TIME")]
+    drain_delay: Option<String>,
+    /// Time for questions under way to be answered after the stop signal [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    shutdown_grace: Option<String>,
+    /// Interval between checks for changed lists and labels [default: 250ms]
+    #[arg(long, value_name = "TIME")]
+    refresh_interval: Option<String>,
+    /// Certificate chain (PEM) for TLS; reloaded when the file changes
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<String>,
+    /// Private key (PEM) of the certificate
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<String>,
+}
+
+impl ServeArgs {
+    pub(in crate::commands) fn flags(&self, layers: &mut Layers) {
+        layers.flag("listen", self.listen.clone());
+        layers.flag("admin-listen", self.admin_listen.clone());
+        layers.flag("drain-delay", self.drain_delay.clone());
+        layers.flag("shutdown-grace", self.shutdown_grace.clone());
+        layers.flag("refresh-interval", self.refresh_interval.clone());
+        layers.flag("tls-cert", self.tls_cert.clone());
+        layers.flag("tls-key", self.tls_key.clone());
+    }
+
+    /// The source of blocks, if the chain is followed.
+    fn location(&self) -> Option<BlockLocation> {
+        if let Some(url) = &self.esplora {
+            return Some(BlockLocation::Esplora(url.clone()));
+        }
+        let credentials = self.cookie.clone().map_or(Credentials::None, Credentials::File);
+        self.rpc.clone().map(|url| BlockLocation::Node { url, credentials })
+    }
+
+    /// The chain that is followed, if one is.
+    fn followed(&self, environment: Environment) -> Option<Followed> {
+        let sample = environment == Environment::Sample;
+        Some(Followed {
+            chain: self.chain?,
+            location: self.location()?,
+            start: self.from,
+            test_networks: TestNetworks::allowed_if(self.test_network || sample),
+            sample,
+        })
+    }
+}
+
+pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failure> {
+    let settings = &context.settings;
+    if let Some(chain) = args.chain.filter(|chain| !chain.info().has_coins()) {
+        return Err(Failure::Usage(format!(
+            "blocks of {chain} are not supported: only chains of the Bitcoin family are"
+        )));
+    }
+    let tls = tls(settings)?;
+    let tokens = tokens(settings)?;
+    let store = context.open().await?;
+    let graphs = Arc::new(context.graphs());
+    let clock = context.clock.clone();
+    let host =
+        ChainHost::load(Arc::clone(&store), graphs, clock, args.max_questions, args.chain).await?;
+    let app =
+        Arc::new(ChainApp { host: Arc::clone(&host), tokens, metrics: ChainMetrics::default() });
+    let listener = bind(settings.listen, "listen", settings.listen_backlog)?;
+    let admin = bind(settings.admin_listen, "admin-listen", settings.listen_backlog)?;
+    let chain = args.chain.map_or("all", |chain| chain.info().id);
+    tracing::info!(address = %listener.local_addr()?, admin = %admin.local_addr()?, chain, "serving chains");
+
+    let acceptor = tls.as_ref().map(assay_api::Tls::acceptor).transpose()?;
+    // Tasks that run beside questions, and end when this is dropped.
+    let mut beside = JoinSet::new();
+    beside.spawn(Arc::clone(&host).keep_intel(settings.refresh_interval));
+    if let Some(mut changes) = store.subscribe() {
+        let host = Arc::clone(&host);
+        beside.spawn(async move {
+            loop {
+                changes.changed().await;
+                host.request_refresh();
+            }
+        });
+    }
+    if let Some(followed) = args.followed(store.environment().await?) {
+        beside.spawn(follow(Arc::clone(&host), followed));
+    }
+    beside.spawn(compositions::run(Arc::clone(&host) as Arc<dyn GraphOwner>));
+    if let Some(tls) = tls {
+        beside.spawn(tls.watch_files());
+    }
+    let draining = Arc::clone(&host);
+    let served = Served {
+        api: chain_api(&app),
+        admin: chain_admin(&app),
+        draining: move || draining.start_draining(),
+    };
+    serve_until_stopped(served, settings, acceptor, listener, admin).await?;
+    drop(beside);
+    store.close().await;
+    tracing::info!("stopped");
+    Ok(Done::Success)
+}
+
+/// The tokens of those who may ask. Without them, only programs of this machine may.
+fn tokens(settings: &Settings) -> Result<Option<Tokens>, Failure> {
+    match &settings.chain_token_file {
+        Some(path) => {
+            let tokens = Tokens::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
+            Ok(Some(tokens))
+        }
+        None if settings.listen.ip().is_loopback() => Ok(None),
+        None => Err(Failure::Usage(format!(
+            "--listen {} is reached from other machines: give --chain-token-file, a file with a token that API \
+             servers show",
+            settings.listen
+        ))),
+    }
+}
+
+async fn follow(host: Arc<ChainHost>, followed: Followed) {
+    let observer = Noted { host: Arc::clone(&host), chain: followed.chain };
+    followed.follow(&**host.graphs(), host.clock(), &observer).await;
+}
+
+/// Counts recorded blocks, and writes them to the log.
+struct Noted {
+    host: Arc<ChainHost>,
+    chain: ChainId,
+}
+
+impl IngestObserver for Noted {
+    fn reached(&self, height: u64, target: u64, blocks: u64) {
+        self.host.note_blocks(self.chain, blocks);
+        tracing::debug!(chain = %self.chain, height, target, blocks, "blocks ingested");
+    }
+
+    fn notice(&self, message: &str) {
+        tracing::warn!(chain = %self.chain, "{message}");
+    }
+}

@@ -1,0 +1,177 @@
+//! The choice of the server that is asked. Pure.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash},
+    net::SocketAddr,
+};
+
+use jiff::SignedDuration;
+
+use crate::message::{NewestBlock, ServerState};
+
+/// Time for which a source need not have confirmed a server's newest block while it confirmed that of another one. Later
+/// the server counts as behind, whatever its height: its node may be on a branch of its own.
+const CONFIRMED_WITHIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// A server, as it was seen last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its state; `None` if it does not answer.
+    pub state: Option<ServerState>,
+}
+
+/// A server to ask, with the height of the block that it must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Height of the newest block that it was seen with.
+    pub block: u64,
+}
+
+/// The newest block of the servers: of those whose source confirmed it lately the highest one, of several at that height
+/// the one that most servers have.
+#[must_use]
+pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
+    let known = || candidates.iter().filter_map(|it| it.state.as_ref()?.newest);
+    let confirmed_at = known().map(|it| it.verified_at).max()?;
+    let is_confirmed =
+        |it: &NewestBlock| confirmed_at.duration_since(it.verified_at) <= CONFIRMED_WITHIN;
+    let mut agree: HashMap<[u8; 32], usize> = HashMap::new();
+    for it in known() {
+        *agree.entry(it.block.hash).or_default() += 1;
+    }
+    let rank = |it: &NewestBlock| {
+        let agreeing = agree.get(&it.block.hash).copied().unwrap_or(0);
+        (it.block.height, agreeing, it.block.hash, it.verified_at)
+    };
+    known().filter(is_confirmed).max_by_key(rank)
+}
+
+/// The servers in the order in which they are asked about a subject. Those with the newest block come first, each
+/// subject at one of them, so that the pages that it needs are in that server's memory; then those that are behind, the
+/// nearest first; then those that are about to stop, and those that do not answer.
+#[must_use]
+pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<Choice> {
+    let newest = newest(candidates);
+    let mut ranked: Vec<_> = candidates
+        .iter()
+        .map(|candidate| {
+            let state = candidate.state.as_ref();
+            let own = state.and_then(|it| it.newest);
+            let is_newest = own.map(|it| it.block) == newest.map(|it| it.block) && own.is_some();
+            let height = own.map_or(0, |it| it.block.height);
+            let is_draining = state.is_some_and(|it| it.is_draining);
+            let behind = if is_newest { 0 } else { u64::MAX - height };
+            let weight = weight(subject, candidate.address);
+            let rank = (state.is_none(), own.is_none(), is_draining, behind, weight);
+            (rank, Choice { address: candidate.address, block: height })
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, choice)| choice).collect()
+}
+
+/// The weight of a server for a subject (rendezvous hashing): when a server comes or goes, only its own subjects move.
+fn weight(subject: &(impl Hash + ?Sized), address: SocketAddr) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one((subject, address))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::utxo::BlockRef;
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn server(number: u8, height: u64, branch: u8, confirmed_before: i64) -> Candidate {
+        let mut hash = [branch; 32];
+        hash[..8].copy_from_slice(&height.to_be_bytes());
+        let time = Timestamp::from_second(NOW).unwrap();
+        let block = BlockRef { height, hash, parent: [0; 32], time };
+        let verified_at = Timestamp::from_second(NOW - confirmed_before).unwrap();
+        let newest = NewestBlock { block, verified_at, start: 0, sample: false };
+        let state = ServerState {
+            release: "1".into(),
+            lists: 1,
+            newest: Some(newest),
+            bytes: 0,
+            blocks_per_second: None,
+            is_draining: false,
+            traces: 0,
+        };
+        Candidate { address: address(number), state: Some(state) }
+    }
+
+    fn address(number: u8) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, number], 8080))
+    }
+
+    fn first(candidates: &[Candidate], subject: u64) -> SocketAddr {
+        order(candidates, &subject)[0].address
+    }
+
+    #[test]
+    fn the_newest_block_is_preferred_and_subjects_are_spread_among_those_who_have_it() {
+        let servers = [server(1, 100, 0, 1), server(2, 100, 0, 2), server(3, 99, 0, 1)];
+        let asked: Vec<_> = (0..1_000).map(|subject| first(&servers, subject)).collect();
+        let count = |number| asked.iter().filter(|it| **it == address(number)).count();
+        assert!(count(1) > 400 && count(2) > 400 && count(3) == 0, "{} {}", count(1), count(2));
+        assert_eq!(order(&servers, &1)[2], Choice { address: address(3), block: 99 });
+    }
+
+    #[test]
+    fn a_server_that_goes_moves_no_subject_of_another_one() {
+        let servers = [server(1, 9, 0, 1), server(2, 9, 0, 1), server(3, 9, 0, 1)];
+        let fewer = &servers[..2];
+        for subject in 0..1_000 {
+            let before = first(&servers, subject);
+            if before != address(3) {
+                assert_eq!(first(fewer, subject), before);
+            }
+        }
+    }
+
+    #[test]
+    fn a_branch_of_one_server_loses_against_that_of_two_and_one_that_nobody_confirms_against_any() {
+        let servers = [server(1, 100, 7, 1), server(2, 100, 0, 1), server(3, 100, 0, 1)];
+        assert_ne!(first(&servers, 1), address(1));
+        let servers = [server(1, 105, 7, 3_600), server(2, 100, 0, 1)];
+        assert_eq!(newest(&servers).unwrap().block.height, 100);
+        assert_eq!(first(&servers, 1), address(2));
+        // Alone, an old block is the newest one; the answer states its age.
+        assert_eq!(first(&servers[..1], 1), address(1));
+    }
+
+    #[test]
+    fn who_stops_or_does_not_answer_is_asked_last() {
+        let mut draining = server(1, 100, 0, 1);
+        draining.state.as_mut().unwrap().is_draining = true;
+        let silent = Candidate { address: address(2), state: None };
+        let servers = [silent, draining, server(3, 90, 0, 1)];
+        let order: Vec<_> = order(&servers, &5).iter().map(|it| it.address).collect();
+        assert_eq!(order, [address(3), address(1), address(2)]);
+        assert!(super::order(&[], &5).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_server_is_in_the_order_once(
+            heights in proptest::collection::vec((0_u64..5, 0_u8..3, 0_i64..300), 0..6),
+            subject: u64,
+        ) {
+            let servers: Vec<_> = (1..).zip(&heights)
+                .map(|(number, (height, branch, age))| server(number, *height, *branch, *age))
+                .collect();
+            let mut asked: Vec<_> = order(&servers, &subject).iter().map(|it| it.address).collect();
+            asked.sort();
+            prop_assert_eq!(asked, servers.iter().map(|it| it.address).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The messages: one for each question, and one for each answer. Amounts are in base units of the chain's coin.
+
+use std::collections::BTreeMap;
+
+use assay_engine::{
+    cluster::LinkKind,
+    evidence::{ChainState, DirectionFlows, Unavailable},
+    facts::CoSpend,
+    names::ListId,
+    policy::ListEffect,
+    score::Confidence,
+    trace::TraceRules,
+    transfer::TransferDirection,
+    utxo::{BlockRef, TransactionView, Txid, transfer::TransferOutput},
+};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// The first part of every path: `/chain/v1/CHAIN/QUESTION`.
+pub const ROOT: &str = "/chain/v1";
+
+/// The header field with the address of a copy, by which its reading is continued.
+pub const COPY_ID: &str = "assay-copy";
+/// The header field with the number of bytes of a whole copy.
+pub const COPY_LENGTH: &str = "assay-copy-length";
+
+/// A kind of question, with the form of its answer.
+pub trait Question: Serialize + DeserializeOwned + Send + Sync {
+    /// The last part of its path.
+    const PATH: &'static str;
+    /// The answer.
+    type Answer: Serialize + DeserializeOwned + Send;
+}
+
+/// A question, with what its answer must rest on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Asked<Q> {
+    /// Longest time in milliseconds until the answer. Work on it ends then.
+    pub deadline_ms: u32,
+    /// What the answer must know.
+    pub knows: AtLeast,
+    /// The question.
+    pub question: Q,
+}
+
+/// What an answer must know. A server that knows less answers `409 behind` at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AtLeast {
+    /// Revision of lists and labels: their number of changes.
+    pub lists: u64,
+    /// Height of the newest block.
+    pub block: u64,
+}
+
+/// The part of a risk policy that a trace depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TracingPolicy {
+    /// The limits of the trace.
+    pub rules: TraceRules,
+    /// The severity of each category, 0 to 100. Those that a server does not know are ignored.
+    pub severities: BTreeMap<String, u8>,
+    /// The effects of lists.
+    pub lists: BTreeMap<ListId, ListEffect>,
+}
+
+/// `trace`: the flows of an address, its cluster, its counterparties and its possible owners.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceQuestion {
+    /// The address, in its canonical form.
+    pub address: String,
+    /// The policy.
+    pub policy: TracingPolicy,
+    /// The moment of the assessment.
+    pub now: Timestamp,
+}
+
+impl Question for TraceQuestion {
+    const PATH: &'static str = "trace";
+    type Answer = TraceAnswer;
+}
+
+/// `flows-at-most`: the flows of an address at their largest weight, if they are known without a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowsAtMostQuestion(pub TraceQuestion);
+
+impl Question for FlowsAtMostQuestion {
+    const PATH: &'static str = "flows-at-most";
+    type Answer = Option<TraceAnswer>;
+}
+
+/// What a chain tells about an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TraceAnswer {
+    /// Revision of the lists and labels that the answer rests on.
+    pub lists: u64,
+    /// The flows with the newest block, or the reason why there are none.
+    pub state: ChainState,
+    /// Identifies the state of the chain; `null` if the chain was not read.
+    pub revision: Option<String>,
+    /// The cluster of the address; `null` if clusters were not read.
+    pub cluster: Option<ClusterAnswer>,
+    /// Its strongest counterparties.
+    pub counterparties: CounterpartiesAnswer,
+    /// Addresses that may be of its owner.
+    pub possible_owners: Vec<PossibleOwnerAnswer>,
+}
+
+/// The cluster of an address. Listings and labels are those that the asking server knows of the addresses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterAnswer {
+    /// Identifier: the member that appeared first on the chain.
+    pub id: String,
+    /// The member that identifies the cluster until a block changes it.
+    pub root: String,
+    /// Number of its members.
+    pub size: u64,
+    /// Confidence that a certain co-spend connects addresses of one owner.
+    pub confidence: Confidence,
+    /// Members other than the subject.
+    pub members: Vec<ClusterMemberAnswer>,
+    /// Number of other members that are listed or labelled.
+    pub attributed: u64,
+    /// Number of those whose listings and labels were looked up.
+    pub examined: u64,
+}
+
+/// Another member of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterMemberAnswer {
+    /// Its address.
+    pub address: String,
+    /// The co-spends that connect it with the subject; `null` if there are more than were looked for.
+    pub co_spends: Option<Vec<CoSpend>>,
+}
+
+/// The strongest counterparties of an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterpartiesAnswer {
+    /// The funders and the strongest others, by amount.
+    pub strongest: Vec<CounterpartyAnswer>,
+    /// Number of all that were found.
+    pub found: u64,
+}
+
+/// A counterparty of an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterpartyAnswer {
+    /// Its address.
+    pub address: String,
+    /// True if it made the first payment to the subject.
+    pub is_funder: bool,
+    /// Amount that the subject received from it.
+    pub received: u128,
+    /// Amount that the subject sent to it.
+    pub sent: u128,
+    /// Identifiers of the largest transactions between both, the largest first.
+    pub transactions: Vec<String>,
+    /// Time of the first transaction between both.
+    pub first_seen: Timestamp,
+    /// Time of the last one.
+    pub last_seen: Timestamp,
+}
+
+/// An address that may be of the subject's owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PossibleOwnerAnswer {
+    /// The address.
+    pub address: String,
+    /// What links both.
+    pub by: LinkKind,
+    /// Confidence that one party controls both.
+    pub confidence: Confidence,
+    /// Identifiers of the payments, the earliest first.
+    pub transactions: Vec<String>,
+    /// Time of the first payment.
+    pub first_seen: Timestamp,
+    /// Time of the last one.
+    pub last_seen: Timestamp,
+}
+
+/// `transfer`: one transfer with the flows that count for its direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransferQuestion {
+    /// The transaction.
+    pub transaction: Txid,
+    /// Its outputs that are the transfer.
+    pub outputs: Outputs,
+    /// The direction, as the caller sees it.
+    pub direction: TransferDirection,
+    /// The policy.
+    pub policy: TracingPolicy,
+    /// The moment of the assessment.
+    pub now: Timestamp,
+}
+
+impl Question for TransferQuestion {
+    const PATH: &'static str = "transfer";
+    type Answer = TransferAnswer;
+}
+
+/// The outputs of a transfer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outputs {
+    /// One output, by its index from 0.
+    Index(u32),
+    /// All outputs to an address.
+    Address(String),
+}
+
+/// What a chain tells about a transfer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferAnswer {
+    /// The transfer, with its flows.
+    Read(Box<ReadTransfer>),
+    /// The chain does not have the transaction, up to this block.
+    UnknownTransaction {
+        /// Height of the newest block.
+        height: u64,
+        /// Time of that block.
+        time: Timestamp,
+    },
+    /// The outputs are no transfer that can be assessed.
+    Invalid(InvalidOutputs),
+    /// The chain cannot be read.
+    Unavailable(Unavailable),
+}
+
+/// A transfer with its flows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReadTransfer {
+    /// The transaction with its largest inputs.
+    pub transaction: TransactionView,
+    /// The receiver's address.
+    pub receiver: String,
+    /// The outputs, in order.
+    pub outputs: Vec<TransferOutput>,
+    /// Of a deposit the origins of its money; of a withdrawal the flows of the receiver.
+    pub traced: TraceAnswer,
+    /// The destinations of a withdrawal's money.
+    pub destinations: Option<DirectionFlows>,
+    /// Height of the newest known block.
+    pub tip_height: u64,
+}
+
+/// Why outputs are no transfer that can be assessed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InvalidOutputs {
+    /// The transaction has fewer outputs: their number.
+    NoSuchOutput(u64),
+    /// No output pays the address.
+    NotPaid,
+    /// The output has no address.
+    NoAddress,
+    /// The outputs are worth nothing.
+    NoAmount,
+    /// The coins are new and have no sender.
+    Coinbase,
+}
+
+/// `changes`: the addresses whose answers the blocks since a known one end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangesQuestion {
+    /// The newest block that is known to the asking server; `null` if it knows none.
+    pub since: Option<BlockRef>,
+}
+
+impl Question for ChangesQuestion {
+    const PATH: &'static str = "changes";
+    type Answer = ChangesAnswer;
+}
+
+/// The addresses in the blocks since a known one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangesAnswer {
+    /// The newest block; `null` without blocks.
+    pub newest: Option<BlockRef>,
+    /// The addresses in the blocks since, and the roots of the clusters that these changed. `null` if answers about any
+    /// address may have changed: the known block is not on the chain any more, or there are too many.
+    pub addresses: Option<Vec<String>>,
+}
+
+/// `state` (a GET request): the state of one chain on a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerState {
+    /// Release of the server.
+    pub release: String,
+    /// Revision of its lists and labels.
+    pub lists: u64,
+    /// Its newest block; `null` without blocks.
+    pub newest: Option<NewestBlock>,
+    /// Bytes of the graph on disk.
+    pub bytes: u64,
+    /// Blocks a second that were recorded in the last minute; `null` if the server does not follow the chain.
+    pub blocks_per_second: Option<f64>,
+    /// True if the server stops soon.
+    pub is_draining: bool,
+    /// Traces that are running.
+    pub traces: u32,
+}
+
+/// The newest block of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewestBlock {
+    /// The block.
+    pub block: BlockRef,
+    /// Time at which the server's source last confirmed that it is the newest one.
+    pub verified_at: Timestamp,
+    /// Height of the graph's first block.
+    pub start: u64,
+    /// True if the graph holds demo data.
+    pub sample: bool,
+}
+
+/// An answer that is no result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Refusal {
+    /// The reason.
+    pub code: RefusalCode,
+    /// The reason in words.
+    pub detail: String,
+}
+
+/// Why a server gives no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCode {
+    /// 401: the token is missing or not valid.
+    Unauthorized,
+    /// 404: the server has no graph of the chain, or does not know the question.
+    NotFound,
+    /// 400: the message cannot be read.
+    Invalid,
+    /// 409: the server's lists, labels or blocks are older than the answer must know.
+    Behind,
+    /// 503, with `Retry-After`: as many traces are running as the server allows.
+    Busy,
+    /// 504: the deadline passed.
+    DeadlineExceeded,
+    /// 500: the graph cannot be read.
+    Failed,
+}
+
+impl RefusalCode {
+    /// The code as in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unauthorized => "unauthorized",
+            Self::NotFound => "not_found",
+            Self::Invalid => "invalid",
+            Self::Behind => "behind",
+            Self::Busy => "busy",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::Failed => "failed",
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The addresses in new blocks, whose answers these blocks end.
+
+use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::BlockRef};
+use assay_graph::{Graph, GraphError};
+
+/// Largest number of addresses read for one step. With more, every address is invalidated.
+const MAX_ADDRESSES: u32 = 100_000;
+
+/// The blocks of a chain since a known one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// The newest block.
+    pub newest: BlockRef,
+    /// The addresses in the blocks since, and the roots of the clusters that these changed. `None` if they are
+    /// unknown: the chain was not read before, blocks were rolled back, or there are too many.
+    pub addresses: Option<Vec<CanonicalAddress>>,
+}
+
+impl Changes {
+    /// No block is new.
+    pub(super) const fn nothing(newest: BlockRef) -> Self {
+        Self { newest, addresses: Some(Vec::new()) }
+    }
+
+    /// Reads a graph. `None` without blocks.
+    pub(super) async fn read(
+        graph: &dyn Graph,
+        chain: ChainId,
+        since: Option<BlockRef>,
+    ) -> Result<Option<Self>, GraphError> {
+        let Some(tip) = graph.tip().await? else { return Ok(None) };
+        let newest = tip.block;
+        if since == Some(newest) {
+            return Ok(Some(Self::nothing(newest)));
+        }
+        let addresses = addresses_since(graph, chain, since).await?;
+        Ok(Some(Self { newest, addresses }))
+    }
+}
+
+async fn addresses_since(
+    graph: &dyn Graph,
+    chain: ChainId,
+    before: Option<BlockRef>,
+) -> Result<Option<Vec<CanonicalAddress>>, GraphError> {
+    let Some(before) = before else { return Ok(None) };
+    let same = graph.blocks(before.height, before.height).await?;
+    if same.first() != Some(&before) {
+        return Ok(None);
+    }
+    let owners = graph.touched_above(before.height, MAX_ADDRESSES).await?;
+    if owners.len() >= usize::try_from(MAX_ADDRESSES).unwrap_or(usize::MAX) {
+        return Ok(None);
+    }
+    let Some(roots) = graph.clusters_changed_above(before.height, MAX_ADDRESSES).await? else {
+        return Ok(None);
+    };
+    Ok(Some(owners.iter().chain(&roots).filter_map(|owner| owner.address(chain)).collect()))
+}

@@ -1,0 +1,119 @@
+//! Reading a chain from its chain servers.
+
+use std::sync::Arc;
+
+use assay_chain_protocol::{
+    ServerSet,
+    message::{ChangesQuestion, FlowsAtMostQuestion, NewestBlock, TraceQuestion, TransferQuestion},
+};
+use assay_engine::{
+    address::CanonicalAddress,
+    evidence::{IngestMode, Tip},
+    trace::is_bounded,
+    utxo::BlockRef,
+};
+use assay_telemetry::stage;
+use async_trait::async_trait;
+use tracing::Instrument;
+
+use super::{
+    changes::Changes,
+    messages::{AnswerReader, outputs, tracing_policy},
+    reader::{ChainReader, ReadError, TraceRequest, Traced},
+    transfer::{TransferError, TransferRead, TransferRequest},
+};
+
+/// A chain that is read from its chain servers.
+#[derive(Clone, Debug)]
+pub struct RemoteReader {
+    servers: Arc<ServerSet>,
+}
+
+impl RemoteReader {
+    /// Reads from `servers`.
+    #[must_use]
+    pub const fn new(servers: Arc<ServerSet>) -> Self {
+        Self { servers }
+    }
+
+    fn question(request: &TraceRequest<'_>) -> TraceQuestion {
+        let TraceRequest { subject, rules, policy, now, .. } = *request;
+        let policy = tracing_policy(policy, rules);
+        TraceQuestion { address: subject.as_str().to_owned(), policy, now }
+    }
+
+    fn answers<'a>(&self, request: &TraceRequest<'a>) -> AnswerReader<'a> {
+        AnswerReader { chain: self.servers.chain(), intel: request.intel }
+    }
+
+    /// The newest block of the servers, which are looked for if none is known.
+    async fn newest(&self) -> Option<NewestBlock> {
+        if self.servers.states().is_empty() {
+            self.servers.refresh().await;
+        }
+        self.servers.newest()
+    }
+}
+
+#[async_trait]
+impl ChainReader for RemoteReader {
+    async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
+        let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
+        let (question, lists) = (Self::question(&request), request.intel.generation());
+        let asking = self.servers.ask(request.subject.as_str(), lists, &question);
+        let answer = asking.instrument(span).await?;
+        Ok(self.answers(&request).traced(answer)?)
+    }
+
+    async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, ReadError> {
+        if !is_bounded(of.policy) {
+            return Ok(None);
+        }
+        let (question, lists) = (FlowsAtMostQuestion(Self::question(&of)), of.intel.generation());
+        let answer = self.servers.ask(of.subject.as_str(), lists, &question).await?;
+        Ok(answer.map(|answer| self.answers(&of).traced(answer)).transpose()?)
+    }
+
+    async fn transfer(&self, request: TransferRequest<'_>) -> Result<TransferRead, TransferError> {
+        let TransferRequest { query, rules, policy, intel, now } = request;
+        let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
+        let question = TransferQuestion {
+            transaction: query.txid,
+            outputs: outputs(&query.selector),
+            direction: query.direction,
+            policy: tracing_policy(policy, rules),
+            now,
+        };
+        let asking = self.servers.ask(&query.txid, intel.generation(), &question);
+        let answer = asking.instrument(span).await.map_err(ReadError::from)?;
+        let reader = AnswerReader { chain: query.chain, intel };
+        reader.transfer(query, answer, now).map_err(ReadError::from)?
+    }
+
+    async fn latest_block(&self) -> Result<Option<Tip>, ReadError> {
+        Ok(self.newest().await.map(|newest| Tip {
+            height: newest.block.height,
+            hash: hex::encode(newest.block.hash),
+            time: newest.block.time,
+            reported_at: newest.verified_at,
+            start: newest.start,
+            ingest_mode: IngestMode::Ingested,
+            sample: newest.sample,
+        }))
+    }
+
+    async fn changes(&self, since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
+        // While no server answers, nothing is known of new blocks.
+        let chain = self.servers.chain();
+        let newest = self.newest().await.map(|it| it.block);
+        if newest.is_some() && newest == since {
+            return Ok(newest.map(Changes::nothing));
+        }
+        // Every server with the newest block knows them: this one may be any.
+        let answer = self.servers.ask(&chain, 0, &ChangesQuestion { since }).await?;
+        let Some(newest) = answer.newest else { return Ok(None) };
+        let read = |text: &String| CanonicalAddress::parse(chain, text).ok();
+        let addresses = answer.addresses.map(|all| all.iter().filter_map(read).collect());
+        Ok(Some(Changes { newest, addresses }))
+    }
+}
