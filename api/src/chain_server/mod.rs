@@ -11,7 +11,8 @@ mod tokens;
 use std::sync::Arc;
 
 use assay_chain_protocol::message::{
-    ChangesQuestion, FlowsAtMostQuestion, Question, ROOT, TraceQuestion, TransferQuestion,
+    ChangesQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion,
+    Question, ROOT, TraceQuestion, TransferQuestion,
 };
 use assay_service::chains::host::ChainHost;
 use axum::{
@@ -49,6 +50,9 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
         .route(&path(FlowsAtMostQuestion::PATH), post(questions::flows_at_most))
         .route(&path(TransferQuestion::PATH), post(questions::transfer))
         .route(&path(ChangesQuestion::PATH), post(questions::changes))
+        .route(&path(CopyQuestion::PATH), post(questions::copy))
+        .route(&path(CopyPartQuestion::PATH), post(questions::copy_part))
+        .route(&path(CopyFingerprintQuestion::PATH), post(questions::copy_fingerprint))
         .fallback(questions::unknown)
         .layer(from_fn_with_state(Arc::clone(app), tokens::expect_token))
         .layer(DefaultBodyLimit::max(MOST_BYTES))

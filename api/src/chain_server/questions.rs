@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Instant};
 
 use assay_chain_protocol::message::{
-    Asked, ChangesQuestion, FlowsAtMostQuestion, Question, Refusal, RefusalCode, TraceQuestion,
+    Asked, ChangesQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
+    FlowsAtMostQuestion, PART_DIGEST, Question, Refusal, RefusalCode, TraceQuestion,
     TransferQuestion,
 };
 use assay_engine::chain::ChainId;
@@ -12,11 +13,17 @@ use axum::{
     Json,
     body::Bytes,
     extract::{Path, State},
-    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
+    http::{
+        HeaderName, HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
 };
 
 use super::ChainApp;
+
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
 type App = State<Arc<ChainApp>>;
 
@@ -59,7 +66,7 @@ fn chain(text: &str) -> Result<ChainId, Refused> {
 }
 
 /// A question with its chain.
-fn read<Q: Question>(chain: &str, body: &Bytes) -> Result<(ChainId, Asked<Q>), Refused> {
+fn read<Q: DeserializeOwned>(chain: &str, body: &Bytes) -> Result<(ChainId, Asked<Q>), Refused> {
     let invalid = |error: serde_path_to_error::Error<serde_json::Error>| {
         Refused::Invalid(format!("the message cannot be read: {error}"))
     };
@@ -125,4 +132,46 @@ pub(super) async fn changes(State(app): App, Path(name): Path<String>, body: Byt
         app.host.changes(chain, asked).await
     };
     answer(&app, ChangesQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn copy(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answered =
+        read::<CopyQuestion>(&name, &body).and_then(|(chain, asked)| app.host.copy(chain, asked));
+    answer(&app, CopyQuestion::PATH, begun, answered)
+}
+
+pub(super) async fn copy_part(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let read = read::<CopyPartQuestion>(&name, &body);
+    let answered = read.and_then(|(chain, asked)| app.host.copy_part(chain, asked));
+    let refusal = answered.as_ref().err().map(Refused::code);
+    app.metrics.answered(CopyPartQuestion::PATH, refusal, begun.elapsed());
+    match answered {
+        Ok(bytes) => {
+            let digest = hex::encode(Sha256::digest(&bytes));
+            (
+                [
+                    (CONTENT_TYPE, "application/octet-stream"),
+                    (HeaderName::from_static(PART_DIGEST), &*digest),
+                ],
+                bytes,
+            )
+                .into_response()
+        }
+        Err(reason) => refused(&reason),
+    }
+}
+
+pub(super) async fn copy_fingerprint(
+    State(app): App,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<CopyFingerprintQuestion>(&name, &body)?;
+        app.host.copy_fingerprint(chain, asked).await
+    };
+    answer(&app, CopyFingerprintQuestion::PATH, begun, answered.await)
 }

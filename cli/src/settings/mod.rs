@@ -199,10 +199,16 @@ impl Settings {
     ///
     /// Returns the entry that cannot be used; a setting that was resolved has none.
     pub fn chain_servers(&self) -> Result<ChainServers, InvalidServers> {
-        let credentials = Credentials {
+        let entries = self.chain_servers.iter().map(String::as_str);
+        ChainServers::parse(entries, &self.chain_credentials())
+    }
+
+    /// The credentials for chain servers.
+    #[must_use]
+    pub fn chain_credentials(&self) -> Credentials {
+        Credentials {
             token: self.chain_token_file.clone(),
             authorities: self.chain_ca_file.clone(),
-        };
-        ChainServers::parse(self.chain_servers.iter().map(String::as_str), &credentials)
+        }
     }
 }

@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 /// The first part of every path: `/chain/v1/CHAIN/QUESTION`.
 pub const ROOT: &str = "/chain/v1";
 
-/// The header field with the address of a copy, by which its reading is continued.
-pub const COPY_ID: &str = "assay-copy";
-/// The header field with the number of bytes of a whole copy.
-pub const COPY_LENGTH: &str = "assay-copy-length";
+/// The header field with the SHA-256 of a part of a copy, in hexadecimal digits.
+pub const PART_DIGEST: &str = "assay-part-digest";
+/// The most bytes of a part of a copy.
+pub const PART_BYTES: usize = 16 << 20;
 
 /// A kind of question, with the form of its answer.
 pub trait Question: Serialize + DeserializeOwned + Send + Sync {
@@ -281,6 +281,63 @@ pub struct ChangesAnswer {
     /// The addresses in the blocks since, and the roots of the clusters that these changed. `null` if answers about any
     /// address may have changed: the known block is not on the chain any more, or there are too many.
     pub addresses: Option<Vec<String>>,
+}
+
+/// `copy`: holds the newest state of the graph, so that another server can copy it, or says whether one is held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyQuestion {
+    /// The name of a state that was held earlier; `null` to hold the newest one.
+    pub held: Option<String>,
+}
+
+impl Question for CopyQuestion {
+    const PATH: &'static str = "copy";
+    type Answer = CopyAnswer;
+}
+
+/// A state that is held for some minutes after it was asked for last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyAnswer {
+    /// Its name.
+    pub held: String,
+    /// Number of its bytes.
+    pub bytes: u64,
+    /// Its newest block.
+    pub newest: BlockRef,
+}
+
+/// `copy-part`: the next bytes of a held state. The answer is bytes, with their digest in a header field; it is empty at
+/// the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyPartQuestion {
+    /// The name of the state.
+    pub held: String,
+    /// Number of bytes before.
+    pub offset: u64,
+}
+
+impl CopyPartQuestion {
+    /// The last part of its path.
+    pub const PATH: &'static str = "copy-part";
+}
+
+/// `copy-fingerprint`: the fingerprint of a held state. That reads the whole graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyFingerprintQuestion {
+    /// The name of the state.
+    pub held: String,
+}
+
+impl Question for CopyFingerprintQuestion {
+    const PATH: &'static str = "copy-fingerprint";
+    type Answer = CopyFingerprintAnswer;
+}
+
+/// The fingerprint of a held state: equal for equal blocks, transactions and clusters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyFingerprintAnswer {
+    /// SHA-256 in hexadecimal digits.
+    pub fingerprint: String,
 }
 
 /// `state` (a GET request): the state of one chain on a server.

@@ -8,13 +8,16 @@
 //! - [`Format`]: what an environment holds: its name, version and tables
 //! - [`open_existing`], [`create`]: environments for reading, and for the one writer
 //! - [`Environment`]: transactions and tables
+//! - [`StateBytes`]: one state as the bytes of a file
 
 mod environment;
 mod error;
 mod file_system;
 mod open;
 mod registry;
+mod state_bytes;
 
 pub use environment::{Environment, ReadTransaction, Table, WriteTransaction, WriterLock};
 pub use error::MappedError;
 pub use open::{DATA_FILE, Format, create, open_existing};
+pub use state_bytes::StateBytes;

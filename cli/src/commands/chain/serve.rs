@@ -8,6 +8,7 @@ use assay_chain::{
     follow::IngestObserver,
     location::{BlockLocation, Credentials},
 };
+use assay_chain_protocol::{ChainServers, ServerSet};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_service::chains::{
     compositions::{self, GraphOwner},
@@ -57,6 +58,10 @@ pub(in crate::commands) struct ServeArgs {
     /// Accept blocks of a test network
     #[arg(long)]
     test_network: bool,
+    /// Chain server from which an empty data directory is filled, if it has the graph: its URL, whose host may have
+    /// several addresses [default: the chain is read from its node]
+    #[arg(long, value_name = "URL", requires = "chain")]
+    neighbors: Option<String>,
     /// Largest number of questions that are answered at a time; for further ones, API servers are told to ask another
     /// chain server
     #[arg(long, value_name = "NUMBER", default_value_t = 64)]
@@ -102,6 +107,19 @@ impl ServeArgs {
         }
         let credentials = self.cookie.clone().map_or(Credentials::None, Credentials::File);
         self.rpc.clone().map(|url| BlockLocation::Node { url, credentials })
+    }
+
+    /// The neighbors from which an empty data directory is filled.
+    fn neighbors(&self, settings: &Settings) -> Result<Option<Arc<ServerSet>>, Failure> {
+        let (Some(chain), Some(url)) = (self.chain, &self.neighbors) else { return Ok(None) };
+        let entry = format!("{}={url}", chain.info().id);
+        let parsed = ChainServers::parse([&*entry], &settings.chain_credentials());
+        let servers = parsed.map_err(|_| {
+            Failure::Usage(format!(
+                "--neighbors: `{url}` is not a URL such as http://chain-btc:8080"
+            ))
+        })?;
+        Ok(servers.of(chain).cloned())
     }
 
     /// The chain that is followed, if one is.
@@ -151,9 +169,9 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failu
             }
         });
     }
-    if let Some(followed) = args.followed(store.environment().await?) {
-        beside.spawn(follow(Arc::clone(&host), followed));
-    }
+    let neighbors = args.neighbors(settings)?;
+    let followed = args.followed(store.environment().await?);
+    beside.spawn(fill_and_follow(Arc::clone(&host), neighbors, followed));
     beside.spawn(compositions::run(Arc::clone(&host) as Arc<dyn GraphOwner>));
     if let Some(tls) = tls {
         beside.spawn(tls.watch_files());
@@ -187,7 +205,16 @@ fn tokens(settings: &Settings) -> Result<Option<Tokens>, Failure> {
     }
 }
 
-async fn follow(host: Arc<ChainHost>, followed: Followed) {
+/// Fills an empty data directory from a neighbor, then follows the chain.
+async fn fill_and_follow(
+    host: Arc<ChainHost>,
+    neighbors: Option<Arc<ServerSet>>,
+    followed: Option<Followed>,
+) {
+    if let Some(neighbors) = neighbors {
+        host.fill(neighbors.chain(), &neighbors).await;
+    }
+    let Some(followed) = followed else { return };
     let observer = Noted { host: Arc::clone(&host), chain: followed.chain };
     followed.follow(&**host.graphs(), host.clock(), &observer).await;
 }

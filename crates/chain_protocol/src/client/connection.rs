@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use http::{Request, StatusCode, header};
+use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::{
     body::{Bytes, Incoming},
@@ -48,6 +48,7 @@ pub enum SendError {
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
@@ -84,10 +85,10 @@ impl Connection {
         body: Option<Bytes>,
     ) -> Result<Received, SendError> {
         let answer = self.begin(to, credentials, path, body).await?;
-        let status = answer.status();
+        let (status, headers) = (answer.status(), answer.headers().clone());
         let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await;
         let body = body.map_err(|error| SendError::Broken(self.address, error.to_string()))?;
-        Ok(Received { status, body: body.to_bytes() })
+        Ok(Received { status, headers, body: body.to_bytes() })
     }
 
     /// Sends a request and receives the beginning of the answer.

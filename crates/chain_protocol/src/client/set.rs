@@ -12,7 +12,8 @@ use std::{
 use assay_engine::chain::ChainId;
 use http::StatusCode;
 use hyper::body::Bytes;
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
 use tokio::{
     net::lookup_host,
     time::{Instant, sleep, timeout},
@@ -24,7 +25,8 @@ use super::{
     connection::{Connection, Received, SharedConnection},
 };
 use crate::message::{
-    Asked, AtLeast, NewestBlock, Question, ROOT, Refusal, RefusalCode, ServerState,
+    Asked, AtLeast, CopyPartQuestion, NewestBlock, PART_DIGEST, Question, ROOT, Refusal,
+    RefusalCode, ServerState,
 };
 
 /// Interval at which servers are looked for and their states are asked for.
@@ -248,27 +250,76 @@ impl ServerSet {
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
         let Choice { address, block } = choice;
-        let gone = || AskError::NoServer(address.to_string());
-        let (url, connection) = self.server(address).ok_or_else(gone)?;
         let left = ANSWER_TIMEOUT.saturating_sub(begun.elapsed());
-        let asked = Asked {
-            deadline_ms: u32::try_from(left.as_millis()).unwrap_or(u32::MAX),
-            knows: AtLeast { lists, block },
-            question: question.clone(),
-        };
-        let body = serde_json::to_vec(&asked);
-        let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
-        let path = self.path(Q::PATH);
-        let sent = connection.send(&url, &self.credentials, &path, Some(Bytes::from(body)));
-        let answer = match timeout(left, sent).await {
-            Ok(Ok(received)) => read(address, &received),
-            Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(AskError::Timeout(address)),
-        };
+        let knows = AtLeast { lists, block };
+        let sent = self.send_to(address, Q::PATH, left, knows, question.clone()).await;
+        let answer = sent.and_then(|received| read(address, &received));
         if matches!(answer, Err(AskError::Send(_) | AskError::Timeout(_))) {
             self.avoid(address);
         }
         answer
+    }
+
+    /// Asks a question of one server, whatever it knows.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it does not answer in time.
+    pub async fn ask_at<Q: Question + Clone>(
+        &self,
+        address: SocketAddr,
+        within: Duration,
+        question: &Q,
+    ) -> Result<Q::Answer, AskError> {
+        let knows = AtLeast::default();
+        let received = self.send_to(address, Q::PATH, within, knows, question.clone()).await?;
+        read(address, &received)
+    }
+
+    /// Asks one server for a part of a copy. The digest of the bytes was compared.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it does not answer in time, or if the bytes have another digest.
+    pub async fn copy_part_at(
+        &self,
+        address: SocketAddr,
+        within: Duration,
+        question: CopyPartQuestion,
+    ) -> Result<Bytes, AskError> {
+        let knows = AtLeast::default();
+        let path = CopyPartQuestion::PATH;
+        let received = self.send_to(address, path, within, knows, question).await?;
+        if received.status != StatusCode::OK {
+            return Err(refused(address, &received));
+        }
+        let expected = received.headers.get(PART_DIGEST).and_then(|value| value.to_str().ok());
+        if expected != Some(&*hex::encode(Sha256::digest(&received.body))) {
+            let wrong = "the part of a copy has another digest".to_owned();
+            return Err(AskError::Unreadable(address, wrong));
+        }
+        Ok(received.body)
+    }
+
+    async fn send_to<Q: Serialize>(
+        &self,
+        address: SocketAddr,
+        path: &str,
+        within: Duration,
+        knows: AtLeast,
+        question: Q,
+    ) -> Result<Received, AskError> {
+        let gone = || AskError::NoServer(address.to_string());
+        let (url, connection) = self.server(address).ok_or_else(gone)?;
+        let deadline_ms = u32::try_from(within.as_millis()).unwrap_or(u32::MAX);
+        let body = serde_json::to_vec(&Asked { deadline_ms, knows, question });
+        let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
+        let path = self.path(path);
+        let sent = connection.send(&url, &self.credentials, &path, Some(Bytes::from(body)));
+        match timeout(within, sent).await {
+            Ok(sent) => Ok(sent?),
+            Err(_) => Err(AskError::Timeout(address)),
+        }
     }
 
     /// The servers in the order in which they are asked about a subject.
@@ -346,9 +397,13 @@ fn read<T: DeserializeOwned>(address: SocketAddr, received: &Received) -> Result
     if received.status == StatusCode::OK {
         return serde_json::from_slice(&received.body).map_err(unreadable);
     }
+    Err(refused(address, received))
+}
+
+fn refused(address: SocketAddr, received: &Received) -> AskError {
     let refusal = serde_json::from_slice(&received.body).unwrap_or_else(|_| Refusal {
         code: RefusalCode::Failed,
         detail: format!("status {}", received.status),
     });
-    Err(AskError::Refused { address, refusal })
+    AskError::Refused { address, refusal }
 }

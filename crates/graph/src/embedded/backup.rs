@@ -48,20 +48,30 @@ impl EmbeddedGraphs {
             })?;
             private(&copy)?;
             flushed(&copy)?;
-            let tip = state_of(&beside, chain)?;
-            flushed(&beside)?;
-            // Those of a graph that is gone.
-            let compositions = self.compositions_path(chain);
-            match fs::remove_dir_all(&compositions) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed(&compositions, error));
-                }
-                _ => {}
-            }
-            fs::rename(&beside, &path).map_err(|error| failed(&path, error))?;
-            flushed(&self.folder)?;
-            Ok(tip)
+            self.put_in_place(&beside, chain)
         })
+    }
+
+    /// Makes the graph in a folder beside the others that of its chain.
+    pub(super) fn put_in_place(
+        &self,
+        beside: &Path,
+        chain: ChainId,
+    ) -> Result<GraphTip, GraphError> {
+        let path = self.path(chain);
+        let tip = state_of(beside, chain)?;
+        flushed(beside)?;
+        // Those of a graph that is gone.
+        let compositions = self.compositions_path(chain);
+        match fs::remove_dir_all(&compositions) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&compositions, error));
+            }
+            _ => {}
+        }
+        fs::rename(beside, &path).map_err(|error| failed(&path, error))?;
+        flushed(&self.folder)?;
+        Ok(tip)
     }
 }
 
@@ -90,7 +100,7 @@ fn with_folder<T>(
 }
 
 /// The newest block of the graph of `chain` in a folder.
-fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
+pub(super) fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
     let no_graph = || damaged("meta", "its state");
     let tables = Arc::new(Tables::open(folder)?.ok_or_else(no_graph)?);
     let snapshot = Snapshot::new(&tables)?;
@@ -101,7 +111,7 @@ fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
     stored.state.graph_tip().ok_or_else(no_graph)
 }
 
-fn private(file: &Path) -> Result<(), GraphError> {
+pub(super) fn private(file: &Path) -> Result<(), GraphError> {
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
@@ -111,12 +121,12 @@ fn private(file: &Path) -> Result<(), GraphError> {
 }
 
 /// Waits until a file or folder is on the disk.
-fn flushed(path: &Path) -> Result<(), GraphError> {
+pub(super) fn flushed(path: &Path) -> Result<(), GraphError> {
     let flushed = fs::File::open(path).and_then(|file| file.sync_all());
     flushed.map_err(|error| failed(path, error))
 }
 
-fn failed(path: &Path, error: io::Error) -> GraphError {
+pub(super) fn failed(path: &Path, error: io::Error) -> GraphError {
     let path = path.to_owned();
     EmbeddedError::from(match error.kind() {
         io::ErrorKind::StorageFull => MappedError::DiskFull { path },

@@ -80,6 +80,14 @@ pub enum EmbeddedError {
         /// The chain of the backup.
         found: ChainId,
     },
+    /// A copied graph is not the state that it was copied from.
+    #[error(
+        "the copied graph of the {chain} chain has another fingerprint than its origin: it was thrown away"
+    )]
+    OtherFingerprint {
+        /// The chain.
+        chain: ChainId,
+    },
     /// An earlier version of the program made the graph, in `SQLite`.
     #[error(
         "{path} was made by an earlier version of assay and is not read any more: delete it and run `assay \

@@ -222,7 +222,7 @@ impl Reader<'_> {
     }
 
     /// Adds everything to a fingerprint.
-    fn print(&self) -> Result<[u8; 32], GraphError> {
+    pub(super) fn print(&self) -> Result<[u8; 32], GraphError> {
         let state = self.state()?.state;
         let mut print = Fingerprint::default();
         self.each_stored_block(0, u64::MAX, |stored| {

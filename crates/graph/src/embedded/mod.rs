@@ -14,12 +14,14 @@
 //! - `graph`: the contract of graphs over these
 //! - `writer`: batches of blocks, and their rollback
 //! - `backup`: one state of a graph as a file
+//! - `copy`: one state of a graph in parts, for another machine
 //! - [`compositions`]: what the money of each transaction is made of
 
 mod backup;
 mod bytes;
 mod column;
 pub mod compositions;
+mod copy;
 mod error;
 mod graph;
 mod index;
@@ -44,6 +46,7 @@ use assay_database::ChangeSubscription;
 use assay_engine::chain::ChainId;
 use async_trait::async_trait;
 
+pub use copy::{Filling, GraphCopy};
 pub use error::EmbeddedError;
 pub use graph::EmbeddedGraph;
 pub use reader::{Moved, Reader, Side};

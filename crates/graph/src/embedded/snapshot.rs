@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use assay_mapped::ReadTransaction;
+use assay_mapped::{ReadTransaction, StateBytes};
 
-use super::{reader::Reader, run::Manifest, tables::Tables};
+use super::{EmbeddedError, reader::Reader, run::Manifest, tables::Tables};
 use crate::{GraphError, GraphTip};
 
 /// One state of a graph. It stays as it is while blocks are recorded and rolled back, and keeps the pages that
@@ -33,6 +33,12 @@ impl Snapshot {
     #[must_use]
     pub fn id(&self) -> usize {
         self.transaction.id()
+    }
+
+    /// Its bytes, as long as it lives; `None` if a newer state was written meanwhile.
+    pub(super) fn bytes(&self) -> Result<Option<StateBytes>, GraphError> {
+        let bytes = self.tables.environment.state_bytes(&self.transaction);
+        Ok(bytes.map_err(EmbeddedError::from)?)
     }
 
     /// Reads it.

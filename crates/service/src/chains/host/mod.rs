@@ -2,9 +2,13 @@
 //!
 //! - [`ChainHost`]: the state that all questions share, and the answers
 //! - [`Refused`]: the reason why there is none
+//! - `copies`: states that are held while other servers copy them
+//! - `fill`: filling an empty server from a neighbor
 //! - `policies`: the policies of questions, ready for use
 //! - [`rate`]: how many blocks are recorded
 
+mod copies;
+mod fill;
 mod policies;
 pub mod rate;
 
@@ -18,25 +22,31 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use assay_chain_protocol::message::{
-    Asked, AtLeast, ChangesAnswer, ChangesQuestion, FlowsAtMostQuestion, NewestBlock, Outputs,
-    RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransferAnswer, TransferQuestion,
+use assay_chain_protocol::{
+    ServerSet,
+    message::{
+        Asked, AtLeast, ChangesAnswer, ChangesQuestion, CopyAnswer, CopyFingerprintAnswer,
+        CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, NewestBlock,
+        Outputs, PART_BYTES, RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransferAnswer,
+        TransferQuestion,
+    },
 };
 use assay_engine::{
     address::CanonicalAddress, chain::ChainId, evidence::ChainState, transfer::TransferQuery,
     utxo::OutputSelector,
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
+use assay_telemetry::request::on_thread;
 use jiff::Timestamp;
 use tokio::{
     sync::{Notify, Semaphore, SemaphorePermit},
     time::{MissedTickBehavior, interval, timeout},
 };
 
-use self::{policies::Policies, rate::Rate};
+use self::{copies::Copies, policies::Policies, rate::Rate};
 use super::{
     changes::Changes,
     compositions::{CompositionProgress, GraphOwner},
@@ -71,6 +81,12 @@ pub enum Refused {
         /// The least height of the question.
         wanted: u64,
     },
+    /// The state is not held, or not any more.
+    #[error("no state of the name `{0}` is held here")]
+    NotHeld(String),
+    /// As many states are held as the server allows.
+    #[error("other servers copy the graph already: as many as may at a time")]
+    TooManyCopies,
     /// As many traces are running as the server allows.
     #[error("{0} traces are running, the most of this server")]
     Busy(usize),
@@ -87,10 +103,10 @@ impl Refused {
     #[must_use]
     pub const fn code(&self) -> RefusalCode {
         match self {
-            Self::NoGraph(_) => RefusalCode::NotFound,
+            Self::NoGraph(_) | Self::NotHeld(_) => RefusalCode::NotFound,
             Self::Invalid(_) => RefusalCode::Invalid,
             Self::ListsBehind { .. } | Self::BlocksBehind { .. } => RefusalCode::Behind,
-            Self::Busy(_) => RefusalCode::Busy,
+            Self::Busy(_) | Self::TooManyCopies => RefusalCode::Busy,
             Self::DeadlineExceeded(_) => RefusalCode::DeadlineExceeded,
             Self::Failed(_) => RefusalCode::Failed,
         }
@@ -106,6 +122,7 @@ pub struct ChainHost {
     intel: ArcSwap<IntelSnapshot>,
     readers: Mutex<BTreeMap<ChainId, GraphReader>>,
     policies: Policies,
+    copies: Copies,
     traces: Semaphore,
     most_traces: usize,
     /// The chain that the server is for, whether or not there is a graph of it yet.
@@ -137,6 +154,7 @@ impl ChainHost {
             intel: ArcSwap::from_pointee(intel),
             readers: Mutex::default(),
             policies: Policies::default(),
+            copies: Copies::default(),
             traces: Semaphore::new(most_traces),
             most_traces,
             expected,
@@ -204,6 +222,7 @@ impl ChainHost {
                 _ = ticks.tick() => {}
                 () = self.refresh_requested.notified() => {}
             }
+            self.copies.release();
             let refreshed = self.refresh_intel().await;
             match &refreshed {
                 Ok(()) if is_failing => tracing::info!("reloading lists and labels works again"),
@@ -390,6 +409,70 @@ impl ChainHost {
                 ChangesAnswer { newest: Some(newest), addresses }
             }
         })
+    }
+
+    /// Holds the newest state of a graph for another server, or finds one that is held.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub fn copy(&self, chain: ChainId, asked: Asked<CopyQuestion>) -> Result<CopyAnswer, Refused> {
+        let (held, copy) = match asked.question.held {
+            Some(held) => {
+                let found = self.copies.get(chain, &held);
+                let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
+                (held, copy)
+            }
+            None => {
+                let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
+                let copy = copy.ok_or(Refused::NoGraph(chain))?;
+                let held = format!("{:032x}", assay_system::random_u128());
+                let copy = self.copies.hold(chain, held.clone(), copy);
+                (held, copy.ok_or(Refused::TooManyCopies)?)
+            }
+        };
+        Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block })
+    }
+
+    /// The next bytes of a held state.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub fn copy_part(
+        &self,
+        chain: ChainId,
+        asked: Asked<CopyPartQuestion>,
+    ) -> Result<Vec<u8>, Refused> {
+        let CopyPartQuestion { held, offset } = asked.question;
+        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
+        let read = blocking(|| copy.read(offset, PART_BYTES));
+        Ok(read.map_err(ReadError::from)?)
+    }
+
+    /// The fingerprint of a held state.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub async fn copy_fingerprint(
+        &self,
+        chain: ChainId,
+        asked: Asked<CopyFingerprintQuestion>,
+    ) -> Result<CopyFingerprintAnswer, Refused> {
+        let CopyFingerprintQuestion { held } = asked.question;
+        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
+        let read = on_thread(move || copy.fingerprint()).await;
+        let fingerprint = read.map_err(|_| Refused::Invalid("the server stops".to_owned()))?;
+        let fingerprint = hex::encode(fingerprint.map_err(ReadError::from)?);
+        Ok(CopyFingerprintAnswer { fingerprint })
+    }
+
+    /// Fills an empty server with the graph of a chain from a neighbor, if one has it.
+    pub async fn fill(&self, chain: ChainId, neighbors: &ServerSet) {
+        if !self.graphs.exists(chain) {
+            fill::fill(&self.graphs, chain, neighbors).await;
+        }
     }
 
     /// What a question is answered with, unless the server is busy or behind.

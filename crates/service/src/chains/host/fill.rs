@@ -1,0 +1,160 @@
+//! Filling an empty server with the graph of a neighbor: one state in parts, then compared by its fingerprint.
+
+use std::{net::SocketAddr, time::Duration};
+
+use assay_chain_protocol::{
+    AskError, ServerSet,
+    message::{
+        CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
+        RefusalCode,
+    },
+};
+use assay_engine::chain::ChainId;
+use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, blocking};
+use tokio::time::{Instant, sleep};
+
+/// Time in which a neighbor is looked for before the chain is read from its node.
+const LOOKED_FOR: Duration = Duration::from_secs(20);
+/// Wait before the next attempt.
+const AGAIN: Duration = Duration::from_secs(2);
+/// Attempts without a byte of progress before the chain is read from its node.
+const ATTEMPTS: u32 = 10;
+/// Longest time for a part.
+const PART_TIMEOUT: Duration = Duration::from_mins(1);
+/// Longest time for a fingerprint: the whole graph is read.
+const FINGERPRINT_TIMEOUT: Duration = Duration::from_hours(12);
+/// Interval between log lines.
+const TOLD: Duration = Duration::from_secs(30);
+
+/// Why a server was not filled.
+#[derive(Debug, thiserror::Error)]
+enum FillError {
+    /// A neighbor does not answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The graph cannot be written, or is not the neighbor's.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// There is no neighbor with a graph.
+    #[error("no neighbor has the graph")]
+    NoNeighbor,
+    /// The fingerprint has another form.
+    #[error("the neighbor gave no fingerprint: `{0}`")]
+    Fingerprint(String),
+}
+
+/// Fills an empty server from a neighbor, if there is one. Afterwards there is a whole graph, or none.
+pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &ServerSet) {
+    let begun = Instant::now();
+    let mut failed = 0;
+    let mut received = 0;
+    loop {
+        neighbors.refresh().await;
+        match attempt(graphs, chain, neighbors, &mut received).await {
+            Ok(None) => return,
+            Ok(Some(tip)) => {
+                let (height, seconds) = (tip.block.height, begun.elapsed().as_secs());
+                tracing::info!(%chain, height, seconds, "filled from a neighbor");
+                return;
+            }
+            Err((error, has_progressed)) => {
+                let is_none = matches!(error, FillError::NoNeighbor);
+                failed = if has_progressed { 0 } else { failed + 1 };
+                let is_over =
+                    if is_none { begun.elapsed() >= LOOKED_FOR } else { failed >= ATTEMPTS };
+                if is_over {
+                    tracing::warn!(%chain, %error, "not filled from a neighbor: reading the chain from its node");
+                    graphs.stop_filling(chain);
+                    return;
+                }
+                if is_none {
+                    tracing::debug!(%chain, "looking for a neighbor");
+                } else {
+                    tracing::warn!(%chain, %error, received, "filling was interrupted; going on");
+                }
+                sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// Fills as far as one neighbor answers. `None` if there is a graph already.
+async fn attempt(
+    graphs: &EmbeddedGraphs,
+    chain: ChainId,
+    neighbors: &ServerSet,
+    received: &mut u64,
+) -> Result<Option<GraphTip>, (FillError, bool)> {
+    let before = *received;
+    let filled = from_neighbor(graphs, chain, neighbors, received).await;
+    filled.map_err(|error| (error, *received > before))
+}
+
+async fn from_neighbor(
+    graphs: &EmbeddedGraphs,
+    chain: ChainId,
+    neighbors: &ServerSet,
+    received: &mut u64,
+) -> Result<Option<GraphTip>, FillError> {
+    let Some((address, CopyAnswer { held, bytes, newest })) =
+        held_state(graphs, chain, neighbors).await?
+    else {
+        return Err(FillError::NoNeighbor);
+    };
+    let Some(mut filling) = blocking(|| graphs.fill(chain, &held))? else { return Ok(None) };
+    *received = filling.received();
+    let (height, from) = (newest.height, filling.received());
+    tracing::info!(%chain, neighbor = %address, bytes, from, height, "filling from a neighbor");
+    let mut told = Instant::now();
+    while filling.received() < bytes {
+        let question = CopyPartQuestion { held: held.clone(), offset: filling.received() };
+        let part = neighbors.copy_part_at(address, PART_TIMEOUT, question).await?;
+        if part.is_empty() {
+            break;
+        }
+        blocking(|| filling.add(&part))?;
+        *received = filling.received();
+        if told.elapsed() >= TOLD {
+            told = Instant::now();
+            tracing::info!(%chain, received = filling.received(), bytes, "filling from a neighbor");
+        }
+    }
+    let question = CopyFingerprintQuestion { held };
+    let CopyFingerprintAnswer { fingerprint } =
+        neighbors.ask_at(address, FINGERPRINT_TIMEOUT, &question).await?;
+    let mut expected = [0; 32];
+    hex::decode_to_slice(&fingerprint, &mut expected)
+        .map_err(|_| FillError::Fingerprint(fingerprint))?;
+    Ok(Some(blocking(|| graphs.finish(filling, expected))?))
+}
+
+/// A neighbor with a state that it holds: the state of which a part is here, if one still holds it.
+async fn held_state(
+    graphs: &EmbeddedGraphs,
+    chain: ChainId,
+    neighbors: &ServerSet,
+) -> Result<Option<(SocketAddr, CopyAnswer)>, FillError> {
+    let states = neighbors.states();
+    let with_blocks = states.iter().filter(|it| {
+        it.state.as_ref().is_some_and(|state| state.newest.is_some() && !state.is_draining)
+    });
+    let addresses: Vec<SocketAddr> = with_blocks.map(|it| it.address).collect();
+    if let Some(known) = graphs.filled_from(chain) {
+        for address in &addresses {
+            let question = CopyQuestion { held: Some(known.clone()) };
+            match neighbors.ask_at(*address, PART_TIMEOUT, &question).await {
+                Ok(answer) => return Ok(Some((*address, answer))),
+                Err(error) if error.refusal() == Some(RefusalCode::NotFound) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let mut last = None;
+    for address in addresses {
+        match neighbors.ask_at(address, PART_TIMEOUT, &CopyQuestion { held: None }).await {
+            Ok(answer) => return Ok(Some((address, answer))),
+            Err(error) => last = Some(error),
+        }
+    }
+    last.map_or(Ok(None), |error| Err(error.into()))
+}
