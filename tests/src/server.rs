@@ -56,7 +56,31 @@ impl Server {
         // Servers fetch no sources unless a test enables it.
         let feeds: &[&str] = if arguments.contains(&"--feeds") { &[] } else { &["--feeds", "off"] };
         let all = ["serve"].iter().chain(feeds).chain(&listening).chain(arguments);
-        let mut child = process::command(directory.path(), all)
+        Self::run(directory, all.copied(), environment)
+    }
+
+    /// Starts a chain server in a data directory, with further arguments: on a free port, unless they name one.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it does not start.
+    #[must_use]
+    pub fn start_chain(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
+        let admin = ["--admin-listen", "127.0.0.1:0"];
+        let listen: &[&str] =
+            if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+        let all = ["chain", "serve"].iter().chain(arguments).chain(listen).chain(&admin);
+        Self::run(directory, all.copied(), &[])
+    }
+
+    /// Runs a command that serves.
+    fn run<'a>(
+        directory: Arc<TempDir>,
+        arguments: impl Iterator<Item = &'a str> + Clone,
+        environment: &[(&str, String)],
+    ) -> Self {
+        let sample = arguments.clone().any(|argument| argument == "--sample");
+        let mut child = process::command(directory.path(), arguments)
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -74,7 +98,6 @@ impl Server {
         });
         let stdout = child.stdout.take().expect("its output");
         let output = Arc::default();
-        let sample = arguments.contains(&"--sample");
         let Some((greeting, api, admin)) = read_greeting(stdout, sample, &output) else {
             let status = child.wait();
             panic!("assay did not start ({status:?}): {}", log.lock().expect("the log"));

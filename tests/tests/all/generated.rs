@@ -18,6 +18,7 @@ use assay_intel::{
 use assay_request::problem::{Code, Retry};
 use assay_service::ready_sources::READY_SOURCES;
 
+mod chain_protocol;
 mod risk_policy;
 
 fn path(name: &str) -> PathBuf {

@@ -18,6 +18,7 @@ mod bulk;
 mod chain_backups;
 mod chain_robust;
 mod chain_scenario;
+mod chain_servers;
 mod chain_sources;
 mod chain_tools;
 mod clusters;

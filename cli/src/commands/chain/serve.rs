@@ -1,6 +1,6 @@
 //! `assay chain serve`: the chain server.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io::Write, path::PathBuf, sync::Arc};
 
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     commands::{
-        Context, Done, Failure,
+        Context, Done, Failure, output,
         serve::{Served, bind, serve_until_stopped, tls},
     },
     settings::{Layers, Settings},
@@ -64,8 +64,13 @@ pub(in crate::commands) struct ServeArgs {
     neighbors: Option<String>,
     /// Largest number of questions that are answered at a time; for further ones, API servers are told to ask another
     /// chain server
-    #[arg(long, value_name = "NUMBER", default_value_t = 64)]
-    max_questions: usize,
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    max_questions: u16,
     /// Listening address for API servers [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<String>,
@@ -148,13 +153,20 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failu
     let graphs = Arc::new(context.graphs());
     let clock = context.clock.clone();
     let host =
-        ChainHost::load(Arc::clone(&store), graphs, clock, args.max_questions, args.chain).await?;
+        ChainHost::load(Arc::clone(&store), graphs, clock, args.max_questions.into(), args.chain)
+            .await?;
     let app =
         Arc::new(ChainApp { host: Arc::clone(&host), tokens, metrics: ChainMetrics::default() });
     let listener = bind(settings.listen, "listen", settings.listen_backlog)?;
     let admin = bind(settings.admin_listen, "admin-listen", settings.listen_backlog)?;
     let chain = args.chain.map_or("all", |chain| chain.info().id);
-    tracing::info!(address = %listener.local_addr()?, admin = %admin.local_addr()?, chain, "serving chains");
+    let (api, admin_address) = (listener.local_addr()?, admin.local_addr()?);
+    tracing::info!(%api, admin = %admin_address, chain, "serving chains");
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    writeln!(
+        output(),
+        "Assay serves graphs to API servers at {scheme}://{api} (health and metrics: http://{admin_address})"
+    )?;
 
     let acceptor = tls.as_ref().map(assay_api::Tls::acceptor).transpose()?;
     // Tasks that run beside questions, and end when this is dropped.

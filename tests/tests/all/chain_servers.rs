@@ -1,0 +1,305 @@
+//! Chain servers: the same answers as of a graph in the server's own process, questions that are refused, and a server
+//! that is filled from another one.
+
+use std::{fs, path::Path, sync::Arc};
+
+use assay_tests::{
+    Caller, Server, assay,
+    big_chain::{BigChain, Dice, Hub, Person, Shape},
+    on_plan, sample, wait_until,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::chain_tools::{ingested, line, of, printed};
+
+const SUBJECTS: u64 = 1_000;
+const SHAPE: Shape =
+    Shape { seed: 35, blocks: 40, transactions: 150, hub: Some(Hub { outputs: 600, leaves: 100 }) };
+
+/// An address that was never used.
+const NOBODY: &str = "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2";
+
+/// Setting that names chain servers.
+fn named(servers: &[&Server]) -> String {
+    let urls: Vec<String> = servers.iter().map(|it| format!("btc=http://{}", it.api)).collect();
+    urls.join(",")
+}
+
+/// A copy of a data directory without its graphs, for a server that must ask for them.
+fn without_graphs(directory: &Path) -> Arc<TempDir> {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() && entry.file_name() != "serve.lock" {
+            fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+        }
+    }
+    Arc::new(copy)
+}
+
+/// What an answer says, apart from when and how it was made.
+fn said(mut answer: Value) -> String {
+    let fields = answer.as_object_mut().unwrap();
+    for field in ["check_id", "assessed_at", "processing_time_ms", "cached"] {
+        let _ = fields.remove(field);
+    }
+    answer.to_string()
+}
+
+fn checked(caller: &Caller, address: &str) -> String {
+    let answer = caller.check("btc", address);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    said(answer.json())
+}
+
+/// Waits until a server's compositions are complete.
+fn composed(server: &Server) {
+    wait_until("what transactions are made of is known", || {
+        let metrics = Caller::new(server.admin, "").get("/metrics").text;
+        let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
+        metrics.lines().any(|line| line == name)
+    });
+}
+
+#[test]
+fn the_sample_has_the_same_answers_from_chain_servers() {
+    let (server, _, caller) = sample();
+    composed(&server);
+    let graphs = server.directory();
+    let chain = [(), ()].map(|()| Server::start_chain(Arc::clone(&graphs), &[]));
+    let servers = named(&[&chain[0], &chain[1]]);
+    let asking = Server::start(without_graphs(graphs.path()), &["--chain-servers", &servers]);
+    let remote = asking.caller(&caller.key);
+    let transfers = printed(graphs.path(), &["export", "transfers", "btc", "--format", "jsonl"]);
+    let mut addresses: Vec<String> = transfers
+        .lines()
+        .flat_map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let sides = ["inputs", "outputs"].map(|side| line[side].clone());
+            let entries =
+                sides.into_iter().flat_map(|side| side.as_array().cloned().unwrap_or_default());
+            entries.filter_map(|it| Some(it["address"].as_str()?.to_owned())).collect::<Vec<_>>()
+        })
+        .collect();
+    addresses.sort();
+    addresses.dedup();
+    assert!(addresses.len() > 50, "{}", addresses.len());
+    for address in addresses.iter().map(String::as_str).chain([NOBODY]) {
+        assert_eq!(checked(&remote, address), checked(&caller, address), "{address}");
+    }
+    // Transfers too, in both directions, and those that are none.
+    for line in transfers.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        for direction in ["deposit", "withdrawal"] {
+            let body = json!({
+                "blockchain": "btc", "transaction": line["txid"], "output": 0, "direction": direction,
+            });
+            let [here, there] = [&caller, &remote].map(|caller| {
+                let answer = caller.post("/api/v1/check/transfer", &body.to_string(), &[]);
+                let body = answer.json();
+                let told =
+                    if answer.status == 200 { said(body) } else { body["detail"].to_string() };
+                (answer.status, told)
+            });
+            assert_eq!(here, there, "{body}");
+        }
+    }
+    // Each was asked.
+    for server in &chain {
+        let name = "assay_chain_questions_total{question=\"trace\",outcome=\"answered\"}";
+        assert!(server.metric::<u64>(name) > 10);
+    }
+    let block = |server: &Server| printed_block(server, &caller.key);
+    assert_eq!(block(&server), block(&asking));
+}
+
+/// The latest block of Bitcoin that a server tells.
+fn printed_block(server: &Server, key: &str) -> Value {
+    let chains = server.caller(key).get("/api/v1/chains").json();
+    let all = chains["chains"].as_array().unwrap().clone();
+    all.into_iter().find(|it| it["blockchain"] == "btc").unwrap()["latest_block"].clone()
+}
+
+#[test]
+fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    let mut chain = BigChain::new(SHAPE);
+    chain.write(&directory.path().join("chain.jsonl")).unwrap();
+    let mut labels = "blockchain,address,category,entity,confidence,tier,author\n".to_owned();
+    let address = |person: Person| {
+        let address = person.owner().address(assay_engine::chain::ChainId::BTC).unwrap();
+        address.as_str().to_owned()
+    };
+    for (person, label) in chain.labelled() {
+        let row = format!("btc,{},{},{}", address(person), label.category, label.entity);
+        labels.push_str(&format!("{row},100,investigation,The police\n"));
+    }
+    fs::write(directory.path().join("labels.csv"), labels).unwrap();
+    let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
+    fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;
+    run(&["ingest", "chain", "btc", "--jsonl", "chain.jsonl"]);
+    run(&["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"]);
+    run(&["apply", "-f", "roomy.yaml"]);
+    let key = run(&["keys", "create", "--tenant", "acme"]).trim().to_owned();
+
+    let here = Server::start(Arc::clone(&directory), &[]);
+    composed(&here);
+    let chain_server = Server::start_chain(Arc::clone(&directory), &["btc"]);
+    let servers = named(&[&chain_server]);
+    let there = Server::start(without_graphs(directory.path()), &["--chain-servers", &servers]);
+    let [here, there] = [&here, &there].map(|server| server.caller(&key));
+    let mut dice = Dice::new(3);
+    for _ in 0..SUBJECTS {
+        let person = match dice.below(20) {
+            0 => Person::Service(dice.below(64)),
+            1 => Person::Hub,
+            2..4 => Person::Leaf(dice.below(chain.leaves())),
+            _ => Person::Wallet(dice.below(chain.wallets())),
+        };
+        let address = address(person);
+        assert_eq!(checked(&there, &address), checked(&here, &address), "{person:?}");
+    }
+    // Bulk screening has the same rows.
+    let rows: String = (0..200)
+        .map(|number| {
+            let row = json!({"blockchain": "btc", "address": address(Person::Wallet(number))});
+            format!("{row}\n")
+        })
+        .collect();
+    let screened = |caller: &Caller| {
+        let fields = [("content-type", "application/x-ndjson")];
+        let answer = caller.post("/api/v1/screen?scope=full", &rows, &fields);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer.text
+    };
+    assert_eq!(screened(&there), screened(&here));
+}
+
+/// A graph of three blocks.
+fn three_blocks() -> Arc<TempDir> {
+    Arc::new(ingested(&[
+        line(0, 1, &json!([]), &[("thief", 50), ("ann", 7)]),
+        line(1, 2, &json!([{"txid": crate::chain_tools::txid(1), "index": 0}]), &[("shop", 50)]),
+        line(2, 3, &json!([]), &[("miner", 50)]),
+    ]))
+}
+
+/// A question for the flows of an address.
+fn question(address: &str, knows: &Value, deadline_ms: u32) -> Value {
+    let rules = json!({
+        "hops": null, "stop_below_share_millionths": 61, "stop_trace_below": 0, "transactions": 100_000,
+        "source_transactions": 300, "entries": 1_000_000, "transfers_per_address": 1_000_000,
+        "entries_of_history": 1_000_000, "decay": 0, "coinjoin_severity": 0, "unsolicited_below": 0,
+        "largest_dust": 0, "paths_per_part": 3,
+    });
+    json!({
+        "deadline_ms": deadline_ms,
+        "knows": knows,
+        "question": {
+            "address": address,
+            "policy": {"rules": rules, "severities": {}, "lists": {}},
+            "now": "2026-11-25T00:00:00Z",
+            "a field of a later release": true,
+        },
+    })
+}
+
+#[test]
+fn questions_without_an_answer_say_why() {
+    let directory = three_blocks();
+    fs::write(directory.path().join("token"), "first\nsecond\n").unwrap();
+    let server = Server::start_chain(Arc::clone(&directory), &["--chain-token-file", "token"]);
+    let caller = Caller::new(server.api, "");
+    let ask = |path: &str, body: &str, token: &str| {
+        let bearer = format!("Bearer {token}");
+        let fields = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        let method = if body.is_empty() { "GET" } else { "POST" };
+        let answer = caller.send(method, &format!("/chain/v1/{path}"), body, fields);
+        (answer.status, answer.json())
+    };
+    let nothing = json!({"lists": 0, "block": 0});
+    let good = question(&of("shop"), &nothing, 8_000).to_string();
+    for token in ["first", "second"] {
+        let (status, answer) = ask("btc/trace", &good, token);
+        assert_eq!(status, 200, "{answer}");
+        assert_eq!(answer["state"]["followed"]["tip"]["height"], 2, "{answer}");
+    }
+    assert_eq!(ask("btc/state", "", "first").1["newest"]["block"]["height"], 2);
+    let refused = |path: &str, body: &str, token: &str| {
+        let (status, answer) = ask(path, body, token);
+        (status, answer["code"].as_str().unwrap().to_owned(), answer["detail"].to_string())
+    };
+    let code = |path: &str, body: &str| {
+        let (status, code, _) = refused(path, body, "first");
+        (status, code)
+    };
+    let is = |status: u16, code: &str| (status, code.to_owned());
+    for token in ["", "third"] {
+        let (status, code, detail) = refused("btc/trace", &good, token);
+        assert_eq!((status, &*code), (401, "unauthorized"), "{detail}");
+    }
+    assert_eq!(code("btc/nothing", &good), is(404, "not_found"));
+    assert_eq!(
+        code(
+            "ltc/trace",
+            &question("LaMT348PWRnrqeeWArpwQPbuanpXDZGEUz", &nothing, 8_000).to_string()
+        ),
+        is(404, "not_found")
+    );
+    assert_eq!(code("coin/trace", &good), is(400, "invalid"));
+    assert_eq!(code("btc/trace", "{}"), is(400, "invalid"));
+    assert_eq!(
+        code("btc/trace", &question("nobody", &nothing, 8_000).to_string()),
+        is(400, "invalid")
+    );
+    let (_, _, detail) = refused("btc/trace", "{\"deadline_ms\": \"soon\"}", "first");
+    assert!(detail.contains("deadline_ms"), "{detail}");
+    for newer in [json!({"lists": 1_000, "block": 0}), json!({"lists": 0, "block": 3})] {
+        let body = question(&of("shop"), &newer, 8_000).to_string();
+        assert_eq!(code("btc/trace", &body), is(409, "behind"));
+    }
+    let part =
+        json!({"deadline_ms": 1_000, "knows": nothing, "question": {"held": "none", "offset": 0}});
+    assert_eq!(code("btc/copy-part", &part.to_string()), is(404, "not_found"));
+    // A listener for other machines has a token.
+    let open = assay(directory.path(), ["chain", "serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!((open.code, open.stderr.contains("--chain-token-file")), (2, true), "{open:?}");
+    // The wrong token is no clean answer.
+    fs::write(directory.path().join("wrong"), "third\n").unwrap();
+    let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
+    fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    let _ = assay(directory.path(), ["apply", "-f", "roomy.yaml"]).ok();
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let servers = named(&[&server]);
+    let asking = without_graphs(directory.path());
+    let verdict = |token: &str| {
+        let arguments = ["--chain-servers", &servers, "--chain-token-file", token];
+        let api = Server::start(Arc::clone(&asking), &arguments);
+        let answer = api.caller(key.trim()).check("btc", &of("shop")).json();
+        (answer["verdict"].clone(), answer["coverage"]["flows"]["status"].clone())
+    };
+    assert_eq!(verdict("wrong").0, "indeterminate");
+    let (_, status) = verdict("token");
+    assert_ne!(status, verdict("wrong").1);
+}
+
+#[test]
+fn an_empty_server_is_filled_from_another_one_and_goes_on() {
+    let directory = three_blocks();
+    let neighbor = Server::start_chain(Arc::clone(&directory), &["btc"]);
+    let url = format!("http://{}", neighbor.api);
+    let empty = without_graphs(directory.path());
+    let filled = Server::start_chain(Arc::clone(&empty), &["btc", "--neighbors", &url]);
+    let is_ready = || Caller::new(filled.admin, "").get("/readyz").status == 200;
+    wait_until("it is filled", is_ready);
+    assert!(filled.log().contains("filled from a neighbor"), "{}", filled.log());
+    let fingerprint = |directory: &TempDir| printed(directory.path(), &["chain", "verify", "btc"]);
+    assert_eq!(fingerprint(&empty), fingerprint(&directory));
+    // Blocks can be added to it.
+    fs::write(empty.path().join("more.jsonl"), line(3, 4, &json!([]), &[("miner", 50)])).unwrap();
+    let more = assay(empty.path(), ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
+    assert!(more.stdout.contains("up to block 3"), "{}", more.stdout);
+    assert!(!empty.path().join("chains/btc.graph.filling").exists());
+}
