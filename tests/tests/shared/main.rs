@@ -9,6 +9,7 @@
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 
 mod all_at_once;
+mod chain_servers;
 mod clock_jump;
 mod cut_network;
 mod disaster;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{PATIENCE, checked, health, rest_on_labels, roomy};
 
 /// The same owner as the node writes it on its test network, and as a check names it.
-const MINER: [&str; 2] =
+pub(crate) const MINER: [&str; 2] =
     ["rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7k693xs3", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9"];
 /// Longer than a chain like this one may be silent.
 const LONG: i64 = 3 * 3600;

@@ -19,13 +19,24 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Targets of requests: those that a load balancer knows, which learns of a stopping server only
 /// after the server was asked to stop.
 #[derive(Debug, Default)]
-struct Balancer {
+pub(crate) struct Balancer {
     servers: Mutex<Vec<Caller>>,
     next: AtomicUsize,
 }
 
 impl Balancer {
-    fn pick(&self) -> Caller {
+    /// Adds a server, by its caller.
+    pub(crate) fn add(&self, caller: &Caller) {
+        self.servers.lock().unwrap().push(caller.clone());
+    }
+
+    /// Removes a server.
+    pub(crate) fn remove(&self, caller: &Caller) {
+        self.servers.lock().unwrap().retain(|known| !known.is_of(caller));
+    }
+
+    /// The next server.
+    pub(crate) fn pick(&self) -> Caller {
         let servers = self.servers.lock().unwrap();
         let nth = self.next.fetch_add(1, Ordering::Relaxed);
         servers.iter().cycle().nth(nth % servers.len()).unwrap().clone()
@@ -39,7 +50,7 @@ fn a_rolling_restart_loses_no_request() {
     let key = platform.key();
     let mut servers = platform.servers(3, &key, &[]);
     let balancer = Arc::new(Balancer::default());
-    balancer.servers.lock().unwrap().extend(servers.iter().map(|(_, caller)| caller.clone()));
+    servers.iter().for_each(|(_, caller)| balancer.add(caller));
     let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let callers: Vec<_> = (0..6)
         .map(|_| {
@@ -69,13 +80,12 @@ fn a_rolling_restart_loses_no_request() {
         let new = platform.server(&[]);
         wait_until("the new one is ready", || is_ready(&new));
         let caller = new.caller(&key);
-        balancer.servers.lock().unwrap().push(caller.clone());
+        balancer.add(&caller);
         servers.push((new, caller));
         old.signal("TERM");
         // The balancer learns late of it.
         thread::sleep(Duration::from_millis(300));
-        let gone = |caller: &Caller| caller.is_of(&old_caller);
-        balancer.servers.lock().unwrap().retain(|caller| !gone(caller));
+        balancer.remove(&old_caller);
         assert_eq!(old.wait(), Some(0), "{}", old.log());
     }
     over.store(true, Ordering::Relaxed);
