@@ -8,6 +8,7 @@ use std::{
     str::FromStr,
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -174,6 +175,20 @@ impl Server {
         let kibibytes: u64 =
             line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).expect("a number");
         kibibytes * 1024
+    }
+
+    /// CPU time that the server has used, to a hundredth of a second.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the system does not provide it.
+    #[must_use]
+    pub fn cpu_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("stat");
+        // Fields 14 and 15, behind the name, which may hold spaces.
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11);
+        let ticks: u64 = fields.take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+        Duration::from_millis(ticks * 10)
     }
 
     /// Sends the server a signal, such as `TERM`.

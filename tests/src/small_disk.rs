@@ -57,8 +57,7 @@ impl SmallDisk {
     ///
     /// Panics if a program still writes.
     pub fn make_read_only(&self) {
-        let mounted =
-            Command::new("mount").args(["-o", "remount,ro"]).arg(self.0.path()).output();
+        let mounted = Command::new("mount").args(["-o", "remount,ro"]).arg(self.0.path()).output();
         let mounted = mounted.expect("mount runs");
         assert!(mounted.status.success(), "{}", String::from_utf8_lossy(&mounted.stderr));
     }

@@ -13,10 +13,7 @@ use std::{
 };
 
 use assay_tests::{
-    Caller, Server, SmallDisk,
-    nodes::Credentials,
-    platform::Platform,
-    wait_at_most,
+    Caller, Server, SmallDisk, nodes::Credentials, platform::Platform, wait_at_most,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -298,7 +295,9 @@ fn answers_state_what_is_missing_and_no_server_that_is_behind_is_asked() {
 
     // Given one again, all is as before.
     let _one = world.chain_server(&directories[0], &[&listen_one]);
-    wait_at_most(PATIENCE, "it is back", || state().1 == "allow" && health(&api).1["degraded"] == json!([]));
+    wait_at_most(PATIENCE, "it is back", || {
+        state().1 == "allow" && health(&api).1["degraded"] == json!([])
+    });
 }
 
 #[test]
@@ -314,7 +313,8 @@ fn a_broken_disk_of_one_server_changes_no_answer() {
     world.prepare(disk.path());
     let on_disk = |more: &[&str]| {
         let data = format!("--data-dir={}", disk.path().display());
-        let arguments: Vec<&str> = [data.as_str()].into_iter().chain(more.iter().copied()).collect();
+        let arguments: Vec<&str> =
+            [data.as_str()].into_iter().chain(more.iter().copied()).collect();
         world.chain_server(&good, &arguments)
     };
     let mut small = on_disk(&[]);

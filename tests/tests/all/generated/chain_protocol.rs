@@ -29,8 +29,10 @@ fn kind(schema: &Value) -> String {
         return format!("`{constant}`");
     }
     if let Some(values) = schema["enum"].as_array() {
-        let values: Vec<String> =
-            values.iter().map(|value| format!("`{}`", value.as_str().unwrap_or_default())).collect();
+        let values: Vec<String> = values
+            .iter()
+            .map(|value| format!("`{}`", value.as_str().unwrap_or_default()))
+            .collect();
         return values.join(" or ");
     }
     let name = |name: &str| match name {
