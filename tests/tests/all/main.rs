@@ -32,7 +32,6 @@ mod exposures;
 mod feeds;
 mod flows;
 mod generated;
-mod graph_database;
 mod hostile;
 mod imports;
 mod labels;
