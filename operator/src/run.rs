@@ -4,7 +4,6 @@ use std::{io, process::ExitCode, sync::Arc, time::Duration};
 
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
-use assay_graph::PostgresGraphs;
 use assay_store::{PostgresStore, Store, StoreError};
 use assay_telemetry::{LogFormat, otlp::Collector};
 use kube::Client;
@@ -173,7 +172,7 @@ async fn run_tasks(
         () = election.hold() => return Err(RunError::LostLease),
         _ = tasks.join_next() => return Err(RunError::TaskEnded),
     };
-    let (store, graphs, environment) = opened;
+    let (store, environment) = opened;
     let observed = watch::Sender::new(Observed::default());
     let publisher = Publisher::new(
         &client,
@@ -186,7 +185,6 @@ async fn run_tasks(
     tasks.spawn(source::run(
         client.clone(),
         Arc::clone(&store),
-        Arc::new(graphs),
         writer.clone(),
         health.clone(),
         settings.namespace.clone(),
@@ -209,7 +207,7 @@ async fn run_tasks(
 async fn open(
     settings: Settings,
     health: Health,
-) -> Result<(Arc<dyn Store>, PostgresGraphs, Environment), StoreError> {
+) -> Result<(Arc<dyn Store>, Environment), StoreError> {
     let mut failures = 0;
     loop {
         let address = DatabaseAddress::in_file(&settings.database_url_file);
@@ -217,8 +215,7 @@ async fn open(
             Ok(store) => {
                 let environment = store.environment().await?;
                 health.set_ready(true);
-                let graphs = PostgresGraphs::new(store.database().clone());
-                return Ok((Arc::new(store), graphs, environment));
+                return Ok((Arc::new(store), environment));
             }
             Err(error) => tracing::warn!(%error, "failed to open the store; retrying"),
         }

@@ -1,9 +1,8 @@
 //! Cost of clusters: `cargo bench -p assay-tests --bench clusters`. With `ASSAY_FULL` set, the clusters have
 //! 500,000 addresses each instead of 50,000.
 //!
-//! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured, in SQLite and in
-//! PostgreSQL: the block that joins them beside the blocks before it, its rollback, and looking clusters up, also that of
-//! an address alone.
+//! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured: the block that joins
+//! them beside the blocks before it, its rollback, and looking clusters up, also that of an address alone.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -12,7 +11,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     chain::ChainId,
     trace::ReadLimits,
@@ -21,8 +19,8 @@ use assay_engine::{
         TxInput, TxOut, Txid,
     },
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, PostgresGraphs, WriterOptions};
-use assay_tests::{Figures, Postgres, is_full};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
+use assay_tests::{Figures, is_full};
 use jiff::Timestamp;
 
 const CHAIN: ChainId = ChainId::BTC;
@@ -37,16 +35,10 @@ fn main() {
     let blocks = if is_full() { 500 } else { 50 };
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let folder = tempfile::tempdir().expect("a directory");
-    println!("SQLite");
-    runtime.block_on(measure(Arc::new(EmbeddedGraphs::new(folder.path())), blocks));
-    let server = Postgres::start();
-    let database = runtime.block_on(PostgresDatabase::connect((&server.url()).into()));
-    println!("PostgreSQL");
-    let graphs = PostgresGraphs::new(database.expect("a database"));
-    runtime.block_on(measure(Arc::new(graphs), blocks));
+    runtime.block_on(measure(&EmbeddedGraphs::new(folder.path()), blocks));
 }
 
-async fn measure(store: Arc<dyn GraphStore>, blocks: u32) {
+async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     let options = WriterOptions { start: 0, sample: false, backfill: false };
     let mut writer = store.writer(CHAIN, options).await.expect("a writer");
     let mut chain = Chain::default();
@@ -112,25 +104,22 @@ async fn measure(store: Arc<dyn GraphStore>, blocks: u32) {
     }
 
     let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
-    println!("  a block that adds {ADDRESSES} addresses, in ms: {}", Figures::of_times(growing));
+    println!("a block that adds {ADDRESSES} addresses, in ms: {}", Figures::of_times(growing));
     println!(
-        "  the block that joins two clusters of {} addresses: {:.1} ms; its rollback: {:.1} ms; again: \
+        "the block that joins two clusters of {} addresses: {:.1} ms; its rollback: {:.1} ms; again: \
          {:.1} ms",
         size / 2,
         milliseconds(joining),
         milliseconds(rolled_back),
         milliseconds(again)
     );
-    println!("  the cluster of one address, in ms: {}", Figures::of_times(one_by_one));
-    println!("  that of an address that is alone in it, in ms: {}", Figures::of_times(alone));
-    println!("  beside: the history of that address, in ms: {}", Figures::of_times(histories));
-    println!(
-        "  the co-spends between an address and 200 others: {:.1} ms",
-        milliseconds(connected)
-    );
-    println!("  the clusters that the joining block changed: {:.1} ms", milliseconds(changed));
-    println!("  the clusters of {READ} addresses at once: {:.1} ms", milliseconds(together));
-    println!("  {READ} members with their evidence: {:.1} ms", milliseconds(listed));
+    println!("the cluster of one address, in ms: {}", Figures::of_times(one_by_one));
+    println!("that of an address that is alone in it, in ms: {}", Figures::of_times(alone));
+    println!("beside: the history of that address, in ms: {}", Figures::of_times(histories));
+    println!("the co-spends between an address and 200 others: {:.1} ms", milliseconds(connected));
+    println!("the clusters that the joining block changed: {:.1} ms", milliseconds(changed));
+    println!("the clusters of {READ} addresses at once: {:.1} ms", milliseconds(together));
+    println!("{READ} members with their evidence: {:.1} ms", milliseconds(listed));
 }
 
 async fn append(writer: &mut dyn GraphWriter, block: &ResolvedBlock) -> Duration {

@@ -210,7 +210,6 @@ impl From<DatabaseError> for Failure {
 impl From<GraphError> for Failure {
     fn from(error: GraphError) -> Self {
         match error {
-            GraphError::Database(error) => error.into(),
             GraphError::SpentBefore { .. } | GraphError::SpentTwice(_) => {
                 Self::Input(error.to_string())
             }

@@ -41,8 +41,8 @@ pub const DEFINITIONS: [Definition; 44] = [
     definition(
         "database-readers",
         "10",
-        "largest number of PostgreSQL connections that read chains for checks; five others serve all \
-         other queries",
+        "largest number of PostgreSQL connections that read and keep histories of chains that are read on demand; five \
+         others serve all other queries",
     ),
     definition(
         "chain-servers",

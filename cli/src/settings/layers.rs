@@ -69,6 +69,11 @@ pub struct Layers {
 pub(crate) const RENAMED: [(&str, &str); 2] =
     [("max-directory-age", "max-key-data-age"), ("max-snapshot-age", "max-intel-age")];
 
+/// Settings of earlier versions that are gone: an installation that sets one must ingest its chains again.
+const REMOVED: [&str; 3] =
+    ["graph-database-url", "graph-database-url-file", "graph-database-password-file"];
+const REMOVAL: &str = "was removed: chain graphs are in the data directory, or with chain servers";
+
 /// The new name of a renamed setting.
 fn renamed(old: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(known, _)| *known == old).map(|(_, new)| *new)
@@ -89,7 +94,7 @@ impl Layers {
     pub fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
         let names = DEFINITIONS.iter().map(|definition| definition.name);
         let ours: Vec<String> =
-            names.chain(RENAMED.iter().map(|(old, _)| *old)).map(variable).collect();
+            names.chain(RENAMED.iter().map(|(old, _)| *old)).chain(REMOVED).map(variable).collect();
         self.variables.extend(variables.filter(|(name, _)| ours.contains(name)));
     }
 
@@ -122,15 +127,16 @@ impl Layers {
         self.defaults.insert(name, value.to_owned());
     }
 
-    /// Unknown keys of the file, and former names in any layer.
+    /// Unknown keys of the file, former names in any layer, and variables of removed settings.
     pub(super) fn unknown(&self) -> Vec<SettingProblem> {
         let known = |key: &str| DEFINITIONS.iter().any(|definition| definition.name == key);
         let keys = self.file.keys().filter(|key| !known(key)).map(|key| SettingProblem {
             origin: Origin::File { file: self.file_name.clone(), key: key.clone() },
-            message: renamed(key).map_or_else(
-                || "there is no such setting".into(),
-                |new| format!("was renamed to {new}"),
-            ),
+            message: match renamed(key) {
+                Some(new) => format!("was renamed to {new}"),
+                None if REMOVED.contains(&key.as_str()) => REMOVAL.into(),
+                None => "there is no such setting".into(),
+            },
         });
         let former = RENAMED.iter().flat_map(|(old, new)| {
             let flag = self.flags.contains_key(old).then(|| SettingProblem {
@@ -145,7 +151,11 @@ impl Layers {
             });
             flag.into_iter().chain(variable)
         });
-        keys.chain(former).collect()
+        let removed =
+            REMOVED.into_iter().map(variable).filter(|name| self.variables.contains_key(name));
+        let removed = removed
+            .map(|name| SettingProblem { origin: Origin::Variable(name), message: REMOVAL.into() });
+        keys.chain(former).chain(removed).collect()
     }
 
     /// A setting's text and where it was found.

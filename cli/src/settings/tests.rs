@@ -77,6 +77,17 @@ fn a_former_name_is_refused_with_the_new_one() {
 }
 
 #[test]
+fn removed_settings_are_refused() {
+    let variables = [("ASSAY_GRAPH_DATABASE_URL", "postgres://x/y")];
+    let layers = layers(&[], &variables, "graph-database-url-file = \"/url\"");
+    let problems: Vec<String> =
+        Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
+    let removed = "was removed: chain graphs are in the data directory, or with chain servers";
+    let expected = ["assay.toml: graph-database-url-file", "ASSAY_GRAPH_DATABASE_URL"];
+    assert_eq!(problems, expected.map(|name| format!("{name}: {removed}")));
+}
+
+#[test]
 fn the_redis_url_may_be_in_a_file_and_is_set_once() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();

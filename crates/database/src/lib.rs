@@ -1,8 +1,7 @@
 //! Connections to databases: `SQLite` files and `PostgreSQL` servers.
 //!
-//! This crate manages connections, not tables. The tables belong to the crates above it: the stores
-//! of control, intel, usage and coordination data to `assay-store`, chain graphs to `assay-graph`.
-//! Both can share one [`postgres::PostgresDatabase`], or each have its own.
+//! This crate manages connections, not tables. The tables belong to the crate above it, `assay-store`: the stores
+//! of control, intel, usage and coordination data.
 //!
 //! - [`postgres`]: finding the primary, credentials that rotate, pools, timeouts
 //! - [`sqlite`]: files in a directory that belongs to one user

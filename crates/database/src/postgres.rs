@@ -8,7 +8,7 @@ mod suitability;
 
 pub use address::DatabaseAddress;
 pub use connections::Connections;
-use sqlx::{Connection, PgConnection};
+use sqlx::PgConnection;
 pub use suitability::expect_suitable;
 
 use crate::{ChangeSubscription, DatabaseError};
@@ -26,28 +26,17 @@ pub const WRITE: &str =
 /// Connections for short statements: a few at once, and one that loads or imports.
 const CONTROL_CONNECTIONS: u32 = 5;
 
-/// A database with two pools of connections. However many checks read chains at once, limits, revocations
-/// and usage do not wait for them: they have connections of their own.
+/// A database with two pools of connections. However many checks read histories of chains that are read on demand,
+/// limits, revocations and usage do not wait for them: they have connections of their own.
 #[derive(Clone, Debug)]
 pub struct PostgresDatabase {
-    /// For everything but reads of chains.
+    /// Connections for everything else.
     pub control: Connections,
-    /// Connections for reads of chains and of fetched histories.
+    /// Connections for histories of chains that are read on demand.
     pub reads: Connections,
 }
 
 impl PostgresDatabase {
-    /// Finds the primary.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no server of the address takes writes. No error holds the password.
-    pub async fn connect(address: DatabaseAddress) -> Result<Self, DatabaseError> {
-        let (database, connection) = Self::connect_to_migrate(address).await?;
-        let _closed = connection.close().await;
-        Ok(database)
-    }
-
     /// Finds the primary, and returns the dedicated connection to it, on which a schema can be migrated: a
     /// pool would retry silently, and a failed migration must not leave its lock on a pooled connection.
     ///

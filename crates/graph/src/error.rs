@@ -1,6 +1,5 @@
 //! Errors of chain graphs.
 
-use assay_database::DatabaseError;
 use assay_engine::{
     chain::ChainId,
     reading::ViewError,
@@ -13,19 +12,19 @@ use crate::embedded::EmbeddedError;
 /// A failure of a graph. Nothing was written, unless the answer of the store was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// The database failed.
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
     /// The embedded store failed.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
     /// The store of a backend outside this crate failed.
-    #[error("the store of the graph failed: {error}")]
-    Backend {
-        /// The cause.
-        error: Box<dyn std::error::Error + Send + Sync>,
-        /// True if the store may become available by itself: it did not answer, or it is starting.
-        unreachable: bool,
+    #[error("the store of the graph failed: {0}")]
+    Backend(Box<dyn std::error::Error + Send + Sync>),
+    /// A stored value cannot be read.
+    #[error("the graph holds an unreadable {column}: {detail}")]
+    Unreadable {
+        /// Table and column.
+        column: &'static str,
+        /// Description of the problem.
+        detail: String,
     },
     /// Blocks do not follow one another.
     #[error("block {height} does not follow block {tip} of the {chain} chain: nothing was written")]
@@ -83,12 +82,6 @@ pub enum GraphError {
     /// Another program changed the graph in the meantime.
     #[error("the {0} chain's graph changed while blocks were being written: nothing was written")]
     Conflict(ChainId),
-    /// An earlier version recorded the graph, without clusters.
-    #[error(
-        "the graph of the {0} chain was recorded by an earlier version of assay, without clusters: \
-         delete it and ingest the chain again"
-    )]
-    Outdated(ChainId),
     /// Another program writes the chain.
     #[error("another program is ingesting the {0} chain: only one can at a time")]
     Busy(ChainId),
@@ -104,17 +97,11 @@ pub enum GraphError {
     },
 }
 
-impl From<sqlx::Error> for GraphError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Database(error.into())
-    }
-}
-
 impl GraphError {
     /// A value of a column that cannot be read.
-    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "callers have an error to give away")]
     pub fn unreadable(column: &'static str, detail: impl ToString) -> Self {
-        DatabaseError::unreadable(column, detail).into()
+        Self::Unreadable { column, detail: detail.to_string() }
     }
 
     /// True if another program writes what was to be written: it is free again when that program is done.
@@ -125,32 +112,13 @@ impl GraphError {
             Self::Busy(_) | Self::Embedded(EmbeddedError::Environment(MappedError::Busy { .. }))
         )
     }
-
-    /// True if the store refused an input that spends an output for the second time.
-    pub(crate) fn is_double_spend(&self) -> bool {
-        match self {
-            Self::Database(error) => error.is_unique_violation(),
-            Self::SpentTwice(_) => true,
-            _ => false,
-        }
-    }
-
-    /// True if the store may become available by itself: it did not answer, or it is starting.
-    #[must_use]
-    pub fn is_absence(&self) -> bool {
-        match self {
-            Self::Database(error) => error.is_absence(),
-            Self::Backend { unreachable, .. } => *unreachable,
-            _ => false,
-        }
-    }
 }
 
 impl From<ViewError> for GraphError {
     fn from(error: ViewError) -> Self {
         match error.into_cause().downcast::<Self>() {
             Ok(graph) => *graph,
-            Err(error) => Self::Backend { error, unreachable: false },
+            Err(error) => Self::Backend(error),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are
 //! read.
 //!
-//! Each chain has a graph of its own: a folder in the embedded backend (`chains/btc.graph`), a schema
-//! in PostgreSQL (`chain_btc`). It can be recorded again from the chain at any time and needs no backup. Many
-//! programs read a graph; one at a time writes it.
+//! Each chain has a graph of its own: a folder in the embedded backend (`chains/btc.graph`). It can be recorded
+//! again from the chain at any time and needs no backup. Many programs read a graph; one at a time writes it.
 //!
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows in every backend, with or without a reorganisation in between.
@@ -13,7 +12,7 @@
 //! - [`backend`]: the parts of a backend, for those who write another one
 //! - `conformance` (feature `conformance`): the contract as tests that any backend can run
 //! - [`memory`]: a graph in memory, the reference implementation
-//! - [`EmbeddedGraphs`], [`PostgresGraphs`]: the backends
+//! - [`EmbeddedGraphs`]: the backend that programs use
 
 pub mod backend;
 #[cfg(feature = "conformance")]
@@ -21,7 +20,7 @@ pub mod conformance;
 pub mod embedded;
 mod error;
 pub mod memory;
-mod postgres;
+mod value;
 mod view;
 
 use std::{
@@ -30,7 +29,6 @@ use std::{
     sync::Arc,
 };
 
-use assay_database::ChangeSubscription;
 use assay_engine::{
     chain::ChainId,
     facts::CoSpend,
@@ -44,7 +42,6 @@ use jiff::Timestamp;
 pub use backend::cluster::TransactionPlace;
 pub use embedded::{EmbeddedGraphs, compositions};
 pub use error::GraphError;
-pub use postgres::PostgresGraphs;
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};
 
 /// The most blocks that a reorganisation may replace.
@@ -275,10 +272,6 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
         chain: ChainId,
         options: WriterOptions,
     ) -> Result<Box<dyn GraphWriter>, GraphError>;
-
-    /// Subscribes to new blocks of any chain. `None` if the backend cannot notify: then only
-    /// [`Graph::tip`] tells.
-    fn subscribe(&self) -> Option<ChangeSubscription>;
 
     /// Closes all graphs that were opened for reading.
     async fn close(&self);

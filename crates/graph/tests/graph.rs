@@ -1,15 +1,23 @@
-//! The contract of chain graphs, for the backends of this crate and for one outside it; and the
-//! properties of single backends.
+//! The contract of chain graphs, for the embedded backend and for one outside the crate; and the properties of
+//! the embedded one.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-mod backends;
 mod embedded_failures;
 mod embedded_files;
-mod graph_backends;
 mod ordered_maps;
 
+use std::sync::Arc;
+
+use assay_graph::{EmbeddedGraphs, GraphStore};
+use tempfile::TempDir;
+
+/// Embedded graphs in a folder of their own.
+fn embedded() -> (Arc<dyn GraphStore>, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    (Arc::new(EmbeddedGraphs::new(directory.path())), directory)
+}
+
 assay_graph::graph_conformance!(
-    embedded => crate::backends::embedded(),
-    postgres => crate::backends::postgres().await,
+    embedded_graphs => crate::embedded(),
     outside => crate::ordered_maps::fresh(),
 );

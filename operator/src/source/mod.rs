@@ -24,7 +24,6 @@ mod validate;
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, IntelSource};
-use assay_graph::GraphStore;
 use assay_store::Store;
 use assay_tenancy::{
     Name,
@@ -98,7 +97,6 @@ struct Context {
 pub(crate) async fn run(
     client: Client,
     store: Arc<dyn Store>,
-    graphs: Arc<dyn GraphStore>,
     writer: Writer,
     health: Health,
     namespace: String,
@@ -133,7 +131,7 @@ pub(crate) async fn run(
     });
     tokio::join!(
         follow,
-        observed::poll(store, graphs, desired, observed),
+        observed::poll(store, desired, observed),
         controller::run::<IntelSource>(Arc::clone(&context)),
         controller::run::<ChainSource>(context),
     );

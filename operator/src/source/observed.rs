@@ -7,8 +7,6 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::chain::ChainId;
-use assay_graph::{GraphError, GraphStore};
 use assay_store::{Store, StoreError};
 use assay_tenancy::{Name, manifest::Kind};
 use jiff::{Timestamp, tz::TimeZone};
@@ -28,7 +26,7 @@ pub(crate) struct Observed {
     pub(crate) workloads: BTreeMap<(Kind, Name), ConditionState>,
     /// The lists and label sets in the store. `None` until the store was read.
     pub(crate) feeds: Option<BTreeMap<String, FeedState>>,
-    /// The newest blocks in the store, by chain. `None` until the store was read.
+    /// The newest blocks by chain. `None` until they are reported.
     pub(crate) chains: Option<BTreeMap<String, LatestBlock>>,
 }
 
@@ -57,7 +55,7 @@ pub(crate) struct FeedState {
     pub(crate) entries: u64,
 }
 
-/// The newest block of a chain in the store.
+/// The newest block of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LatestBlock {
     /// Its height.
@@ -69,22 +67,18 @@ pub(crate) struct LatestBlock {
 /// Reads the store regularly until the program ends. While it cannot be read, the last state stays.
 pub(super) async fn poll(
     store: Arc<dyn Store>,
-    graphs: Arc<dyn GraphStore>,
     mut desired: watch::Receiver<DesiredSources>,
     observed: watch::Sender<Observed>,
 ) {
     let mut seen = None;
     loop {
-        let chains: Vec<String> =
-            desired.borrow_and_update().chains.values().map(|spec| spec.chain.clone()).collect();
-        match read(&*store, &*graphs, &chains, seen).await {
-            Ok((revision, feeds, blocks)) => {
+        match read(&*store, seen).await {
+            Ok((revision, feeds)) => {
                 seen = Some(revision);
                 observed.send_if_modified(|observed| {
-                    let before = (observed.feeds.clone(), observed.chains.clone());
+                    let before = observed.feeds.clone();
                     observed.feeds = feeds.or_else(|| observed.feeds.take());
-                    observed.chains = Some(blocks);
-                    before != (observed.feeds.clone(), observed.chains.clone())
+                    before != observed.feeds
                 });
             }
             Err(error) => {
@@ -98,37 +92,14 @@ pub(super) async fn poll(
     }
 }
 
-/// Why the state of sources cannot be read.
-#[derive(Debug, thiserror::Error)]
-enum ReadError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Graph(#[from] GraphError),
-}
+/// The generation of lists, and the lists and label sets by name if it is a new one.
+type Read = (u64, Option<BTreeMap<String, FeedState>>);
 
-/// The generation of lists, the lists and label sets by name if it is a new one, and the newest blocks by chain.
-type Read = (u64, Option<BTreeMap<String, FeedState>>, BTreeMap<String, LatestBlock>);
-
-/// The lists in the store, unless their generation is `seen`, and the newest blocks of chains.
-async fn read(
-    store: &dyn Store,
-    graphs: &dyn GraphStore,
-    chains: &[String],
-    seen: Option<u64>,
-) -> Result<Read, ReadError> {
-    let mut blocks = BTreeMap::new();
-    for name in chains {
-        let Ok(chain) = name.parse::<ChainId>() else { continue };
-        let Some(graph) = graphs.graph(chain).await? else { continue };
-        if let Some(tip) = graph.tip().await? {
-            let block = LatestBlock { height: tip.block.height, time: tip.block.time };
-            blocks.insert(name.clone(), block);
-        }
-    }
+/// The lists in the store, unless their generation is `seen`.
+async fn read(store: &dyn Store, seen: Option<u64>) -> Result<Read, StoreError> {
     let generation = store.revisions().await?.intel;
     if seen == Some(generation) {
-        return Ok((generation, None, blocks));
+        return Ok((generation, None));
     }
     let intel = store.intel(None).await?;
     let midnight =
@@ -142,5 +113,5 @@ async fn read(
         };
         (source.id.as_str().to_owned(), state)
     });
-    Ok((intel.generation, Some(state.collect()), blocks))
+    Ok((intel.generation, Some(state.collect())))
 }

@@ -3,17 +3,15 @@
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
-use assay_database::postgres::PostgresDatabase;
 use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, GraphWriter, Membership, PostgresGraphs, WriterOptions,
-    memory::MemoryGraph,
+    EmbeddedGraphs, Graph, GraphStore, GraphWriter, Membership, WriterOptions, memory::MemoryGraph,
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
 use super::{Agreement, Extent, KnownChain, Linked};
-use crate::{Postgres, big_chain::Dice, is_full};
+use crate::{big_chain::Dice, is_full};
 
 /// The least precision of clusters, in millionths.
 const PRECISION: u64 = 990_000;
@@ -158,16 +156,8 @@ async fn reorganised(store: &dyn GraphStore, reorganisations: u64) {
 }
 
 #[tokio::test]
-async fn clusters_survive_reorganisations_in_sqlite() {
+async fn clusters_survive_reorganisations() {
     let directory = tempfile::tempdir().unwrap();
     let count = if is_full() { 1_000 } else { 25 };
     reorganised(&EmbeddedGraphs::new(directory.path()), count).await;
-}
-
-#[tokio::test]
-async fn clusters_survive_reorganisations_in_postgresql() {
-    let server = Postgres::shared(None);
-    let database = PostgresDatabase::connect((&server.url()).into()).await.unwrap();
-    let count = if is_full() { 1_000 } else { 10 };
-    reorganised(&PostgresGraphs::new(database), count).await;
 }

@@ -11,16 +11,14 @@ use std::{
     time::Instant,
 };
 
-use assay_database::postgres::PostgresDatabase;
 use assay_engine::chain::ChainId;
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, Membership, PostgresGraphs, WriterOptions,
-    memory::MemoryGraph,
+    EmbeddedGraphs, Graph, GraphStore, Membership, WriterOptions, memory::MemoryGraph,
 };
 use assay_tests::{
-    Finished, Postgres, SmallDisk, assay,
+    Finished, SmallDisk, assay,
     big_chain::{BigChain, Dice, Shape},
-    is_full, measure_assay, migrated_database,
+    is_full, measure_assay,
     raw_node::{Outputs, RawNode},
     start_assay, to_megabytes,
     wallets::{Extent, KnownChain},
@@ -38,18 +36,11 @@ const SHORT: Shape = Shape { seed: 5, blocks: 40, transactions: 12, hub: None };
 /// A data directory, and the file of a chain in it.
 struct Place {
     directory: TempDir,
-    database: Option<Postgres>,
 }
 
 impl Place {
-    fn embedded() -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), database: None }
-    }
-
-    fn on_postgres() -> Self {
-        let (directory, database) = (tempfile::tempdir().unwrap(), migrated_database());
-        database.used_by(directory.path());
-        Self { directory, database: Some(database) }
+    fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
     }
 
     fn path(&self) -> &Path {
@@ -62,12 +53,7 @@ impl Place {
 
     /// Removes the graph.
     fn forget(&self) {
-        match &self.database {
-            Some(database) => {
-                let _ = database.query("DROP SCHEMA IF EXISTS chain_btc CASCADE");
-            }
-            None => fs::remove_dir_all(self.path().join("chains")).unwrap(),
-        }
+        fs::remove_dir_all(self.path().join("chains")).unwrap();
     }
 
     /// The height of the newest block.
@@ -83,18 +69,8 @@ impl Place {
     fn ask<T>(&self, what: impl AsyncFnOnce(Option<Arc<dyn Graph>>) -> T) -> T {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
-            let graphs: Box<dyn GraphStore> = match &self.database {
-                Some(database) => {
-                    let database = PostgresDatabase::connect((&database.url()).into()).await;
-                    Box::new(PostgresGraphs::new(database.unwrap()))
-                }
-                None => Box::new(EmbeddedGraphs::new(self.path())),
-            };
-            let answer = what(graphs.graph(ChainId::BTC).await.unwrap()).await;
-            // A dropped connection closes later, and then removes the log of the database that has
-            // its file name by then.
-            graphs.close().await;
-            answer
+            let graphs = EmbeddedGraphs::new(self.path());
+            what(graphs.graph(ChainId::BTC).await.unwrap()).await
         })
     }
 }
@@ -167,13 +143,7 @@ fn killed_on(place: &Place, file: &Path, kills: usize) {
 #[test]
 fn an_ingest_killed_anywhere_ends_in_the_same_graph() {
     let shape = Shape { seed: 11, blocks: 5200, transactions: 2, hub: None };
-    killed(&Place::embedded(), shape, if is_full() { 50 } else { 12 });
-}
-
-#[test]
-fn an_ingest_into_postgresql_killed_anywhere_ends_in_the_same_graph() {
-    let shape = Shape { seed: 12, blocks: 5200, transactions: 2, hub: None };
-    killed(&Place::on_postgres(), shape, 10);
+    killed(&Place::new(), shape, if is_full() { 50 } else { 12 });
 }
 
 #[test]
@@ -182,7 +152,7 @@ fn an_ingest_killed_anywhere_ends_in_the_same_clusters() {
     let (blocks, kills) = if is_full() { (1_500, 50) } else { (300, 3) };
     let extent = Extent { wallets: 40, blocks, payments_for_a_payjoin: 1_000 };
     let known = KnownChain::generate(21, extent);
-    let (place, folder) = (Place::embedded(), tempfile::tempdir().unwrap());
+    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     let file = folder.path().join("chain.jsonl");
     known.write(&file).unwrap();
     // ...when its ingest is killed and taken up again...
@@ -208,7 +178,7 @@ async fn members(graph: &dyn Graph) -> Vec<Membership> {
 
 #[test]
 fn an_ingest_needs_little_memory() {
-    let (place, folder) = (Place::embedded(), tempfile::tempdir().unwrap());
+    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     let shape = Shape { seed: 13, blocks: 18, transactions: 2500, hub: None };
     let file = written(&folder, shape);
     let (status, seconds, peak) = measure_assay(place.path(), arguments(&file, &[]));
@@ -231,7 +201,7 @@ fn large_blocks_behind_small_ones_need_little_memory() {
     shapes.extend([Outputs { count: 3_500, script: 9_000 }; 4]);
     shapes.push(Outputs { count: 100_000, script: 22 });
     shapes.extend([Outputs { count: 1, script: 1 }; 30]);
-    let (node, place) = (RawNode::start(&shapes), Place::embedded());
+    let (node, place) = (RawNode::start(&shapes), Place::new());
     let url = node.url();
     let ingest = ["ingest", "chain", "btc", "--test-network", "--rpc", &url];
     let (status, seconds, peak) = measure_assay(place.path(), ingest);
@@ -250,21 +220,19 @@ fn large_blocks_behind_small_ones_need_little_memory() {
 
 #[test]
 fn a_chain_has_one_writer_at_a_time() {
-    for place in [Place::embedded(), Place::on_postgres()] {
-        let folder = tempfile::tempdir().unwrap();
-        let file = written(&folder, SHORT);
-        let _ = assay(place.path(), ["migrate"]).ok();
-        let mut first = start_assay(place.path(), arguments(&file, &["--follow"]));
-        let tip = Some(SHORT.blocks - 1);
-        wait_until("the first one recorded the chain", || place.tip() == tip);
-        let second = place.ingest(&file, &[]);
-        assert_eq!(second.code, 1, "{}", second.stdout);
-        let expected = "another program is ingesting the btc chain: only one can at a time";
-        assert!(second.stderr.contains(expected), "{}", second.stderr);
-        first.kill().unwrap();
-        first.wait().unwrap();
-        let _ = place.ingest(&file, &[]).ok();
-    }
+    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
+    let file = written(&folder, SHORT);
+    let _ = assay(place.path(), ["migrate"]).ok();
+    let mut first = start_assay(place.path(), arguments(&file, &["--follow"]));
+    let tip = Some(SHORT.blocks - 1);
+    wait_until("the first one recorded the chain", || place.tip() == tip);
+    let second = place.ingest(&file, &[]);
+    assert_eq!(second.code, 1, "{}", second.stdout);
+    let expected = "another program is ingesting the btc chain: only one can at a time";
+    assert!(second.stderr.contains(expected), "{}", second.stderr);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let _ = place.ingest(&file, &[]).ok();
 }
 
 #[test]
@@ -273,27 +241,22 @@ fn a_chain_ingested_in_any_way_is_the_same() {
     // Long enough to be a backfill, with the indexes at the end.
     let shape = Shape { seed: 14, blocks: 5400, transactions: 2, hub: None };
     let file = written(&folder, shape);
-    let (here, there) = (Place::embedded(), Place::on_postgres());
-    let _ = here.ingest(&file, &[]).ok();
-    let expected = here.state();
-    let _ = there.ingest(&file, &[]).ok();
-    assert_eq!(there.state(), expected, "the other backend");
+    let place = Place::new();
+    let _ = place.ingest(&file, &[]).ok();
+    let expected = place.state();
 
-    for place in [&here, &there] {
-        place.forget();
-        for to in ["0", "17", "3000", "3000", "5398", "9999"] {
-            let _ = place.ingest(&file, &["--to", to]).ok();
-        }
-        assert_eq!(place.state(), expected, "in steps, with indexes from the beginning");
+    place.forget();
+    for to in ["0", "17", "3000", "3000", "5398", "9999"] {
+        let _ = place.ingest(&file, &["--to", to]).ok();
     }
+    assert_eq!(place.state(), expected, "in steps, with indexes from the beginning");
 
-    // The export of one backend can be ingested by the other.
     let exported = folder.path().join("exported.jsonl").display().to_string();
     let export = ["export", "transfers", "btc", "--format", "jsonl", "-o", &exported];
-    let _ = assay(there.path(), export).ok();
-    here.forget();
-    let _ = here.ingest(Path::new(&exported), &[]).ok();
-    assert_eq!(here.state(), expected, "from what was exported");
+    let _ = assay(place.path(), export).ok();
+    place.forget();
+    let _ = place.ingest(Path::new(&exported), &[]).ok();
+    assert_eq!(place.state(), expected, "from what was exported");
 }
 
 /// Fault of a file, from block 30 on, and the expected message.
@@ -372,7 +335,7 @@ fn nothing_of_a_broken_block_is_recorded() {
     let file = written(&folder, SHORT);
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let place = Place::embedded();
+    let place = Place::new();
     let _ = place.ingest(&file, &[]).ok();
     let whole = place.state();
     for (number, Fault { done, said }) in FAULTS.iter().enumerate() {

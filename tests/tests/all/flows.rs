@@ -15,18 +15,14 @@ use std::{
     thread,
 };
 
-use assay_database::postgres::PostgresDatabase;
 use assay_engine::{
     evidence::{
         Direction, FlowDistance, FlowEnd, FlowFacts, FlowPart, ListingPeriod, Solicitation,
     },
     taxonomy::Category,
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphView, PostgresGraphs, WriterOptions};
-use assay_tests::{
-    Postgres,
-    oracle::{Case, Deviation, Haste, one_after_another},
-};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphView, WriterOptions};
+use assay_tests::oracle::{Case, Deviation, Haste, one_after_another};
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
@@ -199,17 +195,7 @@ fn engine_and_oracle_agree() {
 #[tokio::test]
 async fn the_embedded_store_answers_as_expected() {
     let directory = tempfile::tempdir().unwrap();
-    graphs_answer_as_expected(&EmbeddedGraphs::new(directory.path())).await;
-}
-
-#[tokio::test]
-async fn postgresql_answers_as_expected() {
-    let server = Postgres::shared(None);
-    let database = PostgresDatabase::connect((&server.url()).into()).await.unwrap();
-    graphs_answer_as_expected(&PostgresGraphs::new(database)).await;
-}
-
-async fn graphs_answer_as_expected(graphs: &dyn GraphStore) {
+    let graphs = EmbeddedGraphs::new(directory.path());
     let cases: Vec<Case> = seeds(300).map(Case::generate).collect();
     for (chain, blocks) in one_after_another(&cases) {
         let options = WriterOptions { start: 0, sample: false, backfill: false };

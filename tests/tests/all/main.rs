@@ -33,7 +33,6 @@ mod exposures;
 mod feeds;
 mod flows;
 mod generated;
-mod graph_database;
 mod hostile;
 mod imports;
 mod labels;

@@ -25,8 +25,8 @@ pub(in crate::commands) struct ServeArgs {
     /// Largest number of connections that wait to be accepted; the system may allow fewer [default: 4096]
     #[arg(long, value_name = "NUMBER")]
     listen_backlog: Option<String>,
-    /// Largest number of PostgreSQL connections that read chains for checks; five others serve all other
-    /// queries [default: 10]
+    /// Largest number of PostgreSQL connections that read and keep histories of chains that are read on demand;
+    /// five others serve all other queries [default: 10]
     #[arg(long, value_name = "NUMBER")]
     database_readers: Option<String>,
     /// Timeout of a request [default: 10s]

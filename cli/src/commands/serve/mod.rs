@@ -131,8 +131,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     // Tasks that run beside requests, and end when this is dropped.
     let mut beside = JoinSet::new();
     beside.spawn(Refresher::new(Arc::clone(&service), settings.refresh_interval).run());
-    for changes in [databases.store.subscribe(), databases.graphs.subscribe()].into_iter().flatten()
-    {
+    if let Some(changes) = databases.store.subscribe() {
         beside.spawn(refresh_on_change(Arc::clone(&service), changes));
     }
     if let Some((link, prefix)) = redis {

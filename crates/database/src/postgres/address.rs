@@ -13,7 +13,7 @@ use crate::DatabaseError;
 /// Maximum age of a connection, so that a change of the database's location (a password, an
 /// address, a certificate) always takes effect in the end.
 const LIFETIME: Duration = Duration::from_mins(30);
-/// Default number of connections that read chains at once.
+/// Default number of connections that read fetched histories at once.
 const READERS: u32 = 10;
 
 /// Location of a database, and the credentials for it. Its contents are never shown, because they
@@ -64,7 +64,7 @@ impl DatabaseAddress {
         self
     }
 
-    /// Sets the maximum number of connections that read chains and fetched histories; 10 by
+    /// Sets the maximum number of connections that read and keep histories of chains that are read on demand; 10 by
     /// default. Other work of a program uses a few connections of its own.
     #[must_use]
     pub const fn with_readers(mut self, readers: u32) -> Self {

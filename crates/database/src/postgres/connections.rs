@@ -245,22 +245,14 @@ impl Connections {
     }
 
     /// Opens a connection outside the pool.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no server of the address takes writes.
-    pub async fn dedicated(&self) -> Result<PgConnection, DatabaseError> {
+    async fn dedicated(&self) -> Result<PgConnection, DatabaseError> {
         let (connection, server) = find_primary(&self.shared.address).await?;
         self.switch_to(server);
         Ok(connection)
     }
 
     /// Options to connect to the current primary.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no server of the address takes writes.
-    pub async fn options(&self) -> Result<PgConnectOptions, DatabaseError> {
+    pub(super) async fn options(&self) -> Result<PgConnectOptions, DatabaseError> {
         let _closed = self.dedicated().await?.close().await;
         Ok(self.current().server.options.clone())
     }

@@ -3,7 +3,6 @@
 //! Each table is hashed on its own, row by row in the order of its key, every field in its full width,
 //! most significant byte first; then the graph's own row and the six digests together.
 
-use assay_database::value;
 use assay_engine::{chain::ChainId, utxo::Statistics};
 use sha2::{Digest, Sha256};
 
@@ -13,6 +12,7 @@ use super::{
         BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow, kind_number,
     },
 };
+use crate::value;
 
 /// A digest of rows, which are added by table and in the order of their keys.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Everything that a backend of chain graphs implements, and the parts that are the same in each.
 //!
 //! A backend keeps the rows of [`rows`] in any store that has transactions and ordered keys. The embedded
-//! store and PostgreSQL are two backends; another one is written outside this crate from public items alone:
+//! store is one backend; another one is written outside this crate from public items alone:
 //!
 //! 1. **Writing.** Implement [`Recorder`] and hand it to [`Writer`]. The writer decides: it looks rows up
 //!    through the recorder, checks that blocks follow one another, numbers transactions and owners, keeps
@@ -36,5 +36,5 @@ pub use answer::{SideEntries, TransactionHead};
 pub use fingerprint::Fingerprint;
 pub use plan::WritePlan;
 pub use state::GraphState;
-pub use touched::{TOUCHED_PAGE, TouchedOwners};
+pub use touched::TouchedOwners;
 pub use writer::{RecordedOutput, Recorder, Writer};

@@ -179,24 +179,6 @@ pub fn owner_from_key(key: &[u8]) -> Result<ScriptOwner, GraphError> {
         .ok_or_else(|| GraphError::unreadable("holder.key", hex::encode(key)))
 }
 
-/// The transaction identifier that is stored as `bytes`.
-///
-/// # Errors
-///
-/// Returns an error if there are not 32 bytes.
-pub fn txid_from_bytes(bytes: &[u8]) -> Result<Txid, GraphError> {
-    Ok(Txid::from_bytes(hash_from_bytes("tx.txid", bytes)?))
-}
-
-/// The hash that is stored as `bytes` in the column `what`.
-///
-/// # Errors
-///
-/// Returns an error if there are not 32 bytes.
-pub fn hash_from_bytes(what: &'static str, bytes: &[u8]) -> Result<[u8; 32], GraphError> {
-    bytes.try_into().map_err(|_| GraphError::unreadable(what, hex::encode(bytes)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,9 +2,6 @@
 
 use std::collections::HashSet;
 
-/// Transactions that a backend reads at once to find touched owners.
-pub const TOUCHED_PAGE: i64 = 2048;
-
 /// The numbers of the first `most` owners that appear.
 #[derive(Debug)]
 pub struct TouchedOwners {

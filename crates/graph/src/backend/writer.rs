@@ -203,7 +203,7 @@ impl Writer {
         blocks: &[ResolvedBlock],
         plan: &WritePlan,
     ) -> GraphError {
-        if !error.is_double_spend() {
+        if !matches!(error, GraphError::SpentTwice(_)) {
             return error;
         }
         let outputs = plan.inputs.iter().filter_map(spent_output).collect();
@@ -344,11 +344,7 @@ impl GraphWriter for Writer {
     }
 
     async fn build_indexes(&mut self) -> Result<(), GraphError> {
-        let built = self.recorder.build_indexes().await;
-        built.map_err(|error| match error {
-            error if error.is_double_spend() => GraphError::SpentTwice(self.state.chain),
-            error => error,
-        })?;
+        self.recorder.build_indexes().await?;
         self.state.indexed = true;
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use assay_database::value;
 use assay_engine::utxo::{
     Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, SideEntry, Transaction, TransactionView,
     TxInput, TxOut, Txid,
@@ -30,7 +29,7 @@ use crate::{
         Fingerprint, TouchedOwners, cluster,
         rows::{BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TxOutRow},
     },
-    blocking,
+    blocking, value,
 };
 
 /// A chain's graph, to be read; or one state of it.

@@ -5,7 +5,6 @@ use std::{
     ops::Bound,
 };
 
-use assay_database::value;
 use assay_engine::utxo::ScriptOwner;
 use assay_mapped::Table;
 use async_trait::async_trait;
@@ -23,6 +22,7 @@ use crate::{
         cluster::{ClusterRows, ConfirmationRow, LinkRow, RecordedLink, TransactionPlace},
         rows::OwnerRow,
     },
+    value,
 };
 
 /// The flag of a root; the other bits of its number are the smallest member of its cluster.

@@ -42,7 +42,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use assay_database::ChangeSubscription;
 use assay_engine::chain::ChainId;
 use async_trait::async_trait;
 
@@ -187,10 +186,6 @@ impl GraphStore for EmbeddedGraphs {
         self.expect_no_old_form(chain)?;
         let writer = blocking(|| writer::open(&self.path(chain), chain, options))?;
         Ok(Box::new(writer))
-    }
-
-    fn subscribe(&self) -> Option<ChangeSubscription> {
-        None
     }
 
     async fn close(&self) {

@@ -3,7 +3,6 @@
 //! A transaction's record has a head, its inputs and its outputs. An input names the output that it spends by
 //! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
 
-use assay_database::value;
 use assay_engine::{
     reading::{FeePayer, TransactionNumber},
     utxo::{BlockRef, OutPoint, TransactionKind, Txid},
@@ -16,6 +15,7 @@ use super::{
 use crate::{
     GraphError,
     backend::rows::{TransactionRow, kind_from_number, kind_number},
+    value,
 };
 
 /// What an input spends where a distance would be.
@@ -375,7 +375,7 @@ impl StoredBlock {
         let parse = || {
             let mut reading = Reading(bytes);
             let (hash, parent) = (reading.array()?, reading.array()?);
-            let time = value::time("block.time", reading.i64()?).ok()?;
+            let time = value::time(reading.i64()?)?;
             Some(Self {
                 block: BlockRef { height, hash, parent, time },
                 first_transaction: reading.number()?,

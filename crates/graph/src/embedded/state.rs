@@ -1,11 +1,10 @@
 //! The record of a graph's state.
 
-use assay_database::value;
 use assay_engine::utxo::BlockRef;
 use jiff::Timestamp;
 
 use super::{bytes::Reading, error::damaged};
-use crate::{GraphError, backend::GraphState};
+use crate::{GraphError, backend::GraphState, value};
 
 /// The key of the record.
 pub(super) const KEY: &[u8] = &[0];
@@ -65,7 +64,7 @@ impl StoredState {
     fn parse(bytes: &[u8]) -> Option<(Self, Option<(u64, Timestamp)>)> {
         let mut reading = Reading(bytes);
         let [sample, indexed, has_tip] = reading.array::<3>()?.map(|flag| flag != 0);
-        let verified_at = value::time("meta.verified_at", reading.i64()?).ok()?;
+        let verified_at = value::time(reading.i64()?)?;
         let (start, height) = (reading.u64()?, reading.u64()?);
         let (next_transaction, next_owner) = (reading.i64()?, reading.i64()?);
         let (next_output, reorganisable_from) = (reading.u64()?, reading.u64()?);

@@ -229,3 +229,34 @@ async fn a_snapshot_stays_as_it_was() {
     assert_ne!(read(&after), before);
     assert_ne!(after.id(), snapshot.id());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reads_during_writes_see_one_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = EmbeddedGraphs::new(directory.path());
+    let chain = TestChain::generate(5, 0, 30);
+    let mut states = vec![reference(&chain).fingerprint().await.unwrap()];
+    for height in [25, 27] {
+        let part = chain.fork(height, 0, 0);
+        states.push(reference(&part).fingerprint().await.unwrap());
+    }
+    let mut writer = writer(&store, 0).await;
+    append(&mut *writer, &chain.blocks, 30).await;
+    let reader = graph(&store).await;
+    let blocks = chain.blocks.clone();
+    let (enough, mut stop) = tokio::sync::oneshot::channel();
+    let writing = tokio::spawn(async move {
+        let mut rounds = 0;
+        while rounds < 10 || stop.try_recv().is_err() {
+            writer.roll_back(25).await.unwrap();
+            append(&mut *writer, &blocks[26..], 2).await;
+            rounds += 1;
+        }
+    });
+    for _ in 0..10 {
+        let state = reader.fingerprint().await.unwrap();
+        assert!(states.contains(&state), "neither before nor after a change");
+    }
+    enough.send(()).unwrap();
+    writing.await.unwrap();
+}

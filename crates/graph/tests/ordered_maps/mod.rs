@@ -1,4 +1,4 @@
-//! A third backend, written outside the crate from public items alone: graphs in ordered maps of rows, as
+//! Another backend, written outside the crate from public items alone: graphs in ordered maps of rows, as
 //! a key-value store keeps them.
 
 mod read;
@@ -14,7 +14,6 @@ use std::{
     },
 };
 
-use assay_database::ChangeSubscription;
 use assay_engine::chain::ChainId;
 use assay_graph::{
     Graph, GraphError, GraphStore, GraphWriter, WriterOptions,
@@ -43,7 +42,7 @@ pub(crate) fn fresh() -> (Arc<dyn GraphStore>, ()) {
 
 /// The failure of a store whose writer panicked.
 fn poisoned<T>(_error: PoisonError<T>) -> GraphError {
-    GraphError::Backend { error: "a writer panicked".into(), unreachable: false }
+    GraphError::Backend("a writer panicked".into())
 }
 
 impl OrderedMaps {
@@ -85,10 +84,6 @@ impl GraphStore for OrderedMaps {
             recorder.build_indexes().await?;
         }
         Ok(Box::new(Writer::new(Box::new(recorder)).await?))
-    }
-
-    fn subscribe(&self) -> Option<ChangeSubscription> {
-        None
     }
 
     async fn close(&self) {}

@@ -32,7 +32,7 @@ use crate::{
     row::{self, Columns as _},
     value,
 };
-pub use roles::{Roles, arrange_for_graphs, graphs_sql as graph_roles_sql, sql as roles_sql};
+pub use roles::{Roles, sql as roles_sql};
 use scope::Scope;
 
 /// The columns that the revisions are computed from.
@@ -43,7 +43,7 @@ const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bi
 
 /// A store in a PostgreSQL database.
 ///
-/// However many checks read chains at once, limits, revocations and usage do not wait for them: they have
+/// However many checks read fetched histories at once, limits, revocations and usage do not wait for them: they have
 /// connections of their own.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
@@ -87,12 +87,6 @@ impl PostgresStore {
         let _closed = connection.close().await;
         prepared?;
         Ok(Self { database })
-    }
-
-    /// The database that the store is in, which chain graphs can share.
-    #[must_use]
-    pub const fn database(&self) -> &PostgresDatabase {
-        &self.database
     }
 
     /// Creates the roles of the programs, if this login may, and grants them their rights.

@@ -1,14 +1,12 @@
 //! Roles: the rights of each program in the database. They are created if the migrating login may
-//! create roles; otherwise an administrator runs the statements of [`sql`] and [`graphs_sql`].
+//! create roles; otherwise an administrator runs the statements of [`sql`].
 
-use assay_database::postgres::PostgresDatabase;
 use sqlx::{Executor, PgConnection, Row};
 
 use crate::StoreError;
 
 const CREATE: &str = include_str!("../../migrations/postgres/roles/create.sql");
 const GRANT: &str = include_str!("../../migrations/postgres/roles/grant.sql");
-const GRANT_GRAPHS: &str = include_str!("../../migrations/postgres/roles/graphs.sql");
 const MAY_CREATE: &str =
     "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user";
 const ARE_THERE: &str = "SELECT count(*) = 4 FROM pg_roles WHERE rolname IN
@@ -27,14 +25,7 @@ pub enum Roles {
 /// be run again at any time, and run after every migration.
 #[must_use]
 pub fn sql() -> String {
-    format!("{CREATE}\n{GRANT}\n{GRANT_GRAPHS}")
-}
-
-/// The statements that create the roles and grant them their rights in a database of chain graphs alone, for
-/// an administrator. They can be run again at any time.
-#[must_use]
-pub fn graphs_sql() -> String {
-    format!("{CREATE}\n{GRANT_GRAPHS}")
+    format!("{CREATE}\n{GRANT}")
 }
 
 /// Makes the roles where that is allowed, and gives them their rights where they are there.
@@ -47,37 +38,8 @@ pub(super) async fn arrange(connection: &mut PgConnection) -> Result<Roles, Stor
     let owner = connection.fetch_optional(owns).await?;
     if owner.map(|row| row.try_get::<bool, _>(0)).transpose()? == Some(true) {
         connection.execute(GRANT).await?;
-        connection.execute(GRANT_GRAPHS).await?;
     }
     Ok(Roles::Ready)
-}
-
-/// Makes the roles where this login may, and gives them their rights in a database of chain graphs alone.
-/// Without the right to do either, it changes nothing.
-///
-/// # Errors
-///
-/// If the database fails.
-pub async fn arrange_for_graphs(database: &PostgresDatabase) -> Result<Roles, StoreError> {
-    let working = async {
-        let mut connection = database.control.acquire().await?;
-        arrange_graphs(&mut connection).await
-    };
-    database.control.with_liveness_probe(working).await
-}
-
-async fn arrange_graphs(connection: &mut PgConnection) -> Result<Roles, StoreError> {
-    if !create(connection).await? {
-        return Ok(Roles::Missing);
-    }
-    let owns = "SELECT pg_has_role(current_user, datdba, 'USAGE') FROM pg_database
-                WHERE datname = current_database()";
-    if connection.fetch_one(owns).await?.try_get(0)? {
-        connection.execute(GRANT_GRAPHS).await?;
-    }
-    let may_ingest = "SELECT has_database_privilege('assay_ingest', current_database(), 'CREATE')";
-    let may_ingest = connection.fetch_one(may_ingest).await?.try_get(0)?;
-    Ok(if may_ingest { Roles::Ready } else { Roles::Missing })
 }
 
 /// Makes the roles where this login may. The result is `false` if they are not there.

@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use assay_database::value;
-
 use super::super::{
     bytes::{ByNumber, Numbers},
     links::Slot,
@@ -13,6 +11,7 @@ use super::super::{
 use crate::{
     GraphError,
     backend::cluster::{ConfirmationRow, LinkRow, RecordedLink},
+    value,
 };
 
 /// Slots and links in memory between batches, each.

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, ops::Bound};
 
-use assay_database::value;
 use assay_mapped::WriteTransaction;
 
 use super::put_state;
@@ -18,6 +17,7 @@ use crate::{
         record::{InputOrigin, StoredBlock},
         state::StoredState,
     },
+    value,
 };
 
 /// Rolls back the blocks above a height, all of which can be. `reader` reads the state before.

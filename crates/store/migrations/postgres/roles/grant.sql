@@ -29,7 +29,8 @@ GRANT INSERT, UPDATE (allowed, reserved, granted) ON quota_windows TO assay_serv
 GRANT SELECT, INSERT, UPDATE (payload, status, due_at, failures, worker, claimed_until, finished_at,
     succeeded_at, last_error) ON jobs TO assay_serve;
 
--- Ingesting: lists, labels and chains, and nothing of tenants. What was recorded is ended, never changed.
+-- Ingesting, and serving chains: lists and labels, and nothing of tenants. What was recorded is ended, never
+-- changed.
 GRANT UPDATE (intel_generation, label_generation, data_number, data_hash) ON installation
     TO assay_ingest;
 GRANT INSERT, UPDATE (fetched_at, url, etag, last_modified) ON sources TO assay_ingest;
@@ -51,6 +52,8 @@ GRANT DELETE, UPDATE (fetched_at) ON fetched TO assay_control;
 -- The migrating role changes the schema of the tables.
 DO $$
 BEGIN
+    -- Earlier versions kept the graph of each chain in a schema of the ingesting role.
+    EXECUTE format('REVOKE CREATE ON DATABASE %I FROM assay_ingest', current_database());
     EXECUTE format('GRANT CREATE ON DATABASE %I TO assay_migrate', current_database());
     IF pg_has_role(current_user, 'assay_migrate', 'MEMBER') THEN
         GRANT CREATE ON SCHEMA public TO assay_migrate;

@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, env};
 
-use assay_engine::{chain::ChainId, facts::Environment};
-use assay_graph::{
-    GraphStore, WriterOptions,
-    conformance::{SplitMix64, TestChain},
-};
+use assay_engine::facts::Environment;
 use assay_store::{
     ControlStore, FetchedStore, IntelStore, JobStore, PostgresStore, QuotaStore, SlotStore, Store,
     StoreError, UsageStore,
@@ -23,7 +19,7 @@ use assay_test_servers::PostgresServer;
 use jiff::civil::date;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, at, graphs, key};
+use super::{PATIENCE, at, dice::Dice, key};
 
 /// Default number of probes; `ASSAY_PROBES` sets another one.
 const PROBES: usize = 2_000;
@@ -169,7 +165,7 @@ async fn no_tenant_sees_anothers_rows() {
     let store = database.store("serve").await;
     let mut connection = database.connection("serve").await;
     let mut wall_less = PgConnection::connect(&database.superuser).await.unwrap();
-    let mut dice = SplitMix64::new(6);
+    let mut dice = Dice(6);
     let mut made = 0;
     while made < probes {
         let mine = dice.below(TENANTS);
@@ -304,7 +300,6 @@ async fn each_program_does_its_task_with_its_role() {
     serve.reserve(&[]).await.unwrap();
     assert!(serve.first_epoch("bucket").await.unwrap());
     serve.intel(None).await.unwrap();
-    assert!(graphs(&serve).graph(ChainId::BTC).await.unwrap().is_none());
 
     let job = NewJob { id: JobId::new("a", "k"), payload: String::new(), due_at: at(0) };
     assert!(serve.enqueue_job(&job, at(0)).await.unwrap());
@@ -322,6 +317,11 @@ async fn each_program_does_its_task_with_its_role() {
     ingest.confirm_fetch(&source, at(0), None).await.unwrap();
     ingest.source_history(&source).await.unwrap();
     ingest.suppressions().await.unwrap();
+    // A chain server reads these.
+    assert_eq!(ingest.environment().await.unwrap(), Environment::Production);
+    let intel = ingest.intel(None).await.unwrap();
+    assert_eq!(ingest.revisions().await.unwrap().intel, intel.generation);
+    ingest.subscribe().unwrap().changed().await;
 
     let purge = Purge { tenant: tenant(3), checks_before: at(10), usage_before: date(2026, 1, 2) };
     let purged = control.purge_tenant(&purge).await.unwrap();
@@ -387,38 +387,6 @@ async fn no_role_revives_a_revoked_key() {
     let keys = serve.keys_of(&tenant(1)).await.unwrap();
     let found = keys.iter().find(|found| found.id == id).unwrap();
     assert_eq!((found.revoked_at, found.last_used_at), (Some(at(6)), Some(at(8))));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_writer_continues_the_chain_of_another_and_servers_read_it() {
-    let database = Database::new().await;
-    let (_, name) = database.superuser.rsplit_once('/').unwrap();
-    let second = format!("second_{name}");
-    let server = PostgresServer::of_this_process();
-    let second = server.login(&database.superuser, &second, "IN ROLE assay_ingest");
-    let chain = TestChain::generate(1, 0, 4);
-    let (begun, rest) = chain.blocks.split_at(2);
-    let options = WriterOptions { start: 0, sample: false, backfill: true };
-
-    let first = database.store("ingest").await;
-    let mut graph = graphs(&first).writer(chain.id, options).await.unwrap();
-    graph.append(begun, 0, at(0)).await.unwrap();
-    drop(graph);
-    let second = PostgresStore::open(&second).await.unwrap();
-    let mut graph = graphs(&second).writer(chain.id, options).await.unwrap();
-    graph.append(rest, 0, at(0)).await.unwrap();
-    graph.build_indexes().await.unwrap();
-    drop(graph);
-
-    let serve = database.store("serve").await;
-    let read = graphs(&serve).graph(chain.id).await.unwrap().unwrap();
-    assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3);
-    let error = graphs(&serve).writer(chain.id, options).await.unwrap_err();
-    assert!(error.to_string().contains("permission denied"), "{error}");
-    let mut connection = database.connection("serve").await;
-    for statement in ["DELETE FROM chain_btc.tx", "UPDATE chain_btc.graph SET tip = 0"] {
-        assert!(!allows(&mut connection, statement.to_owned()).await, "{statement}");
-    }
 }
 
 /// Rights of each role on each table: s(elect), i(nsert), d(elete), and the columns that it may
@@ -524,6 +492,23 @@ async fn each_role_may_do_what_it_needs_and_no_more() {
 }
 
 #[tokio::test]
+async fn only_the_migrating_role_creates_schemas() {
+    // Given a database whose ingesting role was once allowed to.
+    let database = Database::new().await;
+    let mut superuser = PgConnection::connect(&database.superuser).await.unwrap();
+    let (_, name) = database.superuser.rsplit_once('/').unwrap();
+    let once = format!("GRANT CREATE ON DATABASE {name} TO assay_ingest");
+    superuser.execute(AssertSqlSafe(once)).await.unwrap();
+    // When the grants are set again, then it is not allowed to any more.
+    let store = open_or_create(&database.superuser).await;
+    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Ready);
+    for role in ["serve", "ingest", "control", "migrate"] {
+        let created = database.connection(role).await.execute("CREATE SCHEMA another").await;
+        assert_eq!(created.is_ok(), role == "migrate", "{role}");
+    }
+}
+
+#[tokio::test]
 async fn the_migrating_role_owns_the_tables_and_is_bound_by_their_policies() {
     let database = inhabited().await;
     let mut superuser = PgConnection::connect(&database.superuser).await.unwrap();
@@ -564,45 +549,4 @@ async fn a_user_without_the_right_to_create_roles_is_warned_and_can_migrate() {
     let serve = PostgresStore::open(&serve).await.unwrap();
     assert_eq!(serve.control().await.unwrap().keys.len(), 1);
     assert!(serve.add_key(&key(2, "acme"), None).await.is_err());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_chain_from_before_the_roles_becomes_the_ingesting_roles() {
-    // Given a chain that was ingested where there were no roles yet, by a login that may make none.
-    let server = PostgresServer::start();
-    let superuser = server.database();
-    let (_, name) = superuser.rsplit_once('/').unwrap();
-    let plain = server.login(&superuser, "plain", "");
-    let mut connection = PgConnection::connect(&superuser).await.unwrap();
-    let give = format!("ALTER DATABASE {name} OWNER TO plain; ALTER SCHEMA public OWNER TO plain");
-    connection.execute(AssertSqlSafe(give)).await.unwrap();
-    let store = open_or_create(&plain).await;
-    let chain = TestChain::generate(1, 0, 4);
-    let (begun, rest) = chain.blocks.split_at(2);
-    let options = WriterOptions { start: 0, sample: false, backfill: true };
-    let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();
-    graph.append(begun, 0, at(0)).await.unwrap();
-    drop(graph);
-    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
-
-    // When an administrator creates the roles.
-    let store_of_superuser = open_or_create(&superuser).await;
-    assert_eq!(store_of_superuser.arrange_roles().await.unwrap(), Roles::Ready);
-
-    // Then any member of the ingesting role goes on, the one who began included; others read.
-    let ingest = server.login(&superuser, "ingests", "IN ROLE assay_ingest");
-    let ingest = PostgresStore::open(&ingest).await.unwrap();
-    let mut graph = graphs(&ingest).writer(chain.id, options).await.unwrap();
-    graph.append(rest, 0, at(0)).await.unwrap();
-    graph.build_indexes().await.unwrap();
-    drop(graph);
-    let mut graph = graphs(&store).writer(chain.id, options).await.unwrap();
-    graph.verified(at(1)).await.unwrap();
-    drop(graph);
-    for role in ["serve", "control"] {
-        let login = server.login(&superuser, role, &format!("IN ROLE assay_{role}"));
-        let store = PostgresStore::open(&login).await.unwrap();
-        let read = graphs(&store).graph(chain.id).await.unwrap().unwrap();
-        assert_eq!(read.tip().await.unwrap().unwrap().block.height, 3, "{role}");
-    }
 }

@@ -1,5 +1,6 @@
 //! Behavior of the shared backend beyond the contract of every backend.
 
+mod dice;
 mod in_time;
 mod isolation;
 mod migrations;
@@ -11,8 +12,7 @@ mod watch;
 
 use std::time::Duration;
 
-use assay_graph::PostgresGraphs;
-use assay_store::{PostgresStore, control::KeyRecord};
+use assay_store::control::KeyRecord;
 use assay_tenancy::key::{ApiKey, KeyEnvironment, Scope};
 use jiff::{SignedDuration, Timestamp};
 
@@ -38,9 +38,4 @@ fn key(id: u64, tenant: &str) -> KeyRecord {
         revoked_at: None,
         last_used_at: None,
     }
-}
-
-/// The graphs in the database of a store.
-fn graphs(store: &PostgresStore) -> PostgresGraphs {
-    PostgresGraphs::new(store.database().clone())
 }

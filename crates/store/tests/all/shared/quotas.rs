@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Instant};
 
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
-use assay_graph::conformance::SplitMix64;
 use assay_store::{
     PostgresStore, QuotaStore, StoreError,
     coordination::quotas::{QuotaCounter, QuotaRequest, QuotaReturn},
@@ -12,7 +11,7 @@ use assay_store::{
 use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
-use super::PATIENCE;
+use super::{PATIENCE, dice::Dice};
 
 /// A window that does not end while a test runs, unless it began before 2033.
 const LONG: u32 = 2_000_000_000;
@@ -138,7 +137,7 @@ async fn sixteen_concurrent_requests_get_all_and_no_more() {
         .map(|number| {
             let store = Arc::clone(&stores[usize::try_from(number % 4).unwrap()]);
             tokio::spawn(async move {
-                let mut dice = SplitMix64::new(number);
+                let mut dice = Dice(number);
                 let mut held: BTreeMap<(QuotaCounter, u64), u64> = BTreeMap::new();
                 for _ in 0..60 {
                     let requests: Vec<QuotaRequest> = (0..=dice.below(6))

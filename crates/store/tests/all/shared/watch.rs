@@ -4,12 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
-use assay_graph::{GraphStore, WriterOptions, conformance::TestChain};
 use assay_store::{ControlStore, IntelStore, PostgresStore, Store};
 use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row, postgres::PgListener};
 
-use super::{PATIENCE, at, backends, graphs, key};
+use super::{PATIENCE, at, backends, key};
 
 async fn next(hints: &mut ChangeSubscription) {
     tokio::time::timeout(PATIENCE, hints.changed()).await.expect("a hint");
@@ -95,25 +94,6 @@ async fn rollbacks_and_unchanged_counters_notify_nobody() {
     // Notifications come in the order of the commits: were there one before this, it would come first.
     writer.add_key(&key(1, "acme"), None).await.unwrap();
     assert_eq!(next_told(&mut listener).await, "keys 1");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_block_notifies_readers_of_its_chain() {
-    let (url, writer, mut hints) = two().await;
-    let chain = TestChain::generate(1, 0, 3);
-    let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut graph = graphs(&writer).writer(chain.id, options).await.unwrap();
-    let mut listener = told(&url).await;
-    graph.append(&chain.blocks, 0, at(0)).await.unwrap();
-    next(&mut hints).await;
-    let moved = format!("chain {}", chain.id);
-    assert_eq!(next_told(&mut listener).await, moved);
-    // A mere verification is not notified.
-    graph.verified(at(1)).await.unwrap();
-    writer.add_key(&key(1, "acme"), None).await.unwrap();
-    assert_eq!(next_told(&mut listener).await, "keys 1");
-    graph.roll_back(1).await.unwrap();
-    assert_eq!(next_told(&mut listener).await, moved);
 }
 
 #[tokio::test(flavor = "multi_thread")]
