@@ -68,8 +68,8 @@ impl Server {
     #[must_use]
     pub fn start_chain(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
         let admin = ["--admin-listen", "127.0.0.1:0"];
-        let listen: &[&str] =
-            if arguments.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+        let has_listen = arguments.iter().any(|argument| argument.starts_with("--listen"));
+        let listen: &[&str] = if has_listen { &[] } else { &["--listen", "127.0.0.1:0"] };
         let all = ["chain", "serve"].iter().chain(arguments).chain(listen).chain(&admin);
         Self::run(directory, all.copied(), &[])
     }

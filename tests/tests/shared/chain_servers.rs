@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -287,8 +287,10 @@ fn answers_state_what_is_missing_and_no_server_that_is_behind_is_asked() {
         .filter_map(|reason| reason["code"].as_str())
         .collect();
     assert!(codes.contains(&"flows_missing"), "{codes:?}");
-    let (status, body) = health(&api);
-    assert_eq!((status, &body["degraded"]), (200, &json!(["chains_unreachable"])));
+    wait_at_most(PATIENCE, "probes are told", || {
+        let (status, body) = health(&api);
+        status == 200 && body["degraded"] == json!(["chains_unreachable"])
+    });
     // Keys, limits and addresses of other chains go on.
     let eth = caller.check("eth", "0x00000000219ab540356cBB839Cbe05303d7705Fa");
     assert_eq!((eth.status, &eth.json()["verdict"]), (200, &"allow".into()));
@@ -342,6 +344,7 @@ fn a_broken_disk_of_one_server_changes_no_answer() {
     let data = disk.path().join("chains/ltc.graph/data.mdb");
     let file = fs::File::options().write(true).open(&data).unwrap();
     file.set_len(20 << 10).unwrap();
+    drop(file);
     let mut small = on_disk(&[&listen]);
     // then it says so and is not asked,
     let told = || health(&small).1["problem"].as_str().unwrap_or_default().to_owned();
