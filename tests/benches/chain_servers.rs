@@ -193,8 +193,8 @@ fn fill(installation: &Installation, wallets: u64, neighbor: &Server) {
     let bytes =
         fs::metadata(empty.path().join("chains/btc.graph/data.mdb")).expect("a graph").len();
     println!(
-        "filled from a neighbor in {seconds:.1} s: {:.0} MB, fingerprints compared; {} checks meanwhile, in ms: {}",
-        bytes as f64 / 1e6,
+        "filled from a neighbor in {seconds:.1} s: {} MB, fingerprints compared; {} checks meanwhile, in ms: {}",
+        bytes / 1_000_000,
         answered.len(),
         Figures::of_times(answered)
     );

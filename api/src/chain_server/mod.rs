@@ -2,7 +2,7 @@
 //!
 //! - `questions`: the routes that answer them
 //! - `tokens`: who may ask
-//! - [`ChainMetrics`]: metrics
+//! - `metrics`: [`ChainMetrics`]
 
 mod metrics;
 mod questions;

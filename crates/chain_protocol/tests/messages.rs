@@ -78,9 +78,12 @@ fn read<T: Serialize + DeserializeOwned>(name: &str) {
     assert_eq!(read(&of_a_later_release(&text)), today, "{name}");
 }
 
+/// The name of a message, and what reads it.
+type Reader = (&'static str, fn(&str));
+
 #[test]
 fn messages_of_the_releases_beside_this_one_are_understood() {
-    let readers: [(&str, fn(&str)); 17] = [
+    let readers: [Reader; 17] = [
         ("trace.question", read::<Asked<TraceQuestion>>),
         ("trace.answer", read::<TraceAnswer>),
         ("trace-with-cluster.answer", read::<TraceAnswer>),

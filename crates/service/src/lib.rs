@@ -122,7 +122,7 @@ impl GraphOwner for Service {
     }
 
     fn intel(&self) -> Arc<IntelSnapshot> {
-        Service::intel(self)
+        Self::intel(self)
     }
 
     fn now(&self) -> Timestamp {

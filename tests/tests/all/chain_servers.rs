@@ -133,7 +133,8 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
     };
     for (person, label) in chain.labelled() {
         let row = format!("btc,{},{},{}", address(person), label.category, label.entity);
-        labels.push_str(&format!("{row},100,investigation,The police\n"));
+        labels.push_str(&row);
+        labels.push_str(",100,investigation,The police\n");
     }
     fs::write(directory.path().join("labels.csv"), labels).unwrap();
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
@@ -162,12 +163,9 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
         assert_eq!(checked(&there, &address), checked(&here, &address), "{person:?}");
     }
     // Bulk screening has the same rows.
-    let rows: String = (0..200)
-        .map(|number| {
-            let row = json!({"blockchain": "btc", "address": address(Person::Wallet(number))});
-            format!("{row}\n")
-        })
-        .collect();
+    let row = |number| json!({"blockchain": "btc", "address": address(Person::Wallet(number))});
+    let rows: Vec<String> = (0..200).map(|number| row(number).to_string()).collect();
+    let rows = rows.join("\n") + "\n";
     let screened = |caller: &Caller| {
         let fields = [("content-type", "application/x-ndjson")];
         let answer = caller.post("/api/v1/screen?scope=full", &rows, &fields);

@@ -50,7 +50,9 @@ fn a_rolling_restart_loses_no_request() {
     let key = platform.key();
     let mut servers = platform.servers(3, &key, &[]);
     let balancer = Arc::new(Balancer::default());
-    servers.iter().for_each(|(_, caller)| balancer.add(caller));
+    for (_, caller) in &servers {
+        balancer.add(caller);
+    }
     let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let callers: Vec<_> = (0..6)
         .map(|_| {

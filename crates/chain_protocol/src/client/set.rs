@@ -213,11 +213,9 @@ impl ServerSet {
         let Some(first) = order.next() else {
             return Err(AskError::NoServer(self.to_string()));
         };
-        let first = self.ask_one(first, lists, question, begun);
-        tokio::pin!(first);
+        let mut first = Box::pin(self.ask_one(first, lists, question, begun));
         let Some(second) = order.next() else { return first.await };
-        let second = self.ask_one(second, lists, question, begun);
-        tokio::pin!(second);
+        let mut second = Box::pin(self.ask_one(second, lists, question, begun));
         let failed = tokio::select! {
             answer = &mut first => match answer {
                 Ok(answer) => return Ok(answer),

@@ -1,5 +1,7 @@
 //! The questions of `docs/chain-protocol.md`, from the types of the messages.
 
+use std::fmt::Write as _;
+
 use assay_chain_protocol::message::{
     ChangesAnswer, ChangesQuestion, CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion,
     CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, Question, ServerState, TraceAnswer,
@@ -72,15 +74,15 @@ fn shape(schema: &Value) -> String {
     if let Some(fields) = schema["properties"].as_object() {
         text.push_str("| field | type | meaning |\n|---|---|---|\n");
         for (name, field) in fields {
-            text.push_str(&format!("| `{name}` | {} | {} |\n", kind(field), description(field)));
+            let _ = writeln!(text, "| `{name}` | {} | {} |", kind(field), description(field));
         }
     } else if let Some(values) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
         text.push_str("| value | meaning |\n|---|---|\n");
         for value in values {
-            text.push_str(&format!("| {} | {} |\n", kind(value), description(value)));
+            let _ = writeln!(text, "| {} | {} |", kind(value), description(value));
         }
     } else {
-        text.push_str(&format!("{}\n", kind(schema)));
+        let _ = writeln!(text, "{}", kind(schema));
     }
     text
 }
@@ -112,14 +114,14 @@ fn the_questions_of_the_chain_protocol() {
             shared.extend(definitions.clone());
         }
         schema.as_object_mut().unwrap().remove("$defs");
-        text.push_str(&format!("### {title}\n\n{}\n\n{}\n", description(&schema), shape(&schema)));
+        let _ = writeln!(text, "### {title}\n\n{}\n\n{}", description(&schema), shape(&schema));
     }
     let mut names: Vec<&String> = shared.keys().collect();
     names.sort();
     text.push_str("## Types\n");
     for name in names {
         let schema = &shared[name];
-        text.push_str(&format!("\n### {name}\n\n{}\n\n{}", description(schema), shape(schema)));
+        let _ = write!(text, "\n### {name}\n\n{}\n\n{}", description(schema), shape(schema));
     }
     section("docs/chain-protocol.md", "questions", text.trim_end());
 }

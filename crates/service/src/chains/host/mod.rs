@@ -417,19 +417,16 @@ impl ChainHost {
     ///
     /// Returns the reason for which there is no answer.
     pub fn copy(&self, chain: ChainId, asked: Asked<CopyQuestion>) -> Result<CopyAnswer, Refused> {
-        let (held, copy) = match asked.question.held {
-            Some(held) => {
-                let found = self.copies.get(chain, &held);
-                let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
-                (held, copy)
-            }
-            None => {
-                let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
-                let copy = copy.ok_or(Refused::NoGraph(chain))?;
-                let held = format!("{:032x}", assay_system::random_u128());
-                let copy = self.copies.hold(chain, held.clone(), copy);
-                (held, copy.ok_or(Refused::TooManyCopies)?)
-            }
+        let (held, copy) = if let Some(held) = asked.question.held {
+            let found = self.copies.get(chain, &held);
+            let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
+            (held, copy)
+        } else {
+            let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
+            let copy = copy.ok_or(Refused::NoGraph(chain))?;
+            let held = format!("{:032x}", assay_system::random_u128());
+            let copy = self.copies.hold(chain, held.clone(), copy);
+            (held, copy.ok_or(Refused::TooManyCopies)?)
         };
         Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block })
     }
@@ -478,15 +475,15 @@ impl ChainHost {
     /// What a question is answered with, unless the server is busy or behind.
     async fn working(&self, chain: ChainId, knows: AtLeast) -> Result<Working<'_>, Refused> {
         let intel = self.intel();
-        let known = intel.generation();
-        if known < knows.lists {
+        let lists = intel.generation();
+        if lists < knows.lists {
             self.request_refresh();
-            return Err(Refused::ListsBehind { known, wanted: knows.lists });
+            return Err(Refused::ListsBehind { known: lists, wanted: knows.lists });
         }
         let reader = self.reader(chain).await?.ok_or(Refused::NoGraph(chain))?;
-        let known = reader.tip().await?.map_or(0, |tip| tip.block.height);
-        if known < knows.block {
-            return Err(Refused::BlocksBehind { known, wanted: knows.block });
+        let newest = reader.tip().await?.map_or(0, |tip| tip.block.height);
+        if newest < knows.block {
+            return Err(Refused::BlocksBehind { known: newest, wanted: knows.block });
         }
         let permit = self.traces.try_acquire().map_err(|_| Refused::Busy(self.most_traces))?;
         Ok(Working { reader, intel, _permit: permit })
