@@ -186,6 +186,13 @@ async fn work<K: Source>(
         }
         Err(error) => return Err(error),
     };
+    // A StatefulSet that was just replaced has adopted no pods yet.
+    let key = (K::KIND, name.clone());
+    if !applied.is_observed()
+        && let Some(workload) = context.observed.borrow().workloads.get(&key).cloned()
+    {
+        return Ok(Outcome { workload, has_changed, needs_recheck: true });
+    }
     let needs_recheck = applied.needs_diagnosis();
     let is_suspended = match &source.task {
         Task::Import(import) if import.is_suspended => {

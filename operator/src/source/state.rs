@@ -48,6 +48,17 @@ impl Applied {
         }
     }
 
+    /// Says whether the status describes any spec at all.
+    pub(super) fn is_observed(&self) -> bool {
+        match self {
+            Self::Importer { .. } => true,
+            Self::ChainServers { stateful_set, .. } => {
+                let status = stateful_set.status.as_ref();
+                status.is_some_and(|status| status.observed_generation.is_some())
+            }
+        }
+    }
+
     /// Says whether pods may report why the workload does not work.
     pub(super) fn needs_diagnosis(&self) -> bool {
         match self {
@@ -208,6 +219,7 @@ mod tests {
             assert_eq!(servers.needs_diagnosis(), needs_diagnosis, "{ready} of {desired}");
             assert_eq!(servers.replicas().unwrap().desired, desired);
         }
+        assert!(!servers(1, 1, None).is_observed(), "its controller has not looked at it");
         let detail = Some("pod `chain-x-1`: ErrImagePull");
         let said = servers(2, 1, None).condition(false, detail).message;
         assert_eq!(
