@@ -24,7 +24,7 @@ use crate::{
     publish::Publisher,
     risk_service,
     settings::Settings,
-    source::{self, NoChainClient, Observed},
+    source::{self, ChainClient, Observed},
     system,
     writer::Writer,
 };
@@ -186,7 +186,7 @@ async fn run_tasks(
     tasks.spawn(source::run(
         client.clone(),
         Arc::clone(&store),
-        Arc::new(NoChainClient),
+        ChainClient::new(settings.chain_token_file.clone()),
         writer.clone(),
         health.clone(),
         settings.namespace.clone(),

@@ -53,6 +53,14 @@ pub struct Settings {
         value_name = "NAME/KEY"
     )]
     pub chain_token_secret: Option<SecretKey>,
+    /// File with the same token, with which the operator asks chain servers for the state of chains. Unset: it does not
+    #[arg(
+        long,
+        env = "ASSAY_OPERATOR_CHAIN_TOKEN_FILE",
+        requires = "chain_token_secret",
+        value_name = "FILE"
+    )]
+    pub chain_token_file: Option<PathBuf>,
     /// Proxy of the workloads for https URLs
     #[arg(long, requires = "image", value_name = "URL")]
     pub https_proxy: Option<String>,
@@ -196,6 +204,7 @@ mod tests {
         assert!(parse(&["--chain-token-secret", "chains/token"]).is_err());
         let token = ["--chain-token-secret", "chains/token", "--namespace", "here"];
         let image = ["--image", "assay:1", "--database-secret", "store/url"];
+        assert!(parse(&[&image[..], &["--chain-token-file", "token"]].concat()).is_err());
         let chains = parse(&[&image[..], &token].concat()).unwrap();
         assert_eq!(chains.chain_servers_namespace().as_deref(), Some("here"));
         let egress = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];

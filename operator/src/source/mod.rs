@@ -5,7 +5,7 @@
 //! specs in force. The publisher also writes the statuses of sources, so that each object has a single
 //! writer of its status; it gets the condition of the workload through [`Observed`].
 //!
-//! - [`observed`]: the state of sources beside their specs
+//! - [`observed`]: the state of sources beside their specs; [`chain_client`]: what chain servers say of it
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects
 //! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`];
@@ -13,6 +13,7 @@
 
 mod apply;
 mod build;
+mod chain_client;
 mod controller;
 mod fetch;
 mod kind;
@@ -35,8 +36,9 @@ use kube::Client;
 use tokio::sync::watch;
 
 pub(crate) use self::{
+    chain_client::ChainClient,
     names::chain_servers_url,
-    observed::{ChainClient, NoChainClient, Observed},
+    observed::Observed,
     state::{Replicas, WORKING},
 };
 use crate::{
@@ -108,7 +110,7 @@ struct Context {
 pub(crate) async fn run(
     client: Client,
     store: Arc<dyn Store>,
-    chain_client: Arc<dyn ChainClient>,
+    chain_client: ChainClient,
     writer: Writer,
     health: Health,
     namespace: String,
@@ -144,7 +146,7 @@ pub(crate) async fn run(
     tokio::join!(
         follow,
         observed::poll_store(store, observed.clone()),
-        observed::poll_chains(chain_client, &namespace, desired, observed),
+        observed::poll_chains(&chain_client, &namespace, desired, observed),
         controller::run::<IntelSource>(Arc::clone(&context)),
         controller::run::<ChainSource>(context),
     );

@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Debug,
     sync::Arc,
     time::Duration,
 };
@@ -13,11 +12,11 @@ use assay_tenancy::{
     Name,
     manifest::{ChainMode, Kind},
 };
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::join_all;
 use jiff::{Timestamp, tz::TimeZone};
 use tokio::{sync::watch, time::sleep};
 
-use super::{DesiredSources, names, state::Replicas};
+use super::{ChainClient, DesiredSources, names, state::Replicas};
 use crate::{backoff, conditions::ConditionState, system};
 
 /// The interval between reads of the store, and questions to chain servers. Reporting every block during a backfill would write
@@ -82,45 +81,29 @@ pub(crate) struct ObservedChain {
     pub(crate) bytes: u64,
 }
 
-/// A client of chain servers.
-pub(crate) trait ChainClient: Debug + Send + Sync {
-    /// The graph that the servers behind a URL have. `None` if no server answers, or none has a block yet.
-    fn state<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Option<ObservedChain>>;
-}
-
-/// Asks no chain server.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NoChainClient;
-
-impl ChainClient for NoChainClient {
-    fn state<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ObservedChain>> {
-        Box::pin(std::future::ready(None))
-    }
-}
-
 /// Asks chain servers regularly until the program ends. While those of a chain do not answer, its last state stays.
 pub(super) async fn poll_chains(
-    client: Arc<dyn ChainClient>,
+    client: &ChainClient,
     namespace: &str,
     mut desired: watch::Receiver<DesiredSources>,
     observed: watch::Sender<Observed>,
 ) {
     loop {
-        let followed: Vec<Name> = {
+        let followed: BTreeMap<Name, String> = {
             let desired = desired.borrow_and_update();
             let chains = desired.chains.iter();
             let followed = chains.filter(|(_, spec)| spec.mode == ChainMode::Follow);
-            followed.map(|(name, _)| name.clone()).collect()
+            followed.map(|(name, spec)| (name.clone(), spec.chain.clone())).collect()
         };
-        let ask = async |name: &Name| {
+        let ask = async |(name, chain): (&Name, &String)| {
             let url = names::chain_servers_url(name.as_str(), namespace);
-            Some((name.clone(), client.state(&url).await?))
+            Some((name.clone(), client.state(chain, &url).await?))
         };
         let answers: BTreeMap<Name, ObservedChain> =
             join_all(followed.iter().map(ask)).await.into_iter().flatten().collect();
         observed.send_if_modified(|observed| {
             let before = observed.chains.clone();
-            observed.chains.retain(|name, _| followed.contains(name));
+            observed.chains.retain(|name, _| followed.contains_key(name));
             observed.chains.extend(answers);
             before != observed.chains
         });
