@@ -125,6 +125,14 @@ pub struct IntelSourceObject(pub IntelSourceSpec);
     derive = "PartialEq",
     printcolumn(name = "Chain", type_ = "string", json_path = ".spec.chain"),
     printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
-    printcolumn(name = "Tip", type_ = "integer", json_path = ".status.tipHeight")
+    printcolumn(name = "Tip", type_ = "integer", json_path = ".status.tipHeight"),
+    printcolumn(
+        name = "Lag",
+        type_ = "date",
+        json_path = ".status.tipTime",
+        description = "Age of the newest block"
+    ),
+    printcolumn(name = "Servers", type_ = "string", json_path = ".status.servers"),
+    printcolumn(name = "Disk", type_ = "string", json_path = ".status.diskUsed")
 )]
 pub struct ChainSourceObject(pub ChainSourceSpec);

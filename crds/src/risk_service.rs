@@ -40,6 +40,11 @@ pub struct RiskServiceSpec {
     /// by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_secret: Option<SecretKey>,
+    /// Key of a Secret that holds the token of the chain servers: the same value as in the operator's
+    /// `--chain-token-secret`. Servers need it to ask the chain servers of each `ChainSource` of mode `follow`. Unset:
+    /// they trace no money on these chains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain_token_secret: Option<SecretKey>,
     /// Number of replicas: bounds, and the loads at which the autoscaler adds some.
     #[serde(default)]
     pub scaling: ScalingSpec,

@@ -191,12 +191,24 @@ status! {
     /// Observed state of the chain.
     ChainSourceStatus(
         "Conditions: `Ready` (the spec is in force), `Stalled` (a person has to act), \
-         `Working` (the operator's `Deployment` follows the chain)."
+         `Working` (the chain servers follow the chain and answer)."
     ) {
-        /// Height of the newest block in the database.
+        /// Number of chain servers that the `StatefulSet` asks for.
+        replicas: Option<i32>,
+        /// Number of chain servers that are ready.
+        ready_replicas: Option<i32>,
+        /// Ready and desired chain servers, such as `2/2`.
+        servers: Option<String>,
+        /// Height of the newest block that a chain server answers from.
         tip_height: Option<u64>,
-        /// Time in the header of the newest block in the database.
+        /// Time in the header of that block. Its age is the lag: while a chain server keeps up, about the time between
+        /// two blocks of the chain.
         tip_time: Option<Timestamp>,
+        /// Blocks per second that the fastest chain server reads, while it is reading earlier blocks. Unset: it has
+        /// read them.
+        blocks_per_second: Option<f64>,
+        /// Space that the graph takes on the volume of the largest chain server, such as `598Gi`.
+        disk_used: Option<String>,
     }
 }
 
@@ -206,7 +218,8 @@ status! {
         "Conditions: `Ready` (every replica runs the image and is available), `Stalled` (a \
          person has to act), `LimitsCovered` (`maxReplicas` covers what tenants' limits \
          require), `Autoscaled` (the autoscaler has its metrics), `RetentionKept` (expired \
-         records are purged daily)."
+         records are purged daily), `ChainsConfigured` (the servers know the chain servers of \
+         every followed chain)."
     ) {
         /// Number of replicas that the Deployment asks for.
         replicas: Option<i32>,

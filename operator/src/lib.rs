@@ -8,10 +8,10 @@
 //! - `publish`: the kinds that are also manifests, published to the store together, and their statuses
 //! - `api_key`: `ApiKey`: keys and their Secrets
 //! - `risk_service`: `RiskService`: the Deployment of the API and the objects around it
-//! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists and follow chains
+//! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers
 //! - `in_force`: the configuration in force, which `publish` gives to the other three
 //! - `owned`, `owned_fields`: server-side apply of other objects, and of fields of Assay's own
-//! - `pod`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
+//! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: why pods do not start or fail
 //! - `leader`: leader election by a Lease; `writer`: every write to the API server
 //! - `conditions`, `reason`: conditions and their closed set of reasons
@@ -42,6 +42,7 @@ mod publish;
 mod reason;
 mod risk_service;
 pub mod run;
+mod serving;
 pub mod settings;
 mod source;
 mod system;

@@ -12,34 +12,60 @@ use k8s_openapi::{
 
 const DNS: u16 = 53;
 
-/// A policy for the selected pods: connections to them are allowed on the ports `ingress` only, and
-/// connections from them to DNS servers and to any host on the ports `egress`.
+/// A policy for the selected pods: connections to them are allowed by the rules `ingress` only, and connections
+/// from them to DNS servers, to any host on the ports `egress_ports`, and by the rules `egress`.
 ///
-/// Hosts are not restricted: a policy selects addresses, not names, and the addresses of a host may
-/// change.
+/// Hosts outside the cluster are not restricted: a policy selects addresses, not names, and the addresses of a host
+/// may change.
 pub(crate) fn spec(
     pods: LabelSelector,
-    ingress: &[u16],
-    egress: BTreeSet<u16>,
+    ingress: Vec<NetworkPolicyIngressRule>,
+    egress_ports: BTreeSet<u16>,
+    egress: Vec<NetworkPolicyEgressRule>,
 ) -> NetworkPolicySpec {
     let dns = NetworkPolicyEgressRule {
-        to: Some(vec![NetworkPolicyPeer {
-            namespace_selector: Some(LabelSelector::default()),
-            ..NetworkPolicyPeer::default()
-        }]),
+        to: Some(vec![any_namespace(LabelSelector::default())]),
         ports: Some(vec![port("UDP", DNS), port("TCP", DNS)]),
     };
-    let egress = egress.into_iter().map(|number| port("TCP", number)).collect();
-    let ingress = (!ingress.is_empty()).then(|| {
-        let ports = ingress.iter().map(|number| port("TCP", *number)).collect();
-        vec![NetworkPolicyIngressRule { ports: Some(ports), from: None }]
-    });
+    let ports = egress_ports.into_iter().map(|number| port("TCP", number)).collect();
+    let anywhere = NetworkPolicyEgressRule { ports: Some(ports), to: None };
     NetworkPolicySpec {
         pod_selector: Some(pods),
         policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
-        ingress,
-        egress: Some(vec![dns, NetworkPolicyEgressRule { ports: Some(egress), to: None }]),
+        ingress: (!ingress.is_empty()).then_some(ingress),
+        egress: Some([dns, anywhere].into_iter().chain(egress).collect()),
     }
+}
+
+/// Connections from anywhere to ports.
+pub(crate) fn from_anywhere(ports: &[u16]) -> NetworkPolicyIngressRule {
+    let ports = ports.iter().map(|number| port("TCP", *number)).collect();
+    NetworkPolicyIngressRule { ports: Some(ports), from: None }
+}
+
+/// Connections from some pods to a port.
+pub(crate) fn from(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyIngressRule {
+    NetworkPolicyIngressRule { ports: Some(vec![port("TCP", number)]), from: Some(peers) }
+}
+
+/// Connections to a port of some pods.
+pub(crate) fn to(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyEgressRule {
+    NetworkPolicyEgressRule { ports: Some(vec![port("TCP", number)]), to: Some(peers) }
+}
+
+/// The selected pods of every namespace.
+pub(crate) fn any_namespace(pods: LabelSelector) -> NetworkPolicyPeer {
+    let pod_selector = (pods != LabelSelector::default()).then_some(pods);
+    NetworkPolicyPeer {
+        namespace_selector: Some(LabelSelector::default()),
+        pod_selector,
+        ip_block: None,
+    }
+}
+
+/// The selected pods of the policy's namespace.
+pub(crate) fn same_namespace(pods: LabelSelector) -> NetworkPolicyPeer {
+    NetworkPolicyPeer { pod_selector: Some(pods), ..NetworkPolicyPeer::default() }
 }
 
 fn port(protocol: &str, number: u16) -> NetworkPolicyPort {

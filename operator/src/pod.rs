@@ -23,6 +23,8 @@ use crate::egress::{Egress, SECRET_MODE};
 const USER: i64 = 65532;
 /// The folder that programs may write to.
 pub(crate) const DATA: &str = "/var/lib/assay";
+/// The name of the volume of that folder.
+pub(crate) const DATA_VOLUME: &str = "data";
 /// The folder with settings.
 pub(crate) const CONFIG: &str = "/etc/assay";
 /// The folder with secrets.
@@ -40,6 +42,11 @@ pub(crate) struct SecretFile {
 }
 
 impl SecretFile {
+    /// The token that chain servers demand of their callers.
+    pub(crate) const fn chain_token(source: SecretKey) -> Self {
+        Self { name: "chain-token", source }
+    }
+
     /// The file's path in a pod.
     pub(crate) fn path(&self) -> String {
         format!("{SECRETS}/{}/value", self.name)
@@ -88,12 +95,23 @@ pub(crate) struct PodSettings<'a> {
     pub(crate) secrets: Vec<&'a SecretFile>,
     /// The `ConfigMap` with its settings.
     pub(crate) config_map: Option<&'a str>,
+    /// The volume of the folder that programs may write to.
+    pub(crate) data: DataVolume,
     /// Condition under which an exited container is restarted.
     pub(crate) restart: RestartPolicy,
     /// The longest time from the signal to stop to the end, in seconds.
     pub(crate) grace_seconds: u32,
-    /// The CPU and memory that it requests.
-    pub(crate) requests: [&'static str; 2],
+    /// Its CPU and memory.
+    pub(crate) resources: ResourceRequirements,
+}
+
+/// The volume of the folder that programs may write to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataVolume {
+    /// An empty folder that is deleted with the pod.
+    Scratch,
+    /// The claim `data` of a `StatefulSet`.
+    Claim,
 }
 
 /// Condition under which an exited container is restarted.
@@ -108,8 +126,11 @@ pub(crate) enum RestartPolicy {
 impl PodSettings<'_> {
     /// The pod.
     pub(crate) fn spec(&self) -> PodSpec {
-        let mut mounts = vec![mount("data", DATA, None), mount("scratch", "/tmp", None)];
-        let mut volumes = vec![empty_volume("data"), empty_volume("scratch")];
+        let mut mounts = vec![mount(DATA_VOLUME, DATA, None), mount("scratch", "/tmp", None)];
+        let mut volumes = vec![empty_volume("scratch")];
+        if self.data == DataVolume::Scratch {
+            volumes.insert(0, empty_volume(DATA_VOLUME));
+        }
         if let Some(name) = self.config_map {
             mounts.push(mount("config", CONFIG, Some(true)));
             volumes.push(Volume {
@@ -142,6 +163,9 @@ impl PodSettings<'_> {
                 run_as_user: Some(USER),
                 run_as_group: Some(USER),
                 fs_group: Some(USER),
+                // A large volume whose folder has the right group is not walked through at each start.
+                fs_group_change_policy: (self.data == DataVolume::Claim)
+                    .then(|| "OnRootMismatch".to_owned()),
                 seccomp_profile: Some(SeccompProfile {
                     type_: "RuntimeDefault".to_owned(),
                     localhost_profile: None,
@@ -158,10 +182,6 @@ impl PodSettings<'_> {
     }
 
     fn container(&self, mounts: Vec<VolumeMount>) -> Container {
-        let [cpu, memory] = self.requests;
-        let requests = [("cpu", cpu), ("memory", memory)];
-        let requests =
-            requests.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
         Container {
             name: "assay".to_owned(),
             image: Some(self.defaults.image.clone()),
@@ -176,11 +196,7 @@ impl PodSettings<'_> {
                 read_only_root_filesystem: Some(true),
                 ..SecurityContext::default()
             }),
-            // No limits: throttled CPU delays answers, and memory grows with lists and labels.
-            resources: Some(ResourceRequirements {
-                requests: Some(BTreeMap::from(requests)),
-                ..ResourceRequirements::default()
-            }),
+            resources: Some(self.resources.clone()),
             volume_mounts: Some(mounts),
             ..Container::default()
         }
@@ -194,6 +210,16 @@ impl PodSettings<'_> {
             value_from: None,
         }));
         variables
+    }
+}
+
+/// Requests of CPU and memory. No limits: throttled CPU delays answers, and memory grows with lists and labels.
+pub(crate) fn requests(cpu: &str, memory: &str) -> ResourceRequirements {
+    let requests = [("cpu", cpu), ("memory", memory)];
+    let requests = requests.map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned())));
+    ResourceRequirements {
+        requests: Some(BTreeMap::from(requests)),
+        ..ResourceRequirements::default()
     }
 }
 
@@ -227,9 +253,10 @@ mod tests {
             arguments: vec!["migrate".into()],
             secrets: vec![&database],
             config_map: Some("settings"),
+            data: DataVolume::Scratch,
             restart: RestartPolicy::Never,
             grace_seconds: 7,
-            requests: ["100m", "64Mi"],
+            resources: requests("100m", "64Mi"),
         };
         json!(pod.spec())
     }

@@ -24,18 +24,51 @@ pub(crate) async fn of_pods(
     namespace: &str,
     labels: &str,
 ) -> Result<Option<String>, kube::Error> {
+    Ok(of_newest(&list(client, namespace, labels).await?))
+}
+
+/// The same, or else the name of the newest of the selected pods that is not ready.
+///
+/// # Errors
+///
+/// If the API server fails.
+pub(crate) async fn of_pods_not_ready(
+    client: &Client,
+    namespace: &str,
+    labels: &str,
+) -> Result<Option<String>, kube::Error> {
+    let pods = list(client, namespace, labels).await?;
+    Ok(of_newest(&pods).or_else(|| not_ready(&pods)))
+}
+
+/// The selected pods that stay, the oldest first.
+async fn list(client: &Client, namespace: &str, labels: &str) -> Result<Vec<Pod>, kube::Error> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     match pods.list(&ListParams::default().labels(labels)).await {
-        Ok(listed) => Ok(of_newest(listed.items)),
-        Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+        Ok(listed) => Ok(staying(listed.items)),
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(vec![]),
         Err(error) => Err(error),
     }
 }
 
-/// The diagnosis of the newest pod that has one, among the pods of the newest revision or Job.
-fn of_newest(mut pods: Vec<Pod>) -> Option<String> {
+fn staying(mut pods: Vec<Pod>) -> Vec<Pod> {
     pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
     pods.sort_by_key(|pod| pod.creation_timestamp().map(|time| time.0));
+    pods
+}
+
+fn not_ready(pods: &[Pod]) -> Option<String> {
+    let is_ready = |pod: &&Pod| {
+        let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+        let mut conditions = conditions.into_iter().flatten();
+        conditions.any(|known| known.type_ == "Ready" && known.status == "True")
+    };
+    let pod = pods.iter().rev().find(|pod| !is_ready(pod))?;
+    Some(format!("pod `{}` is not ready yet", pod.name_any()))
+}
+
+/// The diagnosis of the newest pod that has one, among the pods of the newest revision or Job.
+fn of_newest(pods: &[Pod]) -> Option<String> {
     let version = |pod: &Pod| REVISION_LABELS.map(|label| pod.labels().get(label).cloned());
     let newest = version(pods.last()?);
     pods.iter().rev().filter(|pod| version(pod) == newest).find_map(|pod| {
@@ -117,7 +150,7 @@ mod tests {
     }
 
     fn diagnosis_of(status: Value) -> Option<String> {
-        of_newest(vec![pod("api-1", "2026-11-22T01:00:00Z", status)])
+        of_newest(&[pod("api-1", "2026-11-22T01:00:00Z", status)])
     }
 
     #[test]
@@ -149,6 +182,18 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available"},
         ]});
         assert_eq!(diagnosis_of(nowhere), Some("pod `api-1`: 0/3 nodes are available".to_owned()));
+    }
+
+    #[test]
+    fn a_pod_that_is_not_ready_is_named() {
+        let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+        let runs = container(false, json!({"running": {}}), json!({}));
+        let pods = staying(vec![
+            pod("chain-0", "2026-11-22T02:00:00Z", ready.clone()),
+            pod("chain-1", "2026-11-22T01:00:00Z", runs),
+        ]);
+        assert_eq!((of_newest(&pods), not_ready(&pods[1..])), (None, None));
+        assert_eq!(not_ready(&pods).as_deref(), Some("pod `chain-1` is not ready yet"));
     }
 
     #[test]
@@ -204,7 +249,7 @@ mod tests {
         let newer = pod("new", "2026-11-22T02:00:00Z", waits(&"x".repeat(2 * MAX_CHARACTERS)));
         let mut leaves = pod("leaves", "2026-11-22T03:00:00Z", waits("leaves"));
         leaves.metadata.deletion_timestamp = leaves.metadata.creation_timestamp.clone();
-        let diagnosis = of_newest(vec![newer, leaves, older]).unwrap();
+        let diagnosis = of_newest(&staying(vec![newer, leaves, older])).unwrap();
         assert!(diagnosis.starts_with("pod `new`: ImagePullBackOff: xxx"), "{diagnosis}");
         assert_eq!(diagnosis.chars().count(), "pod `new`: ".len() + MAX_CHARACTERS);
 
@@ -216,7 +261,7 @@ mod tests {
         let failed = of("1", "bad", "2026-11-22T01:00:00Z", waits("gone"));
         let starts = of("2", "good", "2026-11-22T02:00:00Z", json!({}));
         assert_eq!(
-            of_newest(vec![failed, starts]),
+            of_newest(&[failed, starts]),
             None,
             "the pod that failed is of an older revision"
         );

@@ -94,6 +94,20 @@ reasons! {
     WorkloadReady,
     /// The workload of a source does not run, or its last run failed.
     WorkloadNotReady,
+    /// Every chain server is ready.
+    ServersReady,
+    /// Some chain servers are ready, and answer for all.
+    SomeServersReady,
+    /// No chain server is ready.
+    NoServerReady,
+    /// The volume of a chain server could not grow to the size in the spec.
+    VolumeNotResized,
+    /// Following the chain is suspended; chain servers answer from the blocks that they have.
+    FollowingSuspended,
+    /// The servers know the chain servers of every followed chain.
+    ChainServersKnown,
+    /// The spec names no token for chain servers, and there are followed chains.
+    ChainTokenMissing,
     /// The operator has no settings for workloads.
     WorkloadsDisabled,
     /// The source needs no workload: it is suspended, or servers read it themselves.

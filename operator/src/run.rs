@@ -24,7 +24,7 @@ use crate::{
     publish::Publisher,
     risk_service,
     settings::Settings,
-    source::{self, Observed},
+    source::{self, ChainClient, Observed},
     system,
     writer::Writer,
 };
@@ -165,6 +165,7 @@ async fn run_tasks(
         writer.clone(),
         health.clone(),
         in_force.clone(),
+        settings.chain_servers_namespace(),
     );
     tasks.spawn(services.run());
     let opened = tokio::select! {
@@ -185,6 +186,7 @@ async fn run_tasks(
     tasks.spawn(source::run(
         client.clone(),
         Arc::clone(&store),
+        ChainClient::new(settings.chain_token_file.clone()),
         writer.clone(),
         health.clone(),
         settings.namespace.clone(),

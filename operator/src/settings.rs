@@ -27,7 +27,7 @@ pub struct Settings {
         value_name = "ADDRESS:PORT"
     )]
     pub listen: SocketAddr,
-    /// Image for the workloads that import lists and follow chains, in the operator's namespace. Unset: no
+    /// Image for the workloads that import lists and for chain servers, in the operator's namespace. Unset: no
     /// such workloads; a server with `--feeds on` does their work
     #[arg(long, env = "ASSAY_OPERATOR_IMAGE", requires = "database_secret", value_name = "IMAGE")]
     pub image: Option<String>,
@@ -44,6 +44,23 @@ pub struct Settings {
         value_name = "NAME/KEY"
     )]
     pub database_secret: Option<SecretKey>,
+    /// Secret, and key in it, with the token that chain servers demand of their callers. Unset: no chain servers
+    #[arg(
+        long,
+        env = "ASSAY_OPERATOR_CHAIN_TOKEN_SECRET",
+        requires = "image",
+        value_parser = secret_key,
+        value_name = "NAME/KEY"
+    )]
+    pub chain_token_secret: Option<SecretKey>,
+    /// File with the same token, with which the operator asks chain servers for the state of chains. Unset: it does not
+    #[arg(
+        long,
+        env = "ASSAY_OPERATOR_CHAIN_TOKEN_FILE",
+        requires = "chain_token_secret",
+        value_name = "FILE"
+    )]
+    pub chain_token_file: Option<PathBuf>,
     /// Proxy of the workloads for https URLs
     #[arg(long, requires = "image", value_name = "URL")]
     pub https_proxy: Option<String>,
@@ -93,7 +110,18 @@ impl Settings {
             telemetry: TelemetrySpec { otlp_endpoint: self.otlp_endpoint.clone() },
         };
         let source = self.database_secret.clone()?;
-        Some(WorkloadSettings { pods, database: SecretFile { name: "database", source } })
+        let token = self.chain_token_secret.clone();
+        Some(WorkloadSettings {
+            pods,
+            database: SecretFile { name: "database", source },
+            chain_token: token.map(SecretFile::chain_token),
+        })
+    }
+
+    /// The namespace of chain servers. `None`: the operator runs none.
+    pub(crate) fn chain_servers_namespace(&self) -> Option<String> {
+        let has_chain_servers = self.workloads()?.chain_token.is_some();
+        has_chain_servers.then(|| self.namespace.clone())
     }
 }
 
@@ -172,6 +200,13 @@ mod tests {
         assert!(parse(&["--image", "assay:1", "--database-secret", "store"]).is_err());
         let whole = parse(&["--image", "assay:1", "--database-secret", "store/url"]).unwrap();
         assert_eq!(whole.workloads().unwrap().database.source.key, "url");
+        assert!(whole.chain_servers_namespace().is_none(), "they need a token");
+        assert!(parse(&["--chain-token-secret", "chains/token"]).is_err());
+        let token = ["--chain-token-secret", "chains/token", "--namespace", "here"];
+        let image = ["--image", "assay:1", "--database-secret", "store/url"];
+        assert!(parse(&[&image[..], &["--chain-token-file", "token"]].concat()).is_err());
+        let chains = parse(&[&image[..], &token].concat()).unwrap();
+        assert_eq!(chains.chain_servers_namespace().as_deref(), Some("here"));
         let egress = ["--no-proxy", ".svc,10.0.0.0/8", "--ca-bundle", "secret/authorities/ca.pem"];
         assert!(parse(&egress).is_err(), "there are no workloads to use it");
         let image = ["--image", "assay:1", "--database-secret", "store/url"];

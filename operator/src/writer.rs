@@ -45,6 +45,17 @@ impl WriteError {
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Server(kube::Error::Api(status)) if status.code == 404)
     }
+
+    /// The message of the API server, if it refused the object as invalid or forbidden.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        match self {
+            Self::Server(kube::Error::Api(status)) if [403, 422].contains(&status.code) => {
+                Some(&status.message)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Writes to the API server.
@@ -159,7 +170,27 @@ impl Writer {
         self.write(what, api.create(&parameters, object)).await
     }
 
-    /// Deletes an object, but not a later one of the same name.
+    /// Changes some fields of an object that exists.
+    ///
+    /// # Errors
+    ///
+    /// If it was not written.
+    pub async fn merge<K>(
+        &self,
+        what: &'static str,
+        api: &Api<K>,
+        name: &str,
+        fields: &(impl Serialize + Debug),
+    ) -> Result<K, WriteError>
+    where
+        K: Clone + DeserializeOwned + Debug,
+    {
+        let parameters =
+            PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+        self.write(what, api.patch(name, &parameters, &Patch::Merge(fields))).await
+    }
+
+    /// Deletes an object with the objects that it owns, but not a later one of the same name.
     ///
     /// # Errors
     ///
@@ -173,11 +204,40 @@ impl Writer {
     where
         K: Resource + Clone + DeserializeOwned + Debug,
     {
+        self.delete_by(what, api, object, DeleteParams::background()).await
+    }
+
+    /// Deletes an object, and leaves the objects that it owns without an owner.
+    ///
+    /// # Errors
+    ///
+    /// If it was not deleted. An object that does not exist is no error.
+    pub async fn delete_orphaning<K>(
+        &self,
+        what: &'static str,
+        api: &Api<K>,
+        object: &K,
+    ) -> Result<(), WriteError>
+    where
+        K: Resource + Clone + DeserializeOwned + Debug,
+    {
+        self.delete_by(what, api, object, DeleteParams::orphan()).await
+    }
+
+    async fn delete_by<K>(
+        &self,
+        what: &'static str,
+        api: &Api<K>,
+        object: &K,
+        parameters: DeleteParams,
+    ) -> Result<(), WriteError>
+    where
+        K: Resource + Clone + DeserializeOwned + Debug,
+    {
         let name = object.meta().name.clone().unwrap_or_default();
         let preconditions =
             Preconditions { uid: object.meta().uid.clone(), resource_version: None };
-        let parameters =
-            DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+        let parameters = DeleteParams { preconditions: Some(preconditions), ..parameters };
         let deleted = async { api.delete(&name, &parameters).await.map(drop) };
         match self.write(what, deleted).await {
             Err(error) if !error.is_not_found() => Err(error),

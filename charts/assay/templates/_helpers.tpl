@@ -71,6 +71,15 @@ labels:
 {{- end -}}
 {{- end }}
 
+{{/* The Secret with the token of chain servers, as YAML of {name, key}. */}}
+{{- define "assay.chainTokenSecret" -}}
+{{- if .Values.chains.tokenSecret.name -}}
+{{- .Values.chains.tokenSecret | toJson -}}
+{{- else -}}
+{name: {{ .Release.Name }}-chain-token, key: token}
+{{- end -}}
+{{- end }}
+
 {{/* Proxies and the CA bundle, as YAML of a RiskService's `egress`. */}}
 {{- define "assay.egress" -}}
 {{- $egress := dict -}}

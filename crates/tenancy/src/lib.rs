@@ -16,6 +16,7 @@ pub mod key;
 pub mod manifest;
 mod name;
 mod period;
+mod quantity;
 mod resolve;
 pub mod schema;
 
@@ -23,6 +24,7 @@ pub use compact::CompactJson;
 pub use directory::Directory;
 pub use name::{InvalidName, Name};
 pub use period::{InvalidPeriod, Period};
+pub use quantity::{InvalidQuantity, Quantity};
 pub use resolve::{
     Cause, FieldProblem, Manifests, Problem, Resolved, resolve, resolve_manifests, resolve_onto,
 };

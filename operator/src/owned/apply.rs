@@ -107,6 +107,21 @@ impl<'a> Applier<'a> {
         Ok(applied)
     }
 
+    /// Deletes the object of a kind and leaves what it owns, unless it belongs to another owner.
+    ///
+    /// # Errors
+    ///
+    /// If it was not deleted.
+    pub(crate) async fn delete_orphaning(&mut self, kind: OwnedKind) -> Result<(), WriteError> {
+        let Some(live) = self.live.get(kind).filter(|live| self.owner.owns(*live)) else {
+            return Ok(());
+        };
+        let api = dynamic_api(self.client, self.owner.namespace(), kind);
+        self.writer.delete_orphaning(kind.metric_label(), &api, live).await?;
+        self.has_changed = true;
+        Ok(())
+    }
+
     /// Deletes the object of a kind, unless it belongs to another owner.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use k8s_openapi::{
     NamespaceResourceScope,
     api::{
-        apps::v1::Deployment,
+        apps::v1::{Deployment, StatefulSet},
         autoscaling::v2::HorizontalPodAutoscaler,
         batch::v1::{CronJob, Job},
         core::v1::{ConfigMap, Service},
@@ -72,6 +72,7 @@ kinds! {
     Job: Job => "job",
     CronJob: CronJob => "cron_job",
     Deployment: Deployment => "deployment",
+    StatefulSet: StatefulSet => "stateful_set",
 }
 
 /// The fields of an `HTTPRoute` of the Gateway API that the operator sets. The kind is not part of

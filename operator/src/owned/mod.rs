@@ -18,7 +18,7 @@ pub(crate) use self::{
     kind::{
         BackendRef, HTTPRoute, HttpRouteRule, HttpRouteSpec, OwnedKind, OwnedObject, ParentRef,
     },
-    owner::{MANAGED_BY, Owner, PART_OF, managed_by_selector},
+    owner::{MANAGED_BY, Owner, PART_OF, managed_by_selector, operator_pods, pods_of},
 };
 
 /// A digest of a list of texts, as 16 hexadecimal digits that may be part of a name.

@@ -119,3 +119,15 @@ fn owned((name, value): (&str, &str)) -> (String, String) {
 pub(crate) fn managed_by_selector() -> String {
     format!("{MANAGED_BY}={MANAGER}")
 }
+
+/// The selector of the pods of a component of any instance that the operator creates.
+pub(crate) fn pods_of(component: &str) -> LabelSelector {
+    let labels = [(NAME, "assay"), (COMPONENT, component), (MANAGED_BY, MANAGER)];
+    LabelSelector { match_labels: Some(labels.map(owned).into()), match_expressions: None }
+}
+
+/// The selector of the operator's own pods.
+pub(crate) fn operator_pods() -> LabelSelector {
+    let labels = [(NAME, "assay"), (COMPONENT, "operator")];
+    LabelSelector { match_labels: Some(labels.map(owned).into()), match_expressions: None }
+}

@@ -1,21 +1,24 @@
 //! The demand of tenants, and the number of replicas that it requires.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use assay_crds::ScalingSpec;
 use assay_tenancy::{
     Directory,
-    directory::Tenant,
+    directory::{ChainFeed, Tenant},
     manifest::{ChainMode, Per},
 };
 use jiff::Timestamp;
 
-use crate::ports;
+use crate::{ports, source::chain_servers_url};
 
 /// Thousandths of a request per second, so that daily limits are not rounded to zero.
 type MilliRequests = u128;
 
-/// The demand of tenants, as their limits allow it.
+/// What the configuration in force demands of servers: the rates that tenants' limits allow, and the chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     /// The plan or tenant with the highest rate, and that rate.
@@ -24,13 +27,20 @@ pub(crate) struct Demand {
     sum: MilliRequests,
     /// The ports of the endpoints that servers fetch histories from.
     pub(crate) endpoint_ports: BTreeSet<u16>,
+    /// The URL of the chain servers of each followed chain.
+    pub(crate) chain_servers: BTreeMap<String, String>,
 }
 
 impl Demand {
     /// The demand at `now`. Each tenant counts with its limit of the shortest window, which bounds bursts;
-    /// a limit of a whole plan counts once. A tenant without access to the API does not count.
+    /// a limit of a whole plan counts once. A tenant without access to the API does not count. `chain_servers` is the
+    /// namespace of chain servers, if the operator runs any.
     #[must_use]
-    pub(crate) fn of<P>(directory: &Directory<P>, now: Timestamp) -> Self {
+    pub(crate) fn of<P>(
+        directory: &Directory<P>,
+        chain_servers: Option<&str>,
+        now: Timestamp,
+    ) -> Self {
         let mut rates: BTreeMap<String, MilliRequests> = BTreeMap::new();
         for tenant in directory.tenants.values() {
             if let Some((subject, rate)) = rate(tenant, now) {
@@ -42,7 +52,14 @@ impl Demand {
             .chains
             .values()
             .filter(|chain| chain.spec.mode == ChainMode::OnDemand && !chain.spec.suspended);
+        let chains = directory.chains.values();
+        let followed = chains.filter(|chain| chain.spec.mode == ChainMode::Follow);
+        let url = |chain: &Arc<ChainFeed>| {
+            let url = chain_servers_url(chain.name.as_str(), chain_servers?);
+            Some((chain.spec.chain.clone(), url))
+        };
         Self {
+            chain_servers: followed.filter_map(url).collect(),
             sum: rates.values().sum(),
             largest: rates.into_iter().max_by_key(|(_, rate)| *rate),
             endpoint_ports: on_demand
@@ -124,8 +141,6 @@ fn decimal(thousandths: MilliRequests) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use assay_tenancy::{
         Period,
         directory::{Limit, Override, Plan},
@@ -176,7 +191,7 @@ mod tests {
         for tenant in tenants {
             directory.tenants.insert(tenant.name.clone(), Arc::new(tenant));
         }
-        Demand::of(&directory, Timestamp::from_second(second).unwrap())
+        Demand::of(&directory, None, Timestamp::from_second(second).unwrap())
     }
 
     fn burst_and_daily() -> Plan {
@@ -218,6 +233,29 @@ mod tests {
         };
         assert_eq!(demand(vec![raised()], 9).sum, 50_000);
         assert_eq!(demand(vec![raised()], 10).sum, 20_000);
+    }
+
+    #[test]
+    fn followed_chains_have_servers_where_the_operator_runs_any() {
+        let mut directory: Directory<()> = Directory::default();
+        for (chain, mode) in [("ltc", "follow"), ("btc", "follow"), ("doge", "on_demand")] {
+            let spec = serde_json::json!({
+                "chain": chain, "mode": mode, "protocol": "esplora", "endpoint": "http://node",
+                "suspended": chain == "btc",
+            });
+            let (name, spec) = ("name-".to_owned() + chain, serde_json::from_value(spec).unwrap());
+            let feed = ChainFeed { name: name.parse().unwrap(), spec };
+            directory.chains.insert(chain.to_owned(), Arc::new(feed));
+        }
+        let urls =
+            |namespace| Demand::of(&directory, namespace, Timestamp::UNIX_EPOCH).chain_servers;
+        let wanted = [
+            ("btc", "http://chain-name-btc.here.svc:8080"),
+            ("ltc", "http://chain-name-ltc.here.svc:8080"),
+        ];
+        let wanted = wanted.map(|(chain, url)| (chain.to_owned(), url.to_owned()));
+        assert_eq!(urls(Some("here")), BTreeMap::from(wanted));
+        assert_eq!(urls(None), BTreeMap::new());
     }
 
     #[test]

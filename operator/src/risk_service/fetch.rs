@@ -23,16 +23,18 @@ pub(super) struct Inputs {
     pub(super) database: SecretState,
     /// The Secret with the cache's URL, if the spec names one.
     pub(super) cache: Option<SecretState>,
+    /// The Secret with the token of chain servers, if the spec names one.
+    pub(super) chain_token: Option<SecretState>,
     /// The objects that there are under the names of the service's objects.
     pub(super) live: LiveObjects,
     /// The demand of tenants. `None` until it is known.
     pub(super) demand: Option<Demand>,
 }
 
-/// The state of a Secret that holds a URL. The URL itself is not kept.
+/// The state of a Secret that holds a URL or a token. The value itself is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SecretState {
-    /// It has the key: the Secret's identity, and the ports in the URL.
+    /// It has the key: the Secret's identity, and the ports in the URL, none in a token.
     Present {
         /// The Secret's identity.
         uid: String,
@@ -57,6 +59,10 @@ pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inp
         Some(key) => Some(secret_state(&secrets, key).await?),
         None => None,
     };
+    let chain_token = match &object.spec.chain_token_secret {
+        Some(key) => Some(secret_state(&secrets, key).await?),
+        None => None,
+    };
     let migration = match &database {
         SecretState::Present { uid, .. } => Some(names::migration(&name, &object.spec, uid)),
         SecretState::NoSecret | SecretState::NoKey => None,
@@ -67,6 +73,7 @@ pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inp
         owner: Owner::new(reference, &namespace, &name, SERVER),
         database,
         cache,
+        chain_token,
         live,
         demand: context.demand.borrow().clone(),
     })

@@ -48,6 +48,7 @@ use kube::{
 use tokio::sync::watch;
 use tracing::Instrument;
 
+pub(crate) use self::build::SERVER;
 use self::{demand::Demand, status::StatusInputs};
 use crate::{
     backoff::{self, Failures},
@@ -97,16 +98,18 @@ pub enum ServiceError {
 }
 
 impl Context {
-    /// A context; it follows the demand of tenants.
+    /// A context; it follows the demand of tenants. `chain_servers` is the namespace of chain servers, if the operator
+    /// runs any.
     #[must_use]
     pub fn new(
         client: Client,
         writer: Writer,
         health: Health,
         in_force: watch::Receiver<InForce>,
+        chain_servers: Option<String>,
     ) -> Self {
         let (sender, demand) = watch::channel(None);
-        tokio::spawn(follow_demand(in_force, sender));
+        tokio::spawn(follow_demand(in_force, chain_servers, sender));
         let (failures, written) = <(Arc<_>, Arc<_>)>::default();
         Self { client: SharedClient(client), writer, health, demand, failures, written }
     }
@@ -144,10 +147,12 @@ impl Context {
 /// Updates the demand of tenants when the configuration in force changes it.
 async fn follow_demand(
     mut in_force: watch::Receiver<InForce>,
+    chain_servers: Option<String>,
     demand: watch::Sender<Option<Demand>>,
 ) {
     while in_force.changed().await.is_ok() {
-        let now = Some(Demand::of(&in_force.borrow_and_update().directory, system::now()));
+        let directory = Arc::clone(&in_force.borrow_and_update().directory);
+        let now = Some(Demand::of(&directory, chain_servers.as_deref(), system::now()));
         demand.send_if_modified(|known| {
             let is_news = *known != now;
             *known = now;

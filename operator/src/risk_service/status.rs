@@ -14,7 +14,7 @@ use super::{
     build::PURGE,
     demand::RequiredReplicas,
     fetch::Inputs,
-    state::{AUTOSCALED, RETENTION_KEPT, autoscaling, purge, ready_state},
+    state::{AUTOSCALED, CHAINS_CONFIGURED, RETENTION_KEPT, autoscaling, purge, ready_state},
     validate::ValidatedService,
 };
 use crate::{
@@ -39,6 +39,8 @@ pub(super) struct StatusInputs {
     autoscaling: Option<ConditionState>,
     /// The state of the purge, if it is known.
     purge: Option<ConditionState>,
+    /// Whether the servers know the chain servers, if that is known.
+    chains_configured: Option<ConditionState>,
 }
 
 impl StatusInputs {
@@ -70,6 +72,7 @@ impl StatusInputs {
             required_replicas: service.required_replicas.clone(),
             autoscaling: autoscaling(&applied.autoscaler),
             purge,
+            chains_configured: service.chains_configured.clone(),
         })
     }
 
@@ -85,6 +88,7 @@ impl StatusInputs {
             required_replicas: None,
             autoscaling: None,
             purge: None,
+            chains_configured: None,
         })
     }
 }
@@ -107,7 +111,14 @@ fn status(
     before: &RiskServiceStatus,
     now: Timestamp,
 ) -> RiskServiceStatus {
-    let StatusInputs { ready_state, deployment, required_replicas, autoscaling, purge } = inputs;
+    let StatusInputs {
+        ready_state,
+        deployment,
+        required_replicas,
+        autoscaling,
+        purge,
+        chains_configured,
+    } = inputs;
     let spec = deployment.as_ref().and_then(|deployment| deployment.spec.as_ref());
     let counts = deployment.as_ref().and_then(|deployment| deployment.status.as_ref());
     let version = ready_state.is_ready().then(|| version(&object.spec.image).to_owned());
@@ -137,6 +148,7 @@ fn status(
         (LIMITS_COVERED, covered.as_ref()),
         (AUTOSCALED, autoscaling.as_ref()),
         (RETENTION_KEPT, purge.as_ref()),
+        (CHAINS_CONFIGURED, chains_configured.as_ref()),
     ] {
         let old = before.conditions().iter().find(|known| known.type_ == kind);
         let new = state.map(|state| condition(state, before.conditions(), generation, now));

@@ -5,17 +5,20 @@ use std::collections::BTreeSet;
 use assay_crds::{
     ConnectionsSpec, ExposureSpec, HttpRouteSpec, IngressSpec, ScalingSpec, SecretKey,
 };
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
 
 use super::{
+    build::{CHAIN_SERVERS, FILE},
     demand::{RequiredReplicas, required_replicas},
     fetch::{Inputs, SecretState},
     names,
+    state::CHAINS_CONFIGURED,
 };
 use crate::{
-    conditions::ReadyState,
+    conditions::{ConditionState, ReadyState},
     egress::Egress,
-    owned::{OwnedKind, Owner},
+    owned::{LiveObjects, OwnedKind, Owner},
     pod::{PodDefaults, SecretFile},
     ports,
     reason::Reason,
@@ -34,6 +37,10 @@ pub(super) struct ValidatedService {
     pub(super) database: SecretFile,
     /// The Secret with the cache's URL.
     pub(super) cache: Option<SecretFile>,
+    /// The chain servers that its pods ask. `None`: none are known, or the spec names no token.
+    pub(super) chain_servers: Option<ChainServers>,
+    /// Whether the servers know the chain servers of every followed chain. `None` until that is known.
+    pub(super) chains_configured: Option<ConditionState>,
     /// The name of the migration Job for this image and database.
     pub(super) migration: String,
     /// The ports that its pods reach.
@@ -48,6 +55,15 @@ pub(super) struct ValidatedService {
     pub(super) min_replicas: i32,
     /// The number of replicas that tenants' limits require. `None` until it is known.
     pub(super) required_replicas: Option<RequiredReplicas>,
+}
+
+/// The chain servers that a service asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ChainServers {
+    /// The setting: `CHAIN=URL`, separated by commas.
+    pub(super) urls: String,
+    /// The Secret with the token that they demand.
+    pub(super) token: SecretFile,
 }
 
 /// The exposure of a service outside the cluster.
@@ -97,10 +113,12 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         ),
         None => None,
     };
-    let (database_uid, mut egress_ports) = present(&inputs.database, &spec.database_secret)?;
+    let (database_uid, mut egress_ports) =
+        present(&inputs.database, &spec.database_secret, "a URL")?;
     if let (Some(cache), Some(key)) = (&inputs.cache, &spec.cache_secret) {
-        egress_ports.extend(present(cache, key)?.1);
+        egress_ports.extend(present(cache, key, "a URL")?.1);
     }
+    let chain_servers = chain_servers(inputs)?;
     let has = |kind| match exposure.as_ref().map(|exposure| &exposure.route) {
         Some(Route::HttpRoute(_)) => kind != OwnedKind::Ingress,
         Some(Route::Ingress(_)) => kind != OwnedKind::HttpRoute,
@@ -133,6 +151,8 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         },
         database: SecretFile { name: "database", source: spec.database_secret.clone() },
         cache: spec.cache_secret.clone().map(|source| SecretFile { name: "cache", source }),
+        chain_servers,
+        chains_configured: chains_configured(inputs),
         migration: names::migration(&name, spec, database_uid),
         egress_ports,
         exposure,
@@ -144,22 +164,74 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
     })
 }
 
+/// The chain servers of every followed chain.
+fn chain_servers(inputs: &Inputs) -> Result<Option<ChainServers>, ReadyState> {
+    let (Some(key), Some(token)) = (&inputs.object.spec.chain_token_secret, &inputs.chain_token)
+    else {
+        return Ok(None);
+    };
+    let urls = match &inputs.demand {
+        Some(demand) => {
+            let pairs = demand.chain_servers.iter().map(|(chain, url)| format!("{chain}={url}"));
+            pairs.collect::<Vec<_>>().join(",")
+        }
+        // Until the chains are known, the last setting stays: another one would replace the pods.
+        None => last_chain_servers(&inputs.live, &inputs.owner).unwrap_or_default(),
+    };
+    if urls.is_empty() {
+        return Ok(None);
+    }
+    present(token, key, "the token")?;
+    Ok(Some(ChainServers { urls, token: SecretFile::chain_token(key.clone()) }))
+}
+
+/// The chain servers in the settings that were applied last.
+fn last_chain_servers(live: &LiveObjects, owner: &Owner) -> Option<String> {
+    let settings = live.owned::<ConfigMap>(owner).ok()??;
+    let data = settings.data?;
+    let start = format!("{CHAIN_SERVERS} = \"");
+    let value = data.get(FILE)?.lines().find_map(|text| text.strip_prefix(&start))?;
+    value.strip_suffix('"').map(ToOwned::to_owned)
+}
+
+/// Whether the servers know the chain servers of every followed chain.
+fn chains_configured(inputs: &Inputs) -> Option<ConditionState> {
+    let chains = &inputs.demand.as_ref()?.chain_servers;
+    let names = chains.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let state = |holds, reason, message| {
+        Some(ConditionState { kind: CHAINS_CONFIGURED, holds, reason, message })
+    };
+    if chains.is_empty() {
+        let message = "the operator runs no chain servers".to_owned();
+        return state(true, Reason::ChainServersKnown, message);
+    }
+    if inputs.object.spec.chain_token_secret.is_none() {
+        let message = format!(
+            "the servers do not ask the chain servers of {names}, and trace no money there: name a Secret with \
+             the operator's token (--chain-token-secret) in spec.chainTokenSecret"
+        );
+        return state(false, Reason::ChainTokenMissing, message);
+    }
+    state(true, Reason::ChainServersKnown, format!("the servers ask the chain servers of {names}"))
+}
+
 fn present<'a>(
     state: &'a SecretState,
     key: &SecretKey,
+    content: &str,
 ) -> Result<(&'a str, BTreeSet<u16>), ReadyState> {
     let message = match state {
         SecretState::Present { uid, ports } => return Ok((uid, ports.clone())),
         // Waiting, not stalled: the Secret may be created at any moment.
         SecretState::NoSecret => {
             format!(
-                "Secret `{}` does not exist: create it with a URL under `{}`",
+                "Secret `{}` does not exist: create it with {content} under `{}`",
                 key.name, key.key
             )
         }
         SecretState::NoKey => {
             format!(
-                "Secret `{}` has no key `{}`: add it with a URL as its value",
+                "Secret `{}` has no key `{}`: add it with {content} as its value",
                 key.name, key.key
             )
         }

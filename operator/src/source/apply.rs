@@ -1,68 +1,142 @@
 //! The writes of a source's objects.
 
-use k8s_openapi::api::batch::v1::Job;
+use assay_tenancy::Quantity;
+use k8s_openapi::api::{
+    apps::v1::StatefulSet,
+    batch::v1::{CronJob, Job},
+    core::v1::PersistentVolumeClaim,
+};
+use kube::Api;
+use serde_json::json;
 
 use super::{
     Context, SourceError,
-    build::{SourceObjects, Workload},
-    validate::ValidatedSource,
+    build::{STORAGE, SourceObjects, Workload},
+    fetch::Inputs,
+    volumes,
 };
-use crate::owned::{Applier, LiveObjects, OwnedKind, Owner};
+use crate::{
+    owned::{Applier, LiveObjects, OwnedKind, Owner},
+    writer::WriteError,
+};
 
-/// The objects of a source as the API server has them.
+/// The objects that run a source's pods, as the API server has them.
 #[derive(Debug)]
-pub(super) struct Applied {
-    workload: Workload,
-    has_changed: bool,
+pub(super) enum Applied {
+    /// Imports on a schedule.
+    Importer {
+        /// Imports on the schedule.
+        cron_job: Box<CronJob>,
+        /// Imports at once what was never imported.
+        first_job: Option<Box<Job>>,
+    },
+    /// Follows a chain and answers for its graph.
+    ChainServers {
+        /// Runs the servers.
+        stateful_set: Box<StatefulSet>,
+        /// Why a volume does not get its size.
+        resize_failure: Option<String>,
+    },
 }
 
-impl Applied {
-    /// The objects that run the source's pods.
-    pub(super) const fn workload(&self) -> &Workload {
-        &self.workload
-    }
-
-    /// Says whether anything was written.
-    pub(super) const fn has_changed(&self) -> bool {
-        self.has_changed
-    }
-}
-
-/// Applies the objects of a source.
-pub(super) async fn apply(
+/// Applies the objects of a source, and says whether anything was written.
+pub(super) async fn apply<S>(
     objects: SourceObjects,
-    source: &ValidatedSource,
-    live: &LiveObjects,
+    inputs: &Inputs<'_, S>,
     context: &Context,
-) -> Result<Applied, SourceError> {
+) -> Result<(Applied, bool), SourceError> {
+    let Inputs { owner, live, claims, .. } = inputs;
     let SourceObjects { network_policy, workload } = objects;
-    let mut applier = Applier::new(&context.client.0, &context.writer, &source.owner, live);
+    let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
     applier.apply(&network_policy).await?;
-    let workload = match workload {
-        Workload::Importer { cron_job, first_job } => Workload::Importer {
+    let result = match workload {
+        Workload::Importer { cron_job, first_job } => Applied::Importer {
             cron_job: Box::new(applier.apply(&*cron_job).await?),
-            first_job: match (first_job, live.owned::<Job>(&source.owner)?) {
+            first_job: match (first_job, live.owned::<Job>(owner)?) {
                 (None, _) => None,
                 // A Job cannot be changed, and runs once.
                 (Some(_), Some(live)) => Some(Box::new(live)),
                 (Some(job), None) => Some(Box::new(applier.apply(&*job).await?)),
             },
         },
-        Workload::Follower(deployment) => {
-            Workload::Follower(Box::new(applier.apply(&*deployment).await?))
+        Workload::ChainServers { service, disruption_budget, stateful_set } => {
+            // The follower of an earlier release has the labels of the servers, and is none.
+            applier.delete(OwnedKind::Deployment).await?;
+            applier.apply(&*service).await?;
+            applier.apply(&*disruption_budget).await?;
+            let resize_failure = match volumes::template_size(&stateful_set) {
+                Some(size) => grow(claims, size, owner, context).await?,
+                None => None,
+            };
+            let stateful_set = apply_stateful_set(&stateful_set, owner, live, &mut applier).await?;
+            Applied::ChainServers { stateful_set: Box::new(stateful_set), resize_failure }
         }
     };
-    Ok(Applied { workload, has_changed: applier.has_changed() })
+    Ok((result, applier.has_changed()))
 }
 
-/// Deletes the objects of a source, and returns whether there were any. Running Jobs may finish.
+/// Requests a larger size of the claims that are smaller, and returns why one does not grow.
+async fn grow(
+    claims: &[PersistentVolumeClaim],
+    size: Quantity,
+    owner: &Owner,
+    context: &Context,
+) -> Result<Option<String>, WriteError> {
+    let api: Api<PersistentVolumeClaim> =
+        Api::namespaced(context.client.0.clone(), owner.namespace());
+    let mut failure = volumes::resize_failure(claims);
+    for name in volumes::to_grow(claims, size) {
+        let requests = json!({STORAGE: size});
+        let fields = json!({"spec": {"resources": {"requests": requests}}});
+        match context.writer.merge("volume_claim", &api, &name, &fields).await {
+            Ok(_) => {}
+            // Its storage class cannot expand volumes, or it is not bound yet.
+            Err(error) => match error.refusal() {
+                Some(why) => failure = Some(volumes::not_resized(&name, why)),
+                None => return Err(error),
+            },
+        }
+    }
+    Ok(failure)
+}
+
+/// Applies the `StatefulSet`. The size of its new volumes cannot be changed: for another one, it is deleted without its
+/// pods, and the one that replaces it adopts them.
+async fn apply_stateful_set(
+    stateful_set: &StatefulSet,
+    owner: &Owner,
+    live: &LiveObjects,
+    applier: &mut Applier<'_>,
+) -> Result<StatefulSet, WriteError> {
+    let Some(before) = live.owned::<StatefulSet>(owner)? else {
+        return applier.apply(stateful_set).await;
+    };
+    if before.metadata.deletion_timestamp.is_some() {
+        return Ok(before);
+    }
+    if volumes::template_size(&before) != volumes::template_size(stateful_set) {
+        applier.delete_orphaning(OwnedKind::StatefulSet).await?;
+        return Ok(before);
+    }
+    applier.apply(stateful_set).await
+}
+
+/// Deletes the objects of a source, and returns whether there were any. Running Jobs may finish, and the volumes of
+/// chain servers stay.
 pub(super) async fn delete(
     owner: &Owner,
     live: &LiveObjects,
     context: &Context,
 ) -> Result<bool, SourceError> {
     let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
-    for kind in [OwnedKind::NetworkPolicy, OwnedKind::CronJob, OwnedKind::Deployment] {
+    for kind in [
+        OwnedKind::NetworkPolicy,
+        OwnedKind::CronJob,
+        OwnedKind::StatefulSet,
+        OwnedKind::PodDisruptionBudget,
+        OwnedKind::Service,
+        OwnedKind::Deployment,
+    ] {
         applier.delete(kind).await?;
     }
     Ok(applier.has_changed())

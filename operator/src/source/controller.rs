@@ -5,9 +5,11 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use assay_tenancy::Name;
 use futures_util::{StreamExt, stream};
 use k8s_openapi::api::{
-    apps::v1::Deployment,
+    apps::v1::StatefulSet,
     batch::v1::{CronJob, Job},
+    core::v1::Service,
     networking::v1::NetworkPolicy,
+    policy::v1::PodDisruptionBudget,
 };
 use kube::{
     Api, Resource, ResourceExt,
@@ -21,12 +23,17 @@ use kube::{
 use tokio::sync::watch;
 
 use super::{
-    Context, DesiredSources, Observed, SourceError, WorkloadSettings, apply, build, fetch,
-    kind::Source, state, task::Idle, validate,
+    Context, DesiredSources, Observed, SourceError, WorkloadSettings,
+    apply::{self, Applied},
+    build, fetch,
+    kind::Source,
+    observed::WorkloadState,
+    state,
+    task::{Idle, Task},
+    validate,
 };
 use crate::{
     backoff,
-    conditions::ConditionState,
     owned::{Owner, managed_by_selector},
     pod_diagnostics,
     reason::Reason,
@@ -40,7 +47,7 @@ const WORKLOAD: &str = "Workload";
 const CONCURRENCY: u16 = 4;
 /// The interval between reconciliations while nothing changes.
 const RESYNC: Duration = Duration::from_mins(10);
-/// The interval while a workload does not work, or a Job runs.
+/// The interval while a workload does not work, or a Job runs, or a chain server is not ready.
 const RECHECK: Duration = Duration::from_secs(10);
 
 /// Works on the sources of a kind until the program ends.
@@ -50,12 +57,16 @@ pub(super) async fn run<K: Source>(context: Arc<Context>) {
     let ours = || watcher::Config::default().labels(&managed_by_selector());
     let changes = stream::unfold(Triggers::new(&context), Triggers::next);
     let policies = Api::<PartialObjectMeta<NetworkPolicy>>::namespaced(client.clone(), namespace);
+    let budgets =
+        Api::<PartialObjectMeta<PodDisruptionBudget>>::namespaced(client.clone(), namespace);
     Controller::new(Api::<PartialObjectMeta<K>>::all(client.clone()), watcher::Config::default())
         .with_config(Config::default().concurrency(CONCURRENCY))
         .owns(Api::<PartialObjectMeta<CronJob>>::namespaced(client.clone(), namespace), ours())
         .owns(Api::<PartialObjectMeta<Job>>::namespaced(client.clone(), namespace), ours())
         .owns(policies, ours())
-        .owns(Api::<PartialObjectMeta<Deployment>>::namespaced(client, namespace), ours())
+        .owns(budgets, ours())
+        .owns(Api::<PartialObjectMeta<Service>>::namespaced(client.clone(), namespace), ours())
+        .owns(Api::<PartialObjectMeta<StatefulSet>>::namespaced(client, namespace), ours())
         .reconcile_all_on(changes)
         .run(reconcile::<K>, retry::<K>, context)
         .for_each(|_| std::future::ready(()))
@@ -96,7 +107,7 @@ impl Triggers {
 
 /// The result of work on a source.
 struct Outcome {
-    condition: ConditionState,
+    workload: WorkloadState,
     has_changed: bool,
     /// True if a change of the condition may cause no event of a watch.
     needs_recheck: bool,
@@ -104,7 +115,8 @@ struct Outcome {
 
 impl Outcome {
     fn idle(idle: &Idle, has_changed: bool) -> Self {
-        Self { condition: state::idle(idle), has_changed, needs_recheck: false }
+        let workload = WorkloadState { condition: state::idle(idle), replicas: None };
+        Self { workload, has_changed, needs_recheck: false }
     }
 }
 
@@ -136,10 +148,10 @@ async fn reconcile<K: Source>(
             tracing_spans::reconciling(WORKLOAD, &*object, Box::pin(working)).await?
         }
     };
-    let Outcome { condition, has_changed, needs_recheck } = outcome;
+    let Outcome { workload, has_changed, needs_recheck } = outcome;
     context.observed.send_if_modified(|observed| {
-        let before = observed.workloads.insert(key, condition.clone());
-        before.as_ref() != Some(&condition)
+        let before = observed.workloads.insert(key, workload.clone());
+        before.as_ref() != Some(&workload)
     });
     context.health.metrics.reconciled(WORKLOAD, has_changed);
     context.failures.reset(object.metadata.uid.as_ref());
@@ -164,20 +176,48 @@ async fn work<K: Source>(
         }
     };
     let objects = build::build(&source);
-    let applied = Box::pin(apply::apply(objects, &source, &inputs.live, context)).await?;
-    let has_changed = applied.has_changed();
-    if source.task.is_suspended() {
-        return Ok(Outcome::idle(&Idle::Suspended, has_changed));
+    let (applied, has_changed) = match Box::pin(apply::apply(objects, &inputs, context)).await {
+        Ok(applied) => applied,
+        // The spec of pods has values that only the API server knows to be wrong.
+        Err(SourceError::Write(error)) if error.refusal().is_some() => {
+            let condition = state::refused(error.refusal().unwrap_or_default());
+            let workload = WorkloadState { condition, replicas: None };
+            return Ok(Outcome { workload, has_changed: false, needs_recheck: true });
+        }
+        Err(error) => return Err(error),
+    };
+    // A StatefulSet that was just replaced has adopted no pods yet.
+    let key = (K::KIND, name.clone());
+    if !applied.is_observed()
+        && let Some(workload) = context.observed.borrow().workloads.get(&key).cloned()
+    {
+        return Ok(Outcome { workload, has_changed, needs_recheck: true });
     }
-    let workload = applied.workload();
-    let condition = state::of_workload(workload, None);
-    if condition.holds && !state::has_running_jobs(workload) {
-        return Ok(Outcome { condition, has_changed, needs_recheck: false });
-    }
-    let (client, namespace) = (&context.client.0, source.owner.namespace());
-    let diagnosis = pod_diagnostics::of_pods(client, namespace, &source.owner.pod_query()).await?;
-    let condition = state::of_workload(workload, diagnosis.as_deref());
-    Ok(Outcome { condition, has_changed, needs_recheck: true })
+    let needs_recheck = applied.needs_diagnosis();
+    let is_suspended = match &source.task {
+        Task::Import(import) if import.is_suspended => {
+            return Ok(Outcome::idle(&Idle::Suspended, has_changed));
+        }
+        Task::Import(_) => false,
+        Task::ServeChain(serve) => serve.is_suspended,
+    };
+    let diagnosis = if needs_recheck {
+        let (client, namespace) = (&context.client.0, source.owner.namespace());
+        let pods = source.owner.pod_query();
+        match &applied {
+            Applied::Importer { .. } => pod_diagnostics::of_pods(client, namespace, &pods).await?,
+            Applied::ChainServers { .. } => {
+                pod_diagnostics::of_pods_not_ready(client, namespace, &pods).await?
+            }
+        }
+    } else {
+        None
+    };
+    let workload = WorkloadState {
+        condition: applied.condition(is_suspended, diagnosis.as_deref()),
+        replicas: applied.replicas(),
+    };
+    Ok(Outcome { workload, has_changed, needs_recheck })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use assay_tenancy::Name;
-use k8s_openapi::api::core::v1::Secret;
-use kube::Api;
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
+use kube::{Api, api::ListParams};
 
 use super::{Context, SourceError, WorkloadSettings, kind::Source};
 use crate::{
@@ -28,6 +28,8 @@ pub(super) struct Inputs<'a, S> {
     pub(super) owner: Owner,
     /// The objects that there are under the names of the source's objects.
     pub(super) live: LiveObjects,
+    /// The claims of the volumes of chain servers, also of those that are gone.
+    pub(super) claims: Vec<PersistentVolumeClaim>,
     /// The ports of the database.
     pub(super) database_ports: BTreeSet<u16>,
     /// The settings of workloads.
@@ -44,6 +46,12 @@ pub(super) async fn fetch<'a, K: Source>(
 ) -> Result<Inputs<'a, K::Spec>, SourceError> {
     let (client, namespace) = (&context.client.0, &*context.namespace);
     let live = LiveObjects::fetch(client, namespace, K::object_names(name.as_str())).await?;
+    let claims = if K::HAS_VOLUMES {
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), namespace);
+        claims.list(&ListParams::default().labels(&owner.pod_query())).await?.items
+    } else {
+        vec![]
+    };
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let key = &settings.database.source;
     let secret = secrets.get_opt(key.name.as_str()).await?;
@@ -51,5 +59,5 @@ pub(super) async fn fetch<'a, K: Source>(
     let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
     let database_ports = ports::of_url(url.as_deref().unwrap_or(USUAL_DATABASE));
     let is_new = context.observed.borrow().is_new(name);
-    Ok(Inputs { name, spec, is_new, owner, live, database_ports, settings })
+    Ok(Inputs { name, spec, is_new, owner, live, claims, database_ports, settings })
 }

@@ -10,8 +10,8 @@ use assay_tenancy::{
 use kube::Resource;
 
 use super::{
-    DesiredSources, names,
-    task::{Endpoint, Follow, Idle, Import, Task},
+    CHAIN_SERVER, DesiredSources, WorkloadSettings, names,
+    task::{Endpoint, Idle, Import, ServeChain, Task},
 };
 use crate::{owned::OwnedKind, pod::SecretFile};
 
@@ -24,6 +24,8 @@ pub(super) trait Source:
     const KIND: Kind;
     /// The component of its objects in labels and names.
     const COMPONENT: &'static str;
+    /// Says whether its pods have volumes of their own.
+    const HAS_VOLUMES: bool;
     /// The kind's spec.
     type Spec: Debug + Send + Sync;
 
@@ -35,12 +37,18 @@ pub(super) trait Source:
 
     /// The task of its workload. `is_new`: whether the store never held anything of the source, if
     /// that is known.
-    fn task(name: &Name, spec: &Self::Spec, is_new: Option<bool>) -> Result<Task, Idle>;
+    fn task(
+        name: &Name,
+        spec: &Self::Spec,
+        is_new: Option<bool>,
+        settings: &WorkloadSettings,
+    ) -> Result<Task, Idle>;
 }
 
 impl Source for IntelSource {
     const KIND: Kind = Kind::IntelSource;
     const COMPONENT: &'static str = "intel";
+    const HAS_VOLUMES: bool = false;
     type Spec = IntelSourceSpec;
 
     fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
@@ -56,7 +64,12 @@ impl Source for IntelSource {
         ]
     }
 
-    fn task(name: &Name, spec: &Self::Spec, is_new: Option<bool>) -> Result<Task, Idle> {
+    fn task(
+        name: &Name,
+        spec: &Self::Spec,
+        is_new: Option<bool>,
+        _: &WorkloadSettings,
+    ) -> Result<Task, Idle> {
         if !spec.location.contains("://") {
             return Err(Idle::File);
         }
@@ -78,7 +91,8 @@ impl Source for IntelSource {
 
 impl Source for ChainSource {
     const KIND: Kind = Kind::ChainSource;
-    const COMPONENT: &'static str = "chain";
+    const COMPONENT: &'static str = CHAIN_SERVER;
+    const HAS_VOLUMES: bool = true;
     type Spec = ChainSourceSpec;
 
     fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
@@ -87,13 +101,27 @@ impl Source for ChainSource {
 
     fn object_names(name: &str) -> Vec<(OwnedKind, String)> {
         let name = names::workload(Self::COMPONENT, name);
-        vec![(OwnedKind::NetworkPolicy, name.clone()), (OwnedKind::Deployment, name)]
+        let kinds = [
+            OwnedKind::NetworkPolicy,
+            OwnedKind::Service,
+            OwnedKind::PodDisruptionBudget,
+            OwnedKind::StatefulSet,
+            // Of releases before chain servers.
+            OwnedKind::Deployment,
+        ];
+        kinds.map(|kind| (kind, name.clone())).into()
     }
 
-    fn task(_: &Name, spec: &Self::Spec, _: Option<bool>) -> Result<Task, Idle> {
+    fn task(
+        _: &Name,
+        spec: &Self::Spec,
+        _: Option<bool>,
+        settings: &WorkloadSettings,
+    ) -> Result<Task, Idle> {
         if spec.mode == ChainMode::OnDemand {
             return Err(Idle::OnDemand);
         }
+        let token = settings.chain_token.clone().ok_or(Idle::NoChainToken)?;
         let credentials = || spec.credentials_secret.clone();
         let endpoint = match spec.protocol {
             ChainProtocol::Rpc => Endpoint::Rpc {
@@ -101,13 +129,17 @@ impl Source for ChainSource {
             },
             ChainProtocol::Esplora => Endpoint::Esplora,
         };
-        Ok(Task::Follow(Follow {
+        Ok(Task::ServeChain(Box::new(ServeChain {
             chain: spec.chain.clone(),
             endpoint,
             url: spec.endpoint.clone(),
             start_height: spec.start_height,
             is_test_network: spec.allow_test_network,
             is_suspended: spec.suspended,
-        }))
+            replicas: spec.replicas.into(),
+            volume: spec.volume.clone(),
+            pods: spec.pods.clone(),
+            token,
+        })))
     }
 }

@@ -1,17 +1,19 @@
-//! `IntelSource` and `ChainSource`: the workloads that import lists and follow chains, in the
-//! operator's namespace.
+//! `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers, in the operator's
+//! namespace.
 //!
 //! The publisher stores the specs of sources, like those of every manifest; the workloads here follow the
 //! specs in force. The publisher also writes the statuses of sources, so that each object has a single
 //! writer of its status; it gets the condition of the workload through [`Observed`].
 //!
-//! - [`observed`]: the state of sources beside their specs
+//! - [`observed`]: the state of sources beside their specs; [`chain_client`]: what chain servers say of it
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects
-//! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`]
+//! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`];
+//!   [`volumes`]: the growth of chain servers' volumes
 
 mod apply;
 mod build;
+mod chain_client;
 mod controller;
 mod fetch;
 mod kind;
@@ -20,6 +22,7 @@ mod observed;
 mod state;
 mod task;
 mod validate;
+mod volumes;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -32,7 +35,12 @@ use assay_tenancy::{
 use kube::Client;
 use tokio::sync::watch;
 
-pub(crate) use self::{observed::Observed, state::WORKING};
+pub(crate) use self::{
+    chain_client::ChainClient,
+    names::chain_servers_url,
+    observed::Observed,
+    state::{Replicas, WORKING},
+};
 use crate::{
     backoff::Failures,
     client::SharedClient,
@@ -42,6 +50,9 @@ use crate::{
     writer::{WriteError, Writer},
 };
 
+/// The component of chain servers in labels and names.
+pub(crate) const CHAIN_SERVER: &str = "chain";
+
 /// The settings of all workloads.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkloadSettings {
@@ -49,6 +60,8 @@ pub(crate) struct WorkloadSettings {
     pub(crate) pods: PodDefaults,
     /// The Secret with the database's URL, for a login that may ingest.
     pub(crate) database: SecretFile,
+    /// The Secret with the token that chain servers demand. `None`: the operator runs no chain servers.
+    pub(crate) chain_token: Option<SecretFile>,
 }
 
 /// The sources in force.
@@ -97,6 +110,7 @@ struct Context {
 pub(crate) async fn run(
     client: Client,
     store: Arc<dyn Store>,
+    chain_client: ChainClient,
     writer: Writer,
     health: Health,
     namespace: String,
@@ -123,7 +137,7 @@ pub(crate) async fn run(
         client: SharedClient(client),
         writer,
         health,
-        namespace,
+        namespace: namespace.clone(),
         settings,
         desired: desired.clone(),
         observed: observed.clone(),
@@ -131,7 +145,8 @@ pub(crate) async fn run(
     });
     tokio::join!(
         follow,
-        observed::poll(store, desired, observed),
+        observed::poll_store(store, observed.clone()),
+        observed::poll_chains(&chain_client, &namespace, desired, observed),
         controller::run::<IntelSource>(Arc::clone(&context)),
         controller::run::<ChainSource>(context),
     );

@@ -1,8 +1,12 @@
 //! The state of a source's workload, as a condition.
 
+use k8s_openapi::api::{
+    apps::v1::StatefulSet,
+    batch::v1::{CronJob, Job},
+};
 use kube::ResourceExt;
 
-use super::{build::Workload, task::Idle};
+use super::{apply::Applied, task::Idle};
 use crate::{
     conditions::ConditionState,
     jobs::{has_failed, has_running_job, is_running, last_run_succeeded},
@@ -17,45 +21,123 @@ pub(super) fn idle(idle: &Idle) -> ConditionState {
     state(false, idle.reason(), idle.to_string())
 }
 
-/// The condition of a workload. `diagnosis` describes its failing pods.
-pub(super) fn of_workload(workload: &Workload, diagnosis: Option<&str>) -> ConditionState {
-    let (object, problem) = match workload {
-        Workload::Importer { cron_job, first_job } => {
-            let failed = first_job.as_ref().filter(|job| has_failed(job));
-            let cron_job_name = format!("CronJob `{}`", cron_job.name_any());
-            match failed {
-                Some(job) => (format!("Job `{}`", job.name_any()), Some("failed")),
-                None if last_run_succeeded(cron_job) => (cron_job_name, None),
-                None => (cron_job_name, Some("failed in its last run")),
-            }
-        }
-        Workload::Follower(deployment) => {
-            let status = deployment.status.as_ref();
-            let available = status.and_then(|status| status.available_replicas).unwrap_or(0);
-            let name = format!("Deployment `{}`", deployment.name_any());
-            (name, (available == 0).then_some("has no available pod"))
-        }
-    };
-    let mut state = match (problem, diagnosis) {
-        (Some(problem), _) => state(false, Reason::WorkloadNotReady, format!("{object} {problem}")),
-        // A Job whose pod cannot start counts as active.
-        (None, Some(_)) => {
-            state(false, Reason::WorkloadNotReady, "a pod of the source does not run".to_owned())
-        }
-        (None, None) => state(true, Reason::WorkloadReady, format!("{object} fetches the source")),
-    };
-    state.add_detail(diagnosis);
-    state
+/// The number of chain servers of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replicas {
+    /// The number in the spec.
+    pub(crate) desired: i32,
+    /// The number of those that are ready.
+    pub(crate) ready: i32,
 }
 
-/// Says whether a Job of the workload runs at the moment.
-pub(super) fn has_running_jobs(workload: &Workload) -> bool {
-    match workload {
-        Workload::Importer { cron_job, first_job } => {
-            has_running_job(cron_job) || first_job.as_ref().is_some_and(|job| is_running(job))
-        }
-        Workload::Follower(_) => false,
+impl Replicas {
+    /// The chain servers of a `StatefulSet`.
+    fn of(stateful_set: &StatefulSet) -> Self {
+        let desired = stateful_set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+        let ready = stateful_set.status.as_ref().and_then(|status| status.ready_replicas);
+        Self { desired, ready: ready.unwrap_or(0).min(desired) }
     }
+}
+
+impl Applied {
+    /// The number of chain servers. `None` for an importer.
+    pub(super) fn replicas(&self) -> Option<Replicas> {
+        match self {
+            Self::Importer { .. } => None,
+            Self::ChainServers { stateful_set, .. } => Some(Replicas::of(stateful_set)),
+        }
+    }
+
+    /// Says whether the status describes any spec at all.
+    pub(super) fn is_observed(&self) -> bool {
+        match self {
+            Self::Importer { .. } => true,
+            Self::ChainServers { stateful_set, .. } => {
+                let status = stateful_set.status.as_ref();
+                status.is_some_and(|status| status.observed_generation.is_some())
+            }
+        }
+    }
+
+    /// Says whether pods may report why the workload does not work.
+    pub(super) fn needs_diagnosis(&self) -> bool {
+        match self {
+            Self::Importer { cron_job, first_job } => {
+                !self.condition(false, None).holds
+                    || has_running_job(cron_job)
+                    || first_job.as_ref().is_some_and(|job| is_running(job))
+            }
+            Self::ChainServers { stateful_set, resize_failure } => {
+                let Replicas { desired, ready } = Replicas::of(stateful_set);
+                ready < desired || resize_failure.is_some()
+            }
+        }
+    }
+
+    /// The condition of the workload. `diagnosis` describes its failing pods.
+    pub(super) fn condition(&self, is_suspended: bool, diagnosis: Option<&str>) -> ConditionState {
+        let mut state = match self {
+            Self::Importer { cron_job, first_job } => {
+                of_importer(cron_job, first_job.as_deref(), diagnosis.is_some())
+            }
+            Self::ChainServers { stateful_set, resize_failure } => {
+                let replicas = Replicas::of(stateful_set);
+                of_chain_servers(replicas, is_suspended, resize_failure.as_deref())
+            }
+        };
+        state.add_detail(diagnosis);
+        state
+    }
+}
+
+fn of_importer(cron_job: &CronJob, first_job: Option<&Job>, has_diagnosis: bool) -> ConditionState {
+    let failed = first_job.filter(|job| has_failed(job));
+    let cron_job_name = format!("CronJob `{}`", cron_job.name_any());
+    let (object, problem) = match failed {
+        Some(job) => (format!("Job `{}`", job.name_any()), Some("failed")),
+        None if last_run_succeeded(cron_job) => (cron_job_name, None),
+        None => (cron_job_name, Some("failed in its last run")),
+    };
+    match problem {
+        Some(problem) => state(false, Reason::WorkloadNotReady, format!("{object} {problem}")),
+        // A Job whose pod cannot start counts as active.
+        None if has_diagnosis => {
+            state(false, Reason::WorkloadNotReady, "a pod of the source does not run".to_owned())
+        }
+        None => state(true, Reason::WorkloadReady, format!("{object} fetches the source")),
+    }
+}
+
+fn of_chain_servers(
+    replicas: Replicas,
+    is_suspended: bool,
+    resize_failure: Option<&str>,
+) -> ConditionState {
+    let Replicas { desired, ready } = replicas;
+    let noun = if desired == 1 { "chain server" } else { "chain servers" };
+    let counts = format!("{ready} of {desired} {noun} ready");
+    let with = |more: &str| format!("{counts}; {more}");
+    match resize_failure {
+        _ if ready == 0 => {
+            let more = "until one is, checks on the chain lack its flows and are indeterminate";
+            state(false, Reason::NoServerReady, with(more))
+        }
+        Some(failure) => state(false, Reason::VolumeNotResized, with(failure)),
+        None if is_suspended => {
+            let more = "following is suspended: they answer from the blocks that they have";
+            state(false, Reason::FollowingSuspended, with(more))
+        }
+        None if ready < desired => {
+            let more = "a new one is ready once another one, or the node, has filled its volume";
+            state(true, Reason::SomeServersReady, with(more))
+        }
+        None => state(true, Reason::ServersReady, counts),
+    }
+}
+
+/// The condition of a source whose objects the API server refuses.
+pub(super) fn refused(why: &str) -> ConditionState {
+    state(false, Reason::Invalid, format!("the API server refuses an object of the source: {why}"))
 }
 
 fn state(holds: bool, reason: Reason, message: String) -> ConditionState {
@@ -74,13 +156,27 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    fn importer(cron_job: Value, first_job: Option<Value>) -> Workload {
+    fn importer(cron_job: Value, first_job: Option<Value>) -> Applied {
         let first_job = first_job.map(|status| Box::new(object(status)));
-        Workload::Importer { cron_job: Box::new(object(cron_job)), first_job }
+        Applied::Importer { cron_job: Box::new(object(cron_job)), first_job }
     }
 
-    fn reason(workload: &Workload) -> Reason {
-        of_workload(workload, None).reason
+    fn servers(desired: i32, ready: i32, resize_failure: Option<&str>) -> Applied {
+        let spec = json!({
+            "replicas": desired, "serviceName": "x", "selector": {}, "template": {},
+        });
+        let object = json!({
+            "metadata": {"name": "x"}, "spec": spec,
+            "status": {"replicas": desired, "readyReplicas": ready},
+        });
+        Applied::ChainServers {
+            stateful_set: Box::new(serde_json::from_value(object).unwrap()),
+            resize_failure: resize_failure.map(ToOwned::to_owned),
+        }
+    }
+
+    fn reason(applied: &Applied) -> Reason {
+        applied.condition(false, None).reason
     }
 
     #[test]
@@ -93,28 +189,56 @@ mod tests {
         assert_eq!(of_schedule(run(later, earlier)), Reason::WorkloadNotReady);
         let mut running = run(later, earlier);
         running["active"] = json!([{"name": "x-1"}]);
-        assert!(has_running_jobs(&importer(running.clone(), None)));
+        assert!(importer(running.clone(), None).needs_diagnosis());
         assert_eq!(of_schedule(running), Reason::WorkloadReady);
         let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
-        let failed = of_workload(&importer(json!({}), Some(failed)), None);
+        let failed = importer(json!({}), Some(failed)).condition(false, None);
         assert_eq!((failed.reason, &*failed.message), (Reason::WorkloadNotReady, "Job `x` failed"));
-        assert!(has_running_jobs(&importer(json!({}), Some(json!({"active": 1})))));
-        assert!(!has_running_jobs(&importer(json!({}), Some(json!({"succeeded": 1})))));
-    }
-
-    #[test]
-    fn a_follower_works_while_its_pod_is_available() {
-        let follower = |available: i32| {
-            Workload::Follower(Box::new(object(json!({"availableReplicas": available}))))
-        };
-        assert_eq!(reason(&follower(1)), Reason::WorkloadReady);
-        assert_eq!(reason(&follower(0)), Reason::WorkloadNotReady);
+        assert!(importer(json!({}), Some(json!({"active": 1}))).needs_diagnosis());
+        assert!(!importer(json!({}), Some(json!({"succeeded": 1}))).needs_diagnosis());
     }
 
     #[test]
     fn a_pod_that_does_not_start_makes_a_running_job_not_ready() {
-        let state = of_workload(&importer(json!({}), None), Some("pod `x`: ErrImagePull"));
+        let state = importer(json!({}), None).condition(false, Some("pod `x`: ErrImagePull"));
         assert_eq!(state.reason, Reason::WorkloadNotReady);
         assert_eq!(state.message, "a pod of the source does not run; pod `x`: ErrImagePull");
+    }
+
+    #[test]
+    fn chain_servers_work_while_one_of_them_answers() {
+        for (desired, ready, holds, reason, needs_diagnosis) in [
+            (2, 2, true, Reason::ServersReady, false),
+            (2, 1, true, Reason::SomeServersReady, true),
+            (2, 0, false, Reason::NoServerReady, true),
+            (1, 2, true, Reason::ServersReady, false),
+        ] {
+            let servers = servers(desired, ready, None);
+            let state = servers.condition(false, None);
+            assert_eq!((state.holds, state.reason), (holds, reason), "{ready} of {desired}");
+            assert_eq!(servers.needs_diagnosis(), needs_diagnosis, "{ready} of {desired}");
+            assert_eq!(servers.replicas().unwrap().desired, desired);
+        }
+        assert!(!servers(1, 1, None).is_observed(), "its controller has not looked at it");
+        let detail = Some("pod `chain-x-1`: ErrImagePull");
+        let said = servers(2, 1, None).condition(false, detail).message;
+        assert_eq!(
+            said,
+            "1 of 2 chain servers ready; a new one is ready once another one, or the node, has \
+             filled its volume; pod `chain-x-1`: ErrImagePull"
+        );
+    }
+
+    #[test]
+    fn suspended_chain_servers_and_volumes_that_do_not_grow_are_reported() {
+        let suspended = servers(1, 1, None).condition(true, None);
+        assert_eq!((suspended.holds, suspended.reason), (false, Reason::FollowingSuspended));
+        let why = "PersistentVolumeClaim `data-chain-x-0` does not grow: no";
+        let stuck = servers(1, 1, Some(why));
+        assert!(stuck.needs_diagnosis(), "the claim is looked at again");
+        let stuck = stuck.condition(true, None);
+        assert_eq!((stuck.holds, stuck.reason), (false, Reason::VolumeNotResized));
+        assert_eq!(stuck.message, format!("1 of 1 chain server ready; {why}"));
+        assert_eq!(reason(&servers(1, 0, Some(why))), Reason::NoServerReady);
     }
 }

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use assay_tenancy::{Name, manifest::IntelFormat};
+use assay_tenancy::{
+    Name,
+    manifest::{IntelFormat, PodsSpec, VolumeSpec},
+};
 
 use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
 
@@ -11,8 +14,8 @@ use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
 pub(super) enum Task {
     /// Import a list or label set on a schedule.
     Import(Import),
-    /// Follow a chain.
-    Follow(Follow),
+    /// Follow a chain, and answer for its graph.
+    ServeChain(Box<ServeChain>),
 }
 
 /// The import of a list or label set.
@@ -36,9 +39,9 @@ pub(super) struct Import {
     pub(super) has_first_job: bool,
 }
 
-/// Following a chain.
+/// The chain servers of a chain.
 #[derive(Clone, Debug)]
-pub(super) struct Follow {
+pub(super) struct ServeChain {
     /// The chain.
     pub(super) chain: String,
     /// The endpoint's protocol.
@@ -49,8 +52,16 @@ pub(super) struct Follow {
     pub(super) start_height: u64,
     /// True if the node may be of a test network.
     pub(super) is_test_network: bool,
-    /// True if following is suspended.
+    /// True if following is suspended: then they answer from the blocks that they have.
     pub(super) is_suspended: bool,
+    /// The number of servers.
+    pub(super) replicas: i32,
+    /// Their volumes.
+    pub(super) volume: VolumeSpec,
+    /// Their pods.
+    pub(super) pods: PodsSpec,
+    /// The file with the token that callers show.
+    pub(super) token: SecretFile,
 }
 
 /// The protocol of a chain's endpoint.
@@ -67,6 +78,8 @@ pub(super) enum Endpoint {
 pub(super) enum Idle {
     /// The operator has no settings for workloads.
     NoSettings,
+    /// The operator has no token for chain servers.
+    NoChainToken,
     /// The list is a local file.
     File,
     /// Servers fetch histories on demand.
@@ -81,7 +94,7 @@ impl Idle {
     /// The reason in the condition.
     pub(super) const fn reason(&self) -> Reason {
         match self {
-            Self::NoSettings => Reason::WorkloadsDisabled,
+            Self::NoSettings | Self::NoChainToken => Reason::WorkloadsDisabled,
             Self::File | Self::OnDemand | Self::Suspended => Reason::NothingToRun,
             Self::NameTaken { .. } => Reason::NameTaken,
         }
@@ -100,6 +113,9 @@ impl fmt::Display for Idle {
                 "the operator was started without --image and --database-secret: servers that run \
                  with `--feeds on` fetch the source",
             ),
+            Self::NoChainToken => formatter.write_str(
+                "the operator was started without --chain-token-secret: it runs no chain servers",
+            ),
             Self::File => formatter.write_str(
                 "the location is a local file: import it on its machine, by a server with \
                  `--feeds on` or by `assay ingest`",
@@ -117,19 +133,11 @@ impl fmt::Display for Idle {
 }
 
 impl Task {
-    /// Says whether the source is suspended.
-    pub(super) const fn is_suspended(&self) -> bool {
-        match self {
-            Self::Import(import) => import.is_suspended,
-            Self::Follow(follow) => follow.is_suspended,
-        }
-    }
-
     /// The URL that it fetches from.
     pub(super) fn url(&self) -> &str {
         match self {
             Self::Import(import) => &import.location,
-            Self::Follow(follow) => &follow.url,
+            Self::ServeChain(serve) => &serve.url,
         }
     }
 
@@ -139,7 +147,9 @@ impl Task {
             OwnedKind::NetworkPolicy => true,
             OwnedKind::CronJob => matches!(self, Self::Import(_)),
             OwnedKind::Job => matches!(self, Self::Import(import) if import.has_first_job),
-            OwnedKind::Deployment => matches!(self, Self::Follow(_)),
+            OwnedKind::Service | OwnedKind::PodDisruptionBudget | OwnedKind::StatefulSet => {
+                matches!(self, Self::ServeChain(_))
+            }
             _ => false,
         }
     }

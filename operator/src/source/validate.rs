@@ -17,6 +17,8 @@ use crate::{
 /// A source whose workload can run.
 #[derive(Clone, Debug)]
 pub(super) struct ValidatedSource {
+    /// Its name.
+    pub(super) name: String,
     /// The name of its objects.
     pub(super) object_name: String,
     /// The owner of its objects: the source.
@@ -33,7 +35,7 @@ pub(super) struct ValidatedSource {
 
 /// Checks the inputs.
 pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<ValidatedSource, Idle> {
-    let task = K::task(inputs.name, &inputs.spec, inputs.is_new)?;
+    let task = K::task(inputs.name, &inputs.spec, inputs.is_new, inputs.settings)?;
     if let Some((kind, name)) = inputs.live.foreign(&inputs.owner, |kind| task.has(kind)) {
         let namespace = inputs.owner.namespace().to_owned();
         return Err(Idle::NameTaken { kind: kind.resource().kind, name, namespace });
@@ -48,6 +50,7 @@ pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<Valida
     egress_ports.extend(pods.egress.ports());
     egress_ports.extend(ports::of_collector(&pods.telemetry));
     Ok(ValidatedSource {
+        name: inputs.name.to_string(),
         object_name: names::workload(K::COMPONENT, inputs.name.as_str()),
         owner: inputs.owner.clone(),
         pods: pods.clone(),

@@ -213,9 +213,9 @@ fn an_evaluation_is_marked_and_production_has_no_part_of_it() {
     let service = one(&production, "RiskService", "assay");
     assert_eq!(service["spec"]["databaseSecret"], json!({"name": "database", "key": "url"}));
     assert_eq!(service["spec"]["cacheSecret"], json!({"name": "cache", "key": "url"}));
-    for kind in ["Secret", "PersistentVolumeClaim"] {
-        assert!(of_kind(&production, kind).is_empty(), "{kind}");
-    }
+    assert!(of_kind(&production, "PersistentVolumeClaim").is_empty());
+    let secrets = of_kind(&production, "Secret");
+    assert!(secrets.iter().all(|secret| secret["metadata"]["name"] == "assay-chain-token"));
     assert_eq!(pods(&production).len(), 2, "the operator and the test");
 }
 
@@ -230,6 +230,32 @@ fn each_program_reads_the_secret_that_is_its_own() {
     assert_eq!(pod["volumes"][0]["secret"]["secretName"], "control");
     let arguments = pod["containers"][0]["args"].to_string();
     assert!(arguments.contains("--database-secret=ingest/uri"), "{arguments}");
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn the_api_and_the_operator_have_one_token_for_chain_servers() {
+    let helm = Helm::find();
+    let of = |rendered: &[Value]| {
+        let pod = &one(rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
+        let arguments = pod["containers"][0]["args"].as_array().unwrap().iter();
+        let flag = arguments
+            .filter_map(|argument| argument.as_str()?.strip_prefix("--chain-token-secret="));
+        let service = &one(rendered, "RiskService", "assay")["spec"]["chainTokenSecret"];
+        (flag.collect::<Vec<_>>().join(" "), service.clone())
+    };
+    for values in [&[], PRODUCTION] {
+        let rendered = objects(&helm, values);
+        let own = json!({"name": "assay-chain-token", "key": "token"});
+        assert_eq!(of(&rendered), ("assay-chain-token/token".to_owned(), own));
+        let secret = one(&rendered, "Secret", "assay-chain-token");
+        assert_eq!(secret["stringData"]["token"].as_str().unwrap().len(), 48);
+    }
+    let given = ["--set", "chains.tokenSecret.name=ours,chains.tokenSecret.key=word"];
+    let rendered = objects(&helm, &given);
+    assert_eq!(of(&rendered), ("ours/word".to_owned(), json!({"name": "ours", "key": "word"})));
+    let secrets = of_kind(&rendered, "Secret");
+    assert!(secrets.iter().all(|secret| secret["metadata"]["name"] != "assay-chain-token"));
 }
 
 #[test]
@@ -282,6 +308,7 @@ fn only_named_destinations_are_reachable() {
             assert!(egress.contains(&format!(r#"{{"ipBlock":{{"cidr":"{cidr}"}}}}"#)), "{egress}");
         }
         assert!(!egress.contains("0.0.0.0/0"), "{egress}");
+        assert!(egress.contains(r#""app.kubernetes.io/component":"chain""#), "{egress}");
     }
     let workloads = &one(&objects(&helm, &[]), "NetworkPolicy", "assay-workloads")["spec"].clone();
     let public = &workloads["egress"].as_array().unwrap().last().unwrap()["to"][0]["ipBlock"];

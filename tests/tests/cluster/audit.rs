@@ -15,7 +15,7 @@ use crate::{
     pages::{GOLD, key, raised, tenant},
     platform::{Platform, wait_until},
     service::{DATABASE, service},
-    sources::{FOLLOW, ON_DEMAND, chain, feed, with_workloads},
+    sources::{FOLLOW, ON_DEMAND, chain, feed, follower, provide_volumes, with_workloads},
 };
 
 const ACCOUNT: &str = "system:serviceaccount:default:assay-operator";
@@ -121,17 +121,21 @@ fn the_operator_requests_only_objects_that_it_has_rights_for_and_needs() {
     platform.operator.stop();
     let _ = platform.cluster.try_kubectl(&["delete", "lease,secret", "--all", "-n", "default"]);
     let begun = platform.cluster.audit().len();
+    provide_volumes(&platform, "grows");
     platform.operator = with_workloads(&platform, "first");
     platform.operator.wait_until_it_works();
 
     // Given one of everything, and every change that the operator has an answer to,
     let page = [GOLD, &tenant("acme", "gold"), &raised(1500), &key("backend", "acme"), DATABASE];
     platform.cluster.apply(&page.concat());
-    platform.cluster.apply(&[exposed("ingress: {}"), feed(""), chain(FOLLOW)].concat());
+    let followed = format!("{FOLLOW}, volume: {{storageClass: grows}}");
+    platform.cluster.apply(&[exposed("ingress: {}"), feed(""), chain(&followed)].concat());
     platform.wait_for_reason(&["riskservice", "api"], "ServiceReady");
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let working = ".status.conditions[?(@.type==\"Working\")].reason";
+    platform.wait_for(&["chainsource", "bitcoin"], working, "ServersReady");
     wait_until("the list is fetched and the chain followed", || {
-        ["cronjob/intel-own", "deployment/chain-bitcoin"]
+        ["cronjob/intel-own", "statefulset/chain-bitcoin"]
             .iter()
             .all(|name| platform.cluster.has(&[name]))
     });
@@ -165,10 +169,16 @@ fn the_operator_requests_only_objects_that_it_has_rights_for_and_needs() {
     wait_until("there is a route", || platform.cluster.has(&["httproute", "api"]));
     platform.cluster.apply(&exposed("ingress: {}"));
     wait_until("there is none any more", || !platform.cluster.has(&["httproute", "api"]));
+    let larger = format!("{FOLLOW}, volume: {{size: 40Gi, storageClass: grows}}");
+    platform.cluster.apply(&chain(&larger));
+    let size = ".spec.volumeClaimTemplates[0].spec.resources.requests.storage";
+    platform.wait_for(&["statefulset", "chain-bitcoin"], size, "40Gi");
+    platform.cluster.apply(&follower(&platform));
     let beside = feed("").replace("https://lists.example/", "lists/");
-    platform.cluster.apply(&[beside, chain(ON_DEMAND)].concat());
+    let on_demand = larger.replace(FOLLOW, ON_DEMAND);
+    platform.cluster.apply(&[beside, chain(&on_demand)].concat());
     wait_until("nothing is fetched or followed", || {
-        ["cronjob/intel-own", "deployment/chain-bitcoin"]
+        ["cronjob/intel-own", "statefulset/chain-bitcoin", "deployment/chain-bitcoin"]
             .iter()
             .all(|name| !platform.cluster.has(&[name]))
     });

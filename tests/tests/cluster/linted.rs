@@ -12,8 +12,8 @@ use crate::{
     sources::{FOLLOW, chain, feed, platform},
 };
 
-const KINDS: &str = "configmaps,services,deployments,horizontalpodautoscalers,ingresses,\
-                     poddisruptionbudgets,networkpolicies,cronjobs,jobs";
+const KINDS: &str = "configmaps,services,deployments,statefulsets,horizontalpodautoscalers,\
+                     ingresses,poddisruptionbudgets,networkpolicies,cronjobs,jobs";
 /// Workloads, by name without the hash of a migration.
 const ALL: &[&str] =
     &["api", "api-migrate", "api-purge", "chain-bitcoin", "intel-own", "intel-own-first"];
@@ -40,12 +40,6 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
         ALL,
         "tags of releases do not move; a registry that is away must not keep a pod from starting",
     ),
-    (
-        "CKV_K8S_8",
-        &["chain-bitcoin"],
-        "a follower ends by itself where it cannot go on; how far it is, its source's status says",
-    ),
-    ("CKV_K8S_9", &["chain-bitcoin"], "nobody calls a follower"),
 ];
 
 #[test]

@@ -379,6 +379,46 @@ fn source_rules() -> Vec<Rule> {
         ),
         rule(
             "ChainSource",
+            chain_with(json!({"replicas": 16})),
+            chain_with(json!({"replicas": 17})),
+            "should be less than or equal to 16",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"volume": {"size": "2Ti", "storageClass": "fast.v2"}})),
+            chain_with(json!({"volume": {"size": "1.5Ti"}})),
+            "write a whole number of at most nine digits and a unit",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"volume": {"size": "1Gi"}})),
+            chain_with(json!({"volume": {"size": "1023Mi"}})),
+            "must be at least 1Gi",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"volume": {"storageClass": "a"}})),
+            chain_with(json!({"volume": {"storageClass": "A"}})),
+            "use lowercase letters, digits, hyphens and dots",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(
+                json!({"pods": {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "2000m"}}}}),
+            ),
+            chain_with(
+                json!({"pods": {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}}}),
+            ),
+            "must not be smaller than the request",
+        ),
+        rule(
+            "ChainSource",
+            chain_with(json!({"pods": {"tolerations": [{"key": "a", "effect": "NoExecute"}]}})),
+            chain_with(json!({"pods": {"tolerations": [{"key": "a", "effect": "Never"}]}})),
+            "Unsupported value: \"Never\"",
+        ),
+        rule(
+            "ChainSource",
             chain_with(json!({"fetchTimeout": "60s"})),
             chain_with(json!({"fetchTimeout": "61s"})),
             "must be from 1s to 1m",
@@ -499,6 +539,18 @@ fn immutable_fields_name_the_alternative() {
             chain.clone(),
             with(&chain, json!({"startHeight": 7})),
             "a chain that was begun stays with its first block",
+        ),
+        (
+            "ChainSource",
+            with(&chain, json!({"volume": {"size": "1Ti"}})),
+            with(&chain, json!({"volume": {"size": "1023Gi"}})),
+            "a volume can grow and never shrink",
+        ),
+        (
+            "ChainSource",
+            chain.clone(),
+            with(&chain, json!({"volume": {"storageClass": "fast"}})),
+            "make another ChainSource for another storage class",
         ),
         ("ApiKey", key.clone(), json!({"tenant": "b"}), "create another ApiKey for another tenant"),
         (

@@ -18,12 +18,17 @@ fn the_operator_may_do_no_more_than_its_work_needs() {
         &["create", "jobs.batch", "-n", "elsewhere"],
         &["delete", "ingresses.networking.k8s.io", "-n", "elsewhere"],
         &["patch", "riskservices.assay.dev", "--subresource=status"],
+        &["patch", "statefulsets.apps", "-n", "default"],
+        &["patch", "persistentvolumeclaims", "-n", "default"],
     ] {
         assert!(may(&cluster, needed), "{needed:?}");
     }
     for refused in [
         &["*", "*"][..],
         &["delete", "deployments.apps", "-n", "elsewhere"],
+        &["patch", "statefulsets.apps", "-n", "elsewhere"],
+        &["patch", "persistentvolumeclaims", "-n", "elsewhere"],
+        &["delete", "persistentvolumeclaims"],
         &["delete", "secrets"],
         &["delete", "services", "-n", "elsewhere"],
         &["patch", "riskservices.assay.dev"],

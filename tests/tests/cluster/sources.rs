@@ -1,12 +1,12 @@
 //! Given an operator that knows what to make workloads of, when people apply sources, then there is a
-//! schedule for each list and one follower for each chain. `kwok` plays the pods: it runs no image.
+//! schedule for each list and there are chain servers for each chain. `kwok` plays the pods: it runs no image.
 
 use assay_tests::Operator;
 use serde_json::{Value, json};
 
 use crate::{
     platform::{Platform, settled, wait_until},
-    service::DATABASE,
+    service::{DATABASE, service},
 };
 
 const OURS: &str = "app.kubernetes.io/managed-by=assay-operator";
@@ -55,13 +55,75 @@ pub(crate) fn with_workloads(platform: &Platform, name: &str) -> Operator {
     let flags = [
         "--image=assay.test/assay:1.0",
         "--database-secret=database/url",
+        "--chain-token-secret=chains/token",
         "--https-proxy=http://proxy.example:3128",
     ];
     Operator::start_in(&platform.cluster, "default", &platform.postgres.url(), name, &flags)
 }
 
+/// Makes volumes of two storage classes, in the place of those of another test: `grows` can expand volumes, `fixed`
+/// cannot. `class` is that of the volumes.
+pub(crate) fn provide_volumes(platform: &Platform, class: &str) {
+    let remains = ["delete", "pod,persistentvolumeclaim", "--all", "-n", "default"];
+    let _ = platform.cluster.try_kubectl(&remains);
+    let _ = platform.cluster.try_kubectl(&["delete", "persistentvolume", "--all"]);
+    let classes = [("grows", true), ("fixed", false)].map(|(name, can_grow)| {
+        format!(
+            "
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {{name: {name}}}
+provisioner: kubernetes.io/no-provisioner
+allowVolumeExpansion: {can_grow}
+"
+        )
+    });
+    let volumes = [0, 1, 2].map(|number| {
+        format!(
+            "
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: volume-{number}}}
+spec:
+  capacity: {{storage: 100Gi}}
+  accessModes: [ReadWriteOnce]
+  storageClassName: {class}
+  hostPath: {{path: /volume}}
+"
+        )
+    });
+    platform.cluster.apply(&[classes.concat(), volumes.concat()].concat());
+}
+
+/// The Deployment that follows the chain by an earlier release of the operator.
+pub(crate) fn follower(platform: &Platform) -> String {
+    let uid = platform.cluster.field(&CHAIN, ".metadata.uid");
+    format!(
+        "
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: chain-bitcoin
+  namespace: default
+  labels: {{app.kubernetes.io/managed-by: assay-operator}}
+  ownerReferences:
+    - {{apiVersion: assay.dev/v1alpha1, kind: ChainSource, name: bitcoin, uid: {uid}, controller: true}}
+spec:
+  replicas: 0
+  selector: {{matchLabels: {{app: follower}}}}
+  template:
+    metadata: {{labels: {{app: follower}}}}
+    spec: {{containers: [{{name: assay, image: 'assay.test/assay:1.0'}}]}}
+"
+    )
+}
+
 fn names(platform: &Platform) -> Vec<String> {
-    let kinds = "cronjobs,jobs,deployments,networkpolicies";
+    let kinds =
+        "cronjobs,jobs,deployments,networkpolicies,services,statefulsets,poddisruptionbudgets";
     let names = platform.cluster.kubectl(&["get", kinds, "-l", OURS, "-o", "name"]);
     names.lines().map(str::to_owned).collect()
 }
@@ -122,23 +184,53 @@ fn the_status_reports_the_stored_list() {
     assert!(status["verifiedAt"].is_string() && status["publishedAt"].is_string());
 }
 
+/// The identities of the pods of chain servers.
+fn servers(platform: &Platform) -> Vec<String> {
+    let labels = "app.kubernetes.io/component=chain";
+    let pods = platform.cluster.list("pods", "default", labels);
+    let mut uids: Vec<String> =
+        pods.iter().map(|pod| pod["metadata"]["uid"].as_str().unwrap().to_owned()).collect();
+    uids.sort();
+    uids
+}
+
+/// A followed chain whose servers have volumes of a size and class.
+fn followed(more: &str, size: &str, class: &str) -> String {
+    chain(&format!("{FOLLOW}, volume: {{size: {size}, storageClass: {class}}}{more}"))
+}
+
+const SERVERS: [&str; 2] = ["statefulset", "chain-bitcoin"];
+const CLAIM: [&str; 2] = ["persistentvolumeclaim", "data-chain-bitcoin-0"];
+const REQUESTED: &str = ".spec.resources.requests.storage";
+const MESSAGE: &str = ".status.conditions[?(@.type==\"Working\")].message";
+
 #[test]
 #[ignore = "needs Kubernetes"]
-fn a_chain_has_one_follower_or_none_if_read_on_demand() {
-    let mut platform = platform();
-    platform.cluster.apply(&chain(FOLLOW));
-    platform.wait_for(&CHAIN, WORKING, "WorkloadReady");
-    let deployment = platform.cluster.get(&["deployment", "chain-bitcoin"])["spec"].clone();
-    assert_eq!(
-        (&deployment["replicas"], &deployment["strategy"]["type"]),
-        (&json!(1), &json!("Recreate"))
-    );
-    let pod = &deployment["template"]["spec"];
+fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() {
+    // Given a chain that an earlier release follows,
+    let mut platform = Platform::start();
+    provide_volumes(&platform, "grows");
+    platform.cluster.apply(&followed("", "20Gi", "grows"));
+    platform.wait_for_reason(&CHAIN, "Published");
+    platform.cluster.apply(&follower(&platform));
+
+    // when an operator starts that runs chain servers, then these replace it.
+    platform.operator.stop();
+    platform.operator = with_workloads(&platform, "workloads");
+    platform.wait_for(&CHAIN, WORKING, "ServersReady");
+    platform.wait_for(&CHAIN, ".status.servers", "1/1");
+    wait_until("the follower is gone", || !platform.cluster.has(&["deployment", "chain-bitcoin"]));
+    let stateful_set = platform.cluster.get(&SERVERS)["spec"].clone();
+    let pod = &stateful_set["template"]["spec"];
+    assert_eq!(arguments(pod)[..3], ["chain", "serve", "btc"]);
     assert!(arguments(pod).contains(&"--cookie=/run/secrets/assay/credentials/value"));
+    platform.wait_for(&CLAIM, ".status.phase", "Bound");
+
+    // And when another operator looks at them, then it writes nothing.
     let path = "jsonpath={range .items[*]}{.kind} {.metadata.resourceVersion}\n{end}";
-    let versions = |platform: &Platform| {
-        platform.cluster.kubectl(&["get", "deployments,chainsources", "-o", path])
-    };
+    let kinds = "statefulsets,services,poddisruptionbudgets,networkpolicies,persistentvolumeclaims,\
+                 chainsources";
+    let versions = |platform: &Platform| platform.cluster.kubectl(&["get", kinds, "-o", path]);
     let before = settled(|| versions(&platform));
     platform.operator.stop();
     platform.operator = with_workloads(&platform, "again");
@@ -147,9 +239,112 @@ fn a_chain_has_one_follower_or_none_if_read_on_demand() {
     std::thread::sleep(std::time::Duration::from_secs(2));
     assert_eq!(before, versions(&platform), "{}", platform.operator.metrics());
 
-    platform.cluster.apply(&chain(ON_DEMAND));
+    let on_demand = format!("{ON_DEMAND}, volume: {{storageClass: grows}}");
+    platform.cluster.apply(&chain(&on_demand));
     platform.wait_for(&CHAIN, WORKING, "NothingToRun");
-    wait_until("the follower is gone", || names(&platform).is_empty());
+    wait_until("the servers are gone", || names(&platform).is_empty());
+    assert!(platform.cluster.has(&CLAIM), "their volume stays");
+    platform.wait_for(&CHAIN, ".status.servers", "");
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn chain_servers_are_added_grow_answer_while_suspended_and_leave_their_volumes() {
+    let platform = platform();
+    provide_volumes(&platform, "grows");
+    platform.cluster.apply(&followed("", "20Gi", "grows"));
+    platform.wait_for(&CHAIN, ".status.servers", "1/1");
+    platform.cluster.apply(&followed(", replicas: 2", "20Gi", "grows"));
+    platform.wait_for(&CHAIN, ".status.servers", "2/2");
+    platform.wait_for(&CHAIN, WORKING, "ServersReady");
+
+    // Volumes grow under servers that go on.
+    let before = settled(|| servers(&platform));
+    assert_eq!(before.len(), 2);
+    let old = platform.cluster.field(&SERVERS, ".metadata.uid");
+    platform.cluster.apply(&followed(", replicas: 2", "40Gi", "grows"));
+    for number in [0, 1] {
+        let claim = format!("data-chain-bitcoin-{number}");
+        platform.wait_for(&["persistentvolumeclaim", &claim], REQUESTED, "40Gi");
+    }
+    let size = ".spec.volumeClaimTemplates[0].spec.resources.requests.storage";
+    platform.wait_for(&SERVERS, size, "40Gi");
+    assert_ne!(platform.cluster.field(&SERVERS, ".metadata.uid"), old, "it was replaced");
+    platform.wait_for(&SERVERS, ".status.readyReplicas", "2");
+    assert_eq!(settled(|| servers(&platform)), before, "no pod was");
+    platform.wait_for(&CHAIN, WORKING, "ServersReady");
+
+    platform.cluster.apply(&followed(", replicas: 2, suspended: true", "40Gi", "grows"));
+    platform.wait_for(&CHAIN, WORKING, "FollowingSuspended");
+    let pod = platform.cluster.get(&SERVERS)["spec"]["template"]["spec"].clone();
+    assert!(!arguments(&pod).iter().any(|argument| argument.starts_with("--rpc")), "{pod}");
+    platform.wait_for(&CHAIN, ".status.servers", "2/2");
+
+    platform.cluster.kubectl(&["delete", "chainsource", "bitcoin"]);
+    wait_until("its objects go with it", || names(&platform).is_empty());
+    assert!(platform.cluster.has(&CLAIM), "its volumes stay");
+    platform.cluster.apply(&followed("", "20Gi", "grows"));
+    platform.wait_for(&CHAIN, WORKING, "ServersReady");
+    assert_eq!(
+        platform.cluster.field(&CLAIM, REQUESTED),
+        "40Gi",
+        "it is used again, and never shrinks"
+    );
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn a_volume_that_cannot_grow_and_pods_that_cannot_run_are_reported() {
+    let platform = platform();
+    provide_volumes(&platform, "fixed");
+    platform.cluster.apply(&followed("", "20Gi", "fixed"));
+    platform.wait_for(&CHAIN, WORKING, "ServersReady");
+    platform.cluster.apply(&followed("", "40Gi", "fixed"));
+    platform.wait_for(&CHAIN, WORKING, "VolumeNotResized");
+    let said = platform.cluster.field(&CHAIN, MESSAGE);
+    let start =
+        "1 of 1 chain server ready; PersistentVolumeClaim `data-chain-bitcoin-0` does not grow: ";
+    assert!(said.starts_with(start) && said.contains("storageclass"), "{said}");
+    platform.wait_for(&CHAIN, ".status.servers", "1/1");
+
+    // No node has such a label.
+    let nowhere = ", replicas: 2, pods: {nodeSelector: {disk: none}}";
+    platform.cluster.apply(&followed(nowhere, "40Gi", "fixed"));
+    wait_until("the pod is named that cannot be placed", || {
+        let said = platform.cluster.field(&CHAIN, MESSAGE);
+        said.contains("; pod `chain-bitcoin-") && said.contains("nodes are available")
+    });
+    let invalid = ", pods: {nodeSelector: {'no label': x}}";
+    platform.cluster.apply(&followed(invalid, "40Gi", "fixed"));
+    platform.wait_for(&CHAIN, WORKING, "Invalid");
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn an_api_learns_of_chain_servers_once_its_service_names_the_token() {
+    let platform = platform();
+    let reason = ".status.conditions[?(@.type==\"ChainsConfigured\")].reason";
+    let api = ["riskservice", "api"];
+    platform.cluster.apply(&[DATABASE, &service("1.0", ""), &chain(FOLLOW)].concat());
+    platform.wait_for(&api, reason, "ChainTokenMissing");
+    let token = "
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: chains, namespace: default}
+stringData: {token: secret}
+";
+    let with_token = service("1.0", "  chainTokenSecret: {name: chains, key: token}");
+    platform.cluster.apply(&[token, &with_token].concat());
+    platform.wait_for(&api, reason, "ChainServersKnown");
+    platform.wait_for_reason(&api, "ServiceReady");
+    let settings = platform.cluster.field(&["configmap", "api"], ".data['assay.toml']");
+    let line = "chain-servers = \"btc=http://chain-bitcoin.default.svc:8080\"";
+    assert!(settings.lines().any(|found| found == line), "{settings}");
+    platform.cluster.kubectl(&["delete", "chainsource", "bitcoin"]);
+    wait_until("the API no longer asks", || {
+        !platform.cluster.field(&["configmap", "api"], ".data['assay.toml']").contains("chain")
+    });
 }
 
 #[test]

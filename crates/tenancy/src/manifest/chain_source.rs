@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Period,
-    manifest::SecretKey,
+    manifest::{PodsSpec, SecretKey, VolumeSpec},
     resolve::LONGEST_FETCH_TIMEOUT,
     schema::{between, field_rule},
 };
@@ -87,9 +87,24 @@ pub struct ChainSourceSpec {
     /// unless the installation holds the demo data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_test_network: bool,
-    /// Suspends reading; what was read stays. Default `false`.
+    /// Suspends reading; what was read stays, and answers go on from it. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// Number of chain servers, with mode `follow` in a cluster: 1 to 16. Each has a volume with the whole graph, so
+    /// that more of them answer more checks, and one can fail or be replaced. Default 1.
+    #[serde(default = "default_replicas")]
+    #[schemars(range(min = 1, max = 16))]
+    pub replicas: u8,
+    /// Volume of each chain server, with mode `follow` in a cluster.
+    #[serde(default)]
+    pub volume: VolumeSpec,
+    /// Pods of the chain servers, with mode `follow` in a cluster.
+    #[serde(default)]
+    pub pods: PodsSpec,
+}
+
+const fn default_replicas() -> u8 {
+    1
 }
 
 const fn default_fetch_timeout() -> Period {

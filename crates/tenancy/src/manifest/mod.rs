@@ -1,6 +1,7 @@
 //! Manifests: plans, tenants, rate limits, risk policies and sources. They have the same form in files on a
 //! laptop and in custom resources in a cluster.
 
+mod chain_servers;
 mod chain_source;
 mod former_tenant;
 mod intel_format;
@@ -13,6 +14,10 @@ mod renamed;
 mod secret_key;
 mod tenant;
 
+pub(crate) use chain_servers::{MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME};
+pub use chain_servers::{
+    PodsSpec, ResourceQuantities, ResourcesSpec, TaintEffect, TolerationSpec, VolumeSpec,
+};
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use former_tenant::FormerTenantSpec;
 pub use intel_format::{IntelFormat, UnknownIntelFormat};

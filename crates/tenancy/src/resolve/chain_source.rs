@@ -6,7 +6,9 @@ use super::{Entity, Problem};
 use crate::{
     Period,
     directory::ChainFeed,
-    manifest::{ChainMode, ChainProtocol, ChainSourceSpec},
+    manifest::{
+        ChainMode, ChainProtocol, ChainSourceSpec, MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME,
+    },
 };
 
 /// Longest time that a check may spend on fetching.
@@ -63,6 +65,37 @@ pub(super) fn check(
         "spec.fetchTimeout",
         format!("{} is not from 1s to 60s", spec.fetch_timeout),
     );
+    require(
+        (1..=MOST_REPLICAS).contains(&spec.replicas),
+        "spec.replicas",
+        format!("{} is not from 1 to {MOST_REPLICAS}", spec.replicas),
+    );
+    require(
+        spec.volume.size.covers(SMALLEST_VOLUME),
+        "spec.volume.size",
+        format!("must be at least {SMALLEST_VOLUME}"),
+    );
+    require(
+        spec.volume.storage_class.as_deref().is_none_or(is_subdomain),
+        "spec.volume.storageClass",
+        "use lowercase letters, digits, hyphens and dots, with a letter or digit first and last"
+            .into(),
+    );
+    require(
+        spec.pods.resources.is_consistent(),
+        "spec.pods.resources.limits",
+        "must not be smaller than the requests".into(),
+    );
+    require(
+        spec.pods.node_selector.len() <= MOST_ENTRIES,
+        "spec.pods.nodeSelector",
+        format!("has more than {MOST_ENTRIES} labels"),
+    );
+    require(
+        spec.pods.tolerations.len() <= MOST_ENTRIES,
+        "spec.pods.tolerations",
+        format!("has more than {MOST_ENTRIES} entries"),
+    );
     if let Some(other) = chains.get(&spec.chain) {
         let message = format!("{} is read by ChainSource {} already", spec.chain, other.name);
         problems.push(source.problem("spec.chain", message));
@@ -71,4 +104,15 @@ pub(super) fn check(
         let feed = ChainFeed { name: source.name.clone(), spec: spec.clone() };
         chains.insert(feed.spec.chain.clone(), Arc::new(feed));
     }
+}
+
+/// Says whether a text is a name that a `StorageClass` can have: a DNS subdomain.
+fn is_subdomain(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = text.as_bytes();
+    bytes.len() <= 253
+        && bytes.iter().all(|byte| is_plain(*byte) || b"-.".contains(byte))
+        && [bytes.first(), bytes.last()]
+            .into_iter()
+            .all(|byte| byte.is_some_and(|byte| is_plain(*byte)))
 }

@@ -401,7 +401,44 @@ fn given_a_chain_source_then_its_chain_has_one_or_every_problem_is_named() {
         assert!(complaint.contains(&format!("spec.{field}")), "{complaint}");
         assert!(!complaint.contains("secret"), "{complaint}");
     }
-    let twice = self::complaints(&[source("one", good.clone()), source("two", good)]);
+    let twice = self::complaints(&[source("one", good.clone()), source("two", good.clone())]);
     assert_eq!(twice.len(), 1);
     assert!(twice[0].contains("read by ChainSource one already"), "{twice:?}");
+}
+
+#[test]
+fn given_chain_servers_then_their_volumes_and_pods_are_checked() {
+    let with = |more: Value| {
+        let mut spec = json!({
+            "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+        });
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        document("ChainSource", "node", spec)
+    };
+    let resolved = resolve(&[with(json!({}))], compile).unwrap();
+    let spec = &resolved.directory.chains["btc"].spec;
+    assert_eq!((spec.replicas, &*spec.volume.size.to_string()), (1, "20Gi"));
+    let pods = json!({
+        "resources": {"requests": {"cpu": "500m"}, "limits": {"cpu": "1", "memory": "8Gi"}},
+        "nodeSelector": {"disk": "nvme"},
+        "tolerations": [{"key": "chains", "effect": "NoSchedule"}],
+    });
+    let full = json!({"replicas": 16, "volume": {"size": "600Gi", "storageClass": "fast.v2"}, "pods": pods});
+    assert_eq!(complaints(&[with(full)]), Vec::<String>::new());
+    for (wrong, said) in [
+        (json!({"replicas": 0}), "spec.replicas: 0 is not from 1 to 16"),
+        (json!({"replicas": 17}), "spec.replicas: 17 is not from 1 to 16"),
+        (json!({"volume": {"size": "900Mi"}}), "spec.volume.size: must be at least 1Gi"),
+        (json!({"volume": {"size": "much"}}), "spec.volume.size: `much` is no quantity"),
+        (json!({"volume": {"storageClass": "fast."}}), "spec.volume.storageClass: use "),
+        (json!({"volume": {"sise": "1Gi"}}), "unknown field `sise`"),
+        (
+            json!({"pods": {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1500m"}}}}),
+            "spec.pods.resources.limits: must not be smaller than the requests",
+        ),
+        (json!({"pods": {"tolerations": [{"key": "a", "effect": "Never"}]}}), "`Never`"),
+    ] {
+        let complaints = complaints(&[with(wrong)]);
+        assert!(complaints.len() == 1 && complaints[0].contains(said), "{complaints:?}");
+    }
 }

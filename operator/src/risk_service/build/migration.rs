@@ -6,7 +6,7 @@ use k8s_openapi::api::batch::v1::Job;
 use super::MIGRATION;
 use crate::{
     jobs::job_spec,
-    pod::{DATA, PodSettings, RestartPolicy},
+    pod::{DATA, DataVolume, PodSettings, RestartPolicy, requests},
     risk_service::validate::ValidatedService,
 };
 
@@ -32,9 +32,10 @@ pub(super) fn job(service: &ValidatedService) -> Job {
         ],
         secrets: vec![&service.database],
         config_map: None,
+        data: DataVolume::Scratch,
         restart: RestartPolicy::Never,
         grace_seconds: 30,
-        requests: ["50m", "64Mi"],
+        resources: requests("50m", "64Mi"),
     };
     Job {
         metadata: owner.metadata(&service.migration),

@@ -19,21 +19,19 @@ use k8s_openapi::api::{
     policy::v1::PodDisruptionBudget,
 };
 
-pub(super) use self::migration::MIGRATED_BY;
+pub(super) use self::{
+    migration::MIGRATED_BY,
+    server::{CHAIN_SERVERS, FILE},
+};
 use super::validate::ValidatedService;
 use crate::owned::HTTPRoute;
 
 /// The component of servers in labels.
-pub(super) const SERVER: &str = "server";
+pub(crate) const SERVER: &str = "server";
 /// The component of the migration.
 const MIGRATION: &str = "migration";
 /// The component of the purge.
 pub(super) const PURGE: &str = "purge";
-/// The name and number of the API's port.
-const API: (&str, u16) = ("http", 8080);
-/// The name and number of the port for health and metrics.
-const ADMIN: (&str, u16) = ("admin", 9090);
-
 /// The objects of a `RiskService`.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceObjects {

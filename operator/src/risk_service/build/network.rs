@@ -1,21 +1,20 @@
 //! The Service, the network policy, and the route from outside the cluster.
 
-use k8s_openapi::{
-    api::{
-        core::v1::{Service, ServicePort, ServiceSpec},
-        networking::v1::{
-            HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
-            IngressServiceBackend, IngressSpec, IngressTLS, NetworkPolicy, ServiceBackendPort,
-        },
+use k8s_openapi::api::{
+    core::v1::{Service, ServiceSpec},
+    networking::v1::{
+        HTTPIngressPath, HTTPIngressRuleValue, Ingress, IngressBackend, IngressRule,
+        IngressServiceBackend, IngressSpec, IngressTLS, NetworkPolicy, ServiceBackendPort,
     },
-    apimachinery::pkg::util::intstr::IntOrString,
 };
 
-use super::{ADMIN, API, MIGRATION, PURGE, RouteObject, SERVER};
+use super::{MIGRATION, PURGE, RouteObject, SERVER};
 use crate::{
     network_policy,
-    owned::{BackendRef, HTTPRoute, HttpRouteRule, HttpRouteSpec, ParentRef},
+    owned::{self, BackendRef, HTTPRoute, HttpRouteRule, HttpRouteSpec, ParentRef},
     risk_service::validate::{Exposure, Route, ValidatedService},
+    serving::{ADMIN, API, service_port},
+    source::CHAIN_SERVER,
 };
 
 /// The Service's port for the API.
@@ -23,19 +22,12 @@ const PORT: u16 = 80;
 
 /// The Service: the API, and health checks and metrics, within the cluster.
 pub(super) fn service(service: &ValidatedService) -> Service {
-    let port = |(name, target): (&str, u16), number: u16| ServicePort {
-        name: Some(name.to_owned()),
-        port: number.into(),
-        target_port: Some(IntOrString::Int(target.into())),
-        protocol: Some("TCP".to_owned()),
-        ..ServicePort::default()
-    };
     Service {
         metadata: service.owner.metadata(&service.name),
         spec: Some(ServiceSpec {
             type_: Some("ClusterIP".to_owned()),
             selector: Some(service.owner.match_labels()),
-            ports: Some(vec![port(API, PORT), port(ADMIN, ADMIN.1)]),
+            ports: Some(vec![service_port(API, PORT), service_port(ADMIN, ADMIN.1)]),
             ..ServiceSpec::default()
         }),
         status: None,
@@ -43,10 +35,19 @@ pub(super) fn service(service: &ValidatedService) -> Service {
 }
 
 /// The network policy of servers, migration and purge: it allows connections to the two ports, and from
-/// the pods to the ports of the database, the cache, proxies, the collector and chain endpoints.
+/// the pods to the ports of the database, the cache, proxies, the collector and chain endpoints, and to chain servers.
 pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
     let pods = service.owner.selector_of(&[SERVER, MIGRATION, PURGE]);
-    let spec = network_policy::spec(pods, &[API.1, ADMIN.1], service.egress_ports.clone());
+    let chain_servers = service.chain_servers.as_ref().map(|_| {
+        let servers = network_policy::any_namespace(owned::pods_of(CHAIN_SERVER));
+        network_policy::to(vec![servers], API.1)
+    });
+    let spec = network_policy::spec(
+        pods,
+        vec![network_policy::from_anywhere(&[API.1, ADMIN.1])],
+        service.egress_ports.clone(),
+        chain_servers.into_iter().collect(),
+    );
     NetworkPolicy { metadata: service.owner.metadata(&service.name), spec: Some(spec) }
 }
 

@@ -6,7 +6,7 @@ use super::PURGE;
 use crate::{
     jobs::{Schedule, cron_job_spec, job_spec},
     owned::digest,
-    pod::{DATA, PodSettings, RestartPolicy},
+    pod::{DATA, DataVolume, PodSettings, RestartPolicy, requests},
     risk_service::{names, validate::ValidatedService},
 };
 
@@ -28,9 +28,10 @@ pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
         ],
         secrets: vec![&service.database],
         config_map: None,
+        data: DataVolume::Scratch,
         restart: RestartPolicy::Never,
         grace_seconds: 30,
-        requests: ["50m", "64Mi"],
+        resources: requests("50m", "64Mi"),
     };
     let schedule = Schedule {
         cron: nightly(owner.namespace(), &service.name),

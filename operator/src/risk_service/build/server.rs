@@ -10,38 +10,28 @@ use k8s_openapi::{
             CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec,
             MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
         },
-        core::v1::{
-            ConfigMap, ContainerPort, HTTPGetAction, PodSpec, PodTemplateSpec, Probe,
-            TopologySpreadConstraint,
-        },
-        policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec},
+        core::v1::{ConfigMap, PodSpec, PodTemplateSpec},
+        policy::v1::PodDisruptionBudget,
     },
     apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
 };
 
-use super::{ADMIN, API, migration::MIGRATED_BY};
+use super::migration::MIGRATED_BY;
 use crate::{
     owned::digest,
-    pod::{CONFIG, DATA, PodSettings, RestartPolicy},
+    pod::{CONFIG, DATA, DataVolume, PodSettings, RestartPolicy, requests},
     risk_service::validate::ValidatedService,
+    serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, STARTUP, TERMINATION_SECONDS},
 };
 
 /// The key of the settings in their `ConfigMap`, and the file's name.
-const FILE: &str = "assay.toml";
+pub(in crate::risk_service) const FILE: &str = "assay.toml";
+/// The setting with the URL of the servers of each followed chain.
+pub(in crate::risk_service) const CHAIN_SERVERS: &str = "chain-servers";
 /// The annotation on pods with the digest of the settings: changed settings replace the pods.
 const SETTINGS: &str = "assay.dev/settings";
 /// The metric of servers for requests in flight.
 const IN_FLIGHT: &str = "assay_http_requests_in_flight";
-/// The time for which a server still accepts connections after SIGTERM, in seconds, until load balancers
-/// have removed it.
-const DRAIN_SECONDS: u32 = 5;
-/// The longest time for requests in flight, in seconds.
-const GRACE_SECONDS: u32 = 30;
-/// The longest time for the last writes to the store and to Redis, in seconds.
-const FLUSH_SECONDS: u32 = 15;
-/// The startup probe, which allows time to load lists and labels: attempts, and seconds between them.
-const STARTUP: (i32, i32) = (150, 2);
-
 /// The content of the settings. Servers fetch no lists and chains: separate workloads do that once for
 /// all servers.
 pub(super) fn settings_text(service: &ValidatedService) -> String {
@@ -58,6 +48,10 @@ pub(super) fn settings_text(service: &ValidatedService) -> String {
     if let Some(cache) = &service.cache {
         lines.push(("redis-url-file", cache.path()));
         lines.extend(service.pods.egress.ca_file().map(|path| ("redis-ca-file", path)));
+    }
+    if let Some(chains) = &service.chain_servers {
+        lines.push((CHAIN_SERVERS, chains.urls.clone()));
+        lines.push(("chain-token-file", chains.token.path()));
     }
     lines.extend(connection_settings(&service.connections));
     let lines: Vec<String> =
@@ -128,54 +122,22 @@ fn pod(service: &ValidatedService) -> PodSpec {
     let settings = PodSettings {
         defaults: &service.pods,
         arguments: vec!["serve".into(), format!("--config={CONFIG}/{FILE}")],
-        secrets: [&service.database].into_iter().chain(&service.cache).collect(),
+        secrets: [&service.database]
+            .into_iter()
+            .chain(&service.cache)
+            .chain(service.chain_servers.as_ref().map(|chains| &chains.token))
+            .collect(),
         config_map: Some(&service.name),
         restart: RestartPolicy::Always,
-        // The server drains on SIGTERM: no `preStop` hook is needed.
-        grace_seconds: DRAIN_SECONDS + GRACE_SECONDS + FLUSH_SECONDS,
-        requests: ["250m", "512Mi"],
+        data: DataVolume::Scratch,
+        grace_seconds: TERMINATION_SECONDS,
+        resources: requests("250m", "512Mi"),
     };
     let mut pod = settings.spec();
-    for container in &mut pod.containers {
-        container.ports = Some([API, ADMIN].map(container_port).into());
-        container.startup_probe = Some(probe("/healthz", STARTUP.1, STARTUP.0));
-        container.readiness_probe = Some(probe("/readyz", 2, 2));
-        container.liveness_probe = Some(probe("/healthz", 10, 6));
-    }
-    let spread = |key: &str| TopologySpreadConstraint {
-        max_skew: 1,
-        topology_key: key.to_owned(),
-        when_unsatisfiable: "ScheduleAnyway".to_owned(),
-        label_selector: Some(service.owner.selector()),
-        match_label_keys: Some(vec!["pod-template-hash".to_owned()]),
-        ..TopologySpreadConstraint::default()
-    };
-    let keys = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"];
-    pod.topology_spread_constraints = Some(keys.map(spread).into());
+    serving::add_ports_and_probes(&mut pod);
+    let spread = serving::spread(&service.owner.selector(), Some("pod-template-hash"));
+    pod.topology_spread_constraints = Some(spread);
     pod
-}
-
-fn container_port((name, number): (&str, u16)) -> ContainerPort {
-    ContainerPort {
-        name: Some(name.to_owned()),
-        container_port: number.into(),
-        protocol: Some("TCP".to_owned()),
-        ..ContainerPort::default()
-    }
-}
-
-fn probe(path: &str, period_seconds: i32, failures: i32) -> Probe {
-    Probe {
-        http_get: Some(HTTPGetAction {
-            path: Some(path.to_owned()),
-            port: IntOrString::String(ADMIN.0.to_owned()),
-            ..HTTPGetAction::default()
-        }),
-        period_seconds: Some(period_seconds),
-        timeout_seconds: Some(2),
-        failure_threshold: Some(failures),
-        ..Probe::default()
-    }
 }
 
 /// The autoscaler, by the use of CPU, and by requests in flight if the spec sets a target.
@@ -226,13 +188,7 @@ pub(super) fn autoscaler(service: &ValidatedService) -> HorizontalPodAutoscaler 
 pub(super) fn disruption_budget(service: &ValidatedService) -> PodDisruptionBudget {
     PodDisruptionBudget {
         metadata: service.owner.metadata(&service.name),
-        spec: Some(PodDisruptionBudgetSpec {
-            max_unavailable: Some(IntOrString::Int(1)),
-            selector: Some(service.owner.selector()),
-            // A pod that is not ready must not keep a node from being drained.
-            unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
-            ..PodDisruptionBudgetSpec::default()
-        }),
+        spec: Some(serving::disruption_budget(service.owner.selector())),
         status: None,
     }
 }

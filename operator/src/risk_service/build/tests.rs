@@ -26,6 +26,10 @@ fn inputs(change: Value) -> Inputs {
     let spec: RiskServiceSpec = serde_json::from_value(spec).unwrap();
     let present = |port| SecretState::Present { uid: "1".into(), ports: BTreeSet::from([port]) };
     let cache = spec.cache_secret.as_ref().map(|_| present(6379));
+    let chain_token = spec
+        .chain_token_secret
+        .as_ref()
+        .map(|_| SecretState::Present { uid: "2".into(), ports: BTreeSet::new() });
     let owner = OwnerReference {
         api_version: "assay.dev/v1alpha1".into(),
         kind: "RiskService".into(),
@@ -39,6 +43,7 @@ fn inputs(change: Value) -> Inputs {
         owner: Owner::new(owner, "ns", "api", SERVER),
         database: present(5433),
         cache,
+        chain_token,
         live: LiveObjects::default(),
         demand: Some(Demand::default()),
     }
@@ -140,9 +145,69 @@ fn objects_equal_the_files() {
         "telemetry": {"otlpEndpoint": "http://collector:4318"},
         "scaling": {"minReplicas": 3, "maxReplicas": 9, "cpuPercent": 50, "requestsInFlight": 40},
         "imagePullSecrets": ["one", "two"],
+        "chainTokenSecret": {"name": "chains", "key": "token"},
     }));
+    all.demand = Some(followed());
     all.demand.as_mut().unwrap().endpoint_ports.insert(3000);
     assert_objects("service-all", documents(&built(&all)));
+}
+
+/// The demand of a cluster with two followed chains.
+fn followed() -> Demand {
+    let chains =
+        ["ltc", "btc"].map(|chain| (chain.into(), format!("http://chain-{chain}.sys.svc:8080")));
+    let mut demand = Demand::default();
+    demand.chain_servers.extend(chains);
+    demand
+}
+
+#[test]
+fn servers_know_the_chain_servers_of_followed_chains_and_their_token() {
+    let token = json!({"chainTokenSecret": {"name": "chains", "key": "token"}});
+    let with = |change: Value, demand: Option<Demand>| Inputs { demand, ..inputs(change) };
+    let text = |inputs: &Inputs| built(inputs).server.settings.data.unwrap()["assay.toml"].clone();
+    let known = with(token.clone(), Some(followed()));
+    let lines = "chain-servers = \"btc=http://chain-btc.sys.svc:8080,ltc=http://chain-ltc.sys.svc:8080\"\n\
+                 chain-token-file = \"/run/secrets/assay/chain-token/value\"\n";
+    assert!(text(&known).contains(lines), "{}", text(&known));
+    let pod = body(&built(&known), "Deployment")["spec"]["template"]["spec"].clone();
+    assert_eq!(pod["volumes"][4]["secret"]["secretName"], "chains");
+    let policy = body(&built(&known), "NetworkPolicy")["spec"]["egress"][2].clone();
+    assert_eq!(policy["ports"], json!([{"protocol": "TCP", "port": 8080}]));
+    let labels = &policy["to"][0]["podSelector"]["matchLabels"];
+    assert_eq!(labels["app.kubernetes.io/component"], "chain");
+
+    let reported = |inputs: &Inputs| {
+        let state = validate(inputs).unwrap().chains_configured?;
+        Some((state.holds, state.reason.as_str(), state.message))
+    };
+    let (holds, reason, _) = reported(&known).unwrap();
+    assert_eq!((holds, reason), (true, "ChainServersKnown"));
+    let missing = with(json!({}), Some(followed()));
+    let (holds, reason, message) = reported(&missing).unwrap();
+    assert_eq!((holds, reason), (false, "ChainTokenMissing"));
+    assert!(
+        message.contains("chain servers of btc, ltc") && message.contains("spec.chainTokenSecret")
+    );
+    assert!(!text(&missing).contains("chain"), "they need the token");
+    let none = with(token.clone(), Some(Demand::default()));
+    assert!(!text(&none).contains("chain"), "no chain is followed");
+    assert!(body(&built(&none), "NetworkPolicy")["spec"]["egress"].get(2).is_none());
+
+    // An operator that starts must not replace pods before it knows the chains.
+    let mut unknown = with(token, None);
+    assert!(!text(&unknown).contains("chain"));
+    let applied = document(&built(&known).server.settings).unwrap();
+    unknown.live.insert(OwnedKind::ConfigMap, serde_json::from_value(applied).unwrap());
+    assert_eq!(text(&unknown), text(&known));
+    assert_eq!(reported(&unknown), None);
+
+    let absent = Inputs { chain_token: Some(SecretState::NoKey), ..known };
+    let refused = validate(&absent).unwrap_err();
+    assert_eq!(
+        refused.message(),
+        "Secret `chains` has no key `token`: add it with the token as its value"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
 use super::database_arguments;
 use crate::{
     jobs::{Schedule, cron_job_spec, job_spec},
-    pod::{PodSettings, RestartPolicy},
+    pod::{DataVolume, PodSettings, RestartPolicy, requests},
     source::{names, task::Import, validate::ValidatedSource},
 };
 
@@ -43,9 +43,10 @@ fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
         arguments: arguments(import, source),
         secrets: [&source.database].into_iter().chain(&import.credentials).collect(),
         config_map: None,
+        data: DataVolume::Scratch,
         restart: RestartPolicy::Never,
         grace_seconds: 30,
-        requests: ["100m", "256Mi"],
+        resources: requests("100m", "256Mi"),
     };
     job_spec(&pod, &source.owner, DEADLINE_SECONDS)
 }

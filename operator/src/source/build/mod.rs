@@ -1,16 +1,25 @@
 //! The objects of a source. Pure: the same source gives the same objects.
 
-mod follower;
+mod chain_servers;
 mod importer;
 
 use k8s_openapi::api::{
-    apps::v1::Deployment,
+    apps::v1::StatefulSet,
     batch::v1::{CronJob, Job},
+    core::v1::Service,
     networking::v1::NetworkPolicy,
+    policy::v1::PodDisruptionBudget,
 };
 
+pub(super) use self::chain_servers::STORAGE;
 use super::{task::Task, validate::ValidatedSource};
-use crate::{network_policy, pod::DATA};
+use crate::{
+    network_policy,
+    owned::{operator_pods, pods_of},
+    pod::DATA,
+    risk_service::SERVER,
+    serving::{ADMIN, API},
+};
 
 /// The objects of a source.
 #[derive(Clone, Debug)]
@@ -31,25 +40,56 @@ pub(super) enum Workload {
         /// Imports at once what was never imported.
         first_job: Option<Box<Job>>,
     },
-    /// Follows a chain.
-    Follower(Box<Deployment>),
+    /// Follows a chain and answers for its graph.
+    ChainServers {
+        /// Its name stands for all servers.
+        service: Box<Service>,
+        /// Bounds evictions.
+        disruption_budget: Box<PodDisruptionBudget>,
+        /// Runs the servers.
+        stateful_set: Box<StatefulSet>,
+    },
 }
 
 /// Builds the objects of a source.
 pub(super) fn build(source: &ValidatedSource) -> SourceObjects {
-    let ValidatedSource { object_name, owner, egress_ports, task, pods: _, database: _ } = source;
-    let spec = network_policy::spec(owner.selector(), &[], egress_ports.clone());
-    let workload = match task {
+    let workload = match &source.task {
         Task::Import(import) => Workload::Importer {
             cron_job: Box::new(importer::cron_job(import, source)),
             first_job: import.has_first_job.then(|| Box::new(importer::first_job(import, source))),
         },
-        Task::Follow(follow) => Workload::Follower(Box::new(follower::deployment(follow, source))),
+        Task::ServeChain(serve) => Workload::ChainServers {
+            service: Box::new(chain_servers::service(source)),
+            disruption_budget: Box::new(chain_servers::disruption_budget(source)),
+            stateful_set: Box::new(chain_servers::stateful_set(serve, source)),
+        },
     };
-    SourceObjects {
-        network_policy: NetworkPolicy { metadata: owner.metadata(object_name), spec: Some(spec) },
-        workload,
-    }
+    SourceObjects { network_policy: network_policy(source), workload }
+}
+
+/// The network policy. Nothing connects to importers; to chain servers only servers of an API, the operator and other
+/// chain servers of the chain do.
+fn network_policy(source: &ValidatedSource) -> NetworkPolicy {
+    let owner = &source.owner;
+    let ports = source.egress_ports.clone();
+    let spec = match &source.task {
+        Task::Import(_) => network_policy::spec(owner.selector(), vec![], ports, vec![]),
+        Task::ServeChain(_) => {
+            let own = || network_policy::same_namespace(owner.selector());
+            let callers = vec![
+                network_policy::any_namespace(pods_of(SERVER)),
+                network_policy::same_namespace(operator_pods()),
+                own(),
+            ];
+            let ingress = vec![
+                network_policy::from(callers, API.1),
+                network_policy::from_anywhere(&[ADMIN.1]),
+            ];
+            let egress = vec![network_policy::to(vec![own()], API.1)];
+            network_policy::spec(owner.selector(), ingress, ports, egress)
+        }
+    };
+    NetworkPolicy { metadata: owner.metadata(&source.object_name), spec: Some(spec) }
 }
 
 /// The arguments of the `assay` program about its database.

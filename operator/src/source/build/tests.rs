@@ -31,6 +31,9 @@ fn settings(egress: Value, telemetry: Value) -> WorkloadSettings {
             name: "database",
             source: serde_json::from_value(json!({"name": "store"})).unwrap(),
         },
+        chain_token: Some(SecretFile::chain_token(
+            serde_json::from_value(json!({"name": "chains", "key": "token"})).unwrap(),
+        )),
     }
 }
 
@@ -62,6 +65,7 @@ where
         is_new: Some(true),
         owner: Owner::new(owner, "system", name, K::COMPONENT),
         live,
+        claims: vec![],
         database_ports: BTreeSet::from([5433]),
         settings,
     })
@@ -92,7 +96,11 @@ fn documents(objects: &SourceObjects) -> Vec<Value> {
             all.push(document(&**cron_job).unwrap());
             all.extend(first_job.iter().map(|job| document(&**job).unwrap()));
         }
-        Workload::Follower(deployment) => all.push(document(&**deployment).unwrap()),
+        Workload::ChainServers { service, disruption_budget, stateful_set } => all.extend([
+            document(&**service).unwrap(),
+            document(&**disruption_budget).unwrap(),
+            document(&**stateful_set).unwrap(),
+        ]),
     }
     all
 }
@@ -130,7 +138,15 @@ fn objects_equal_the_files() {
     assert_objects("intel-suspended", documents(&intel(spec, &bare)));
     let rpc = json!({
         "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
-        "allowTestNetwork": true,
+        "allowTestNetwork": true, "replicas": 2,
+        "volume": {"size": "1024Gi", "storageClass": "fast"},
+        "pods": {
+            "resources": {"requests": {"cpu": "2000m"}, "limits": {"memory": "512Mi"}},
+            "nodeSelector": {"disk": "nvme"},
+            "tolerations": [
+                {"key": "chains", "value": "yes", "effect": "NoSchedule"}, {"key": "old"},
+            ],
+        },
     });
     assert_objects("chain-rpc", documents(&chain(rpc, &full)));
     let esplora = json!({
@@ -181,43 +197,130 @@ fn a_list_that_was_never_imported_is_imported_at_once_unless_it_is_suspended() {
 }
 
 #[test]
-fn a_chain_has_one_follower_with_the_nodes_credentials_as_a_file() {
+fn a_chain_has_servers_that_own_volumes_follow_the_node_and_answer() {
     let change = json!({
         "credentialsSecret": {"name": "node", "key": "cookie"}, "startHeight": 7,
     });
-    let deployment = spec_of(&chain(change, &proxied()), "Deployment");
+    let objects = chain(change, &proxied());
+    let stateful_set = spec_of(&objects, "StatefulSet");
+    let pod = &stateful_set["template"]["spec"];
     assert_eq!(
-        (&deployment["replicas"], &deployment["strategy"]["type"]),
-        (&json!(1), &json!("Recreate"))
-    );
-    let pod = &deployment["template"]["spec"];
-    assert_eq!(
-        arguments(pod)[..7],
+        arguments(pod),
         [
-            "ingest",
             "chain",
+            "serve",
             "btc",
             "--rpc=http://node:8332",
             "--from=7",
-            "--follow",
             "--cookie=/run/secrets/assay/credentials/value",
+            "--data-dir=/var/lib/assay",
+            "--database-url-file=/run/secrets/assay/database/value",
+            "--listen=0.0.0.0:8080",
+            "--admin-listen=0.0.0.0:9090",
+            "--chain-token-file=/run/secrets/assay/chain-token/value",
+            "--neighbors=http://chain-own.system.svc:8080",
+            "--log-format=json",
+            "--drain-delay=5s",
+            "--shutdown-grace=30s",
         ]
     );
-    let secret = &pod["volumes"][3]["secret"];
     assert_eq!(
-        (&secret["secretName"], &secret["items"][0]["key"]),
-        (&json!("node"), &json!("cookie"))
+        (&stateful_set["replicas"], &stateful_set["serviceName"]),
+        (&json!(1), &json!("chain-own"))
     );
-    let suspended = chain(json!({"suspended": true}), &proxied());
-    assert_eq!(spec_of(&suspended, "Deployment")["replicas"], 0);
+    assert_eq!(stateful_set["podManagementPolicy"], "Parallel");
+    let kept = &stateful_set["persistentVolumeClaimRetentionPolicy"];
+    assert_eq!(*kept, json!({"whenDeleted": "Retain", "whenScaled": "Retain"}));
+    let claim = &stateful_set["volumeClaimTemplates"][0];
+    assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "20Gi");
+    assert!(claim["spec"].get("storageClassName").is_none(), "the cluster's default");
+    let mount = &pod["containers"][0]["volumeMounts"][0];
+    assert_eq!(
+        (&mount["name"], &mount["mountPath"]),
+        (&claim["metadata"]["name"], &json!("/var/lib/assay"))
+    );
+    let volumes = pod["volumes"].as_array().unwrap();
+    assert!(volumes.iter().all(|volume| volume["name"] != mount["name"]), "{volumes:?}");
+    let secrets = volumes.iter().filter_map(|volume| volume["secret"]["secretName"].as_str());
+    assert_eq!(secrets.collect::<Vec<_>>(), ["store", "chains", "node"]);
+    assert_eq!(pod["securityContext"]["fsGroupChangePolicy"], "OnRootMismatch");
+    assert_eq!(pod["terminationGracePeriodSeconds"], 5 + 30 + 15);
+    let probes = &pod["containers"][0];
+    assert_eq!(probes["readinessProbe"]["httpGet"]["path"], "/readyz");
+    assert_eq!(probes["livenessProbe"]["httpGet"]["path"], "/healthz", "also while it is filled");
+    let service = spec_of(&objects, "Service");
+    assert_eq!(service["clusterIP"], "None");
+    assert!(
+        service.get("publishNotReadyAddresses").is_none(),
+        "servers are found once they are ready"
+    );
+    assert_eq!(service["selector"], stateful_set["selector"]["matchLabels"]);
+    assert_eq!(spec_of(&objects, "PodDisruptionBudget")["maxUnavailable"], 1);
 }
 
 #[test]
-fn workloads_reach_the_ports_that_they_need_and_nothing_reaches_them() {
+fn suspended_chain_servers_answer_and_know_no_node() {
+    let change = json!({
+        "credentialsSecret": {"name": "node", "key": "cookie"}, "allowTestNetwork": true,
+        "suspended": true, "replicas": 3,
+    });
+    let stateful_set = spec_of(&chain(change, &proxied()), "StatefulSet");
+    let pod = &stateful_set["template"]["spec"];
+    assert_eq!(stateful_set["replicas"], 3);
+    assert_eq!(arguments(pod)[..4], ["chain", "serve", "btc", "--data-dir=/var/lib/assay"]);
+    let text = pod.to_string();
+    assert!(!text.contains("node:8332") && !text.contains("cookie") && !text.contains("--test"));
+}
+
+#[test]
+fn pods_of_chain_servers_have_the_resources_and_nodes_of_the_spec() {
+    let pod = |pods: Value| {
+        let objects = chain(json!({"pods": pods}), &proxied());
+        spec_of(&objects, "StatefulSet")["template"]["spec"].clone()
+    };
+    let resources =
+        |spec: Value| pod(json!({"resources": spec}))["containers"][0]["resources"].clone();
+    let usual = json!({"requests": {"cpu": "250m", "memory": "1Gi"}});
+    assert_eq!(resources(json!({})), usual);
+    let small = resources(json!({"limits": {"cpu": "100m", "memory": "4Gi"}}));
+    assert_eq!(
+        small["requests"],
+        json!({"cpu": "100m", "memory": "1Gi"}),
+        "no more than the limit"
+    );
+    let chosen = resources(json!({"requests": {"cpu": "2", "memory": "2048Mi"}}));
+    assert_eq!(chosen, json!({"requests": {"cpu": "2", "memory": "2Gi"}}));
+    let placed = pod(json!({"nodeSelector": {"disk": "nvme"}, "tolerations": [{"key": "chains"}]}));
+    assert_eq!(placed["nodeSelector"], json!({"disk": "nvme"}));
+    assert_eq!(placed["tolerations"], json!([{"key": "chains", "operator": "Exists"}]));
+}
+
+#[test]
+fn chain_servers_are_reached_by_servers_the_operator_and_each_other() {
+    let policy = spec_of(&chain(json!({}), &proxied()), "NetworkPolicy");
+    let requests = &policy["ingress"][0];
+    assert_eq!(requests["ports"], json!([{"protocol": "TCP", "port": 8080}]));
+    let label = |peer: &Value| {
+        let labels = &peer["podSelector"]["matchLabels"];
+        labels["app.kubernetes.io/component"].as_str().unwrap().to_owned()
+    };
+    let peers = requests["from"].as_array().unwrap();
+    assert_eq!(peers.iter().map(label).collect::<Vec<_>>(), ["server", "operator", "chain"]);
+    let in_any_namespace = peers.iter().map(|peer| peer.get("namespaceSelector").is_some());
+    assert_eq!(in_any_namespace.collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(policy["ingress"][1], json!({"ports": [{"protocol": "TCP", "port": 9090}]}));
+    let neighbors = &policy["egress"][2];
+    assert_eq!(label(&neighbors["to"][0]), "chain");
+    assert_eq!(neighbors["ports"], json!([{"protocol": "TCP", "port": 8080}]));
+}
+
+#[test]
+fn workloads_reach_the_ports_that_they_need_and_nothing_reaches_importers() {
     let ports = |objects: SourceObjects| {
         let spec = spec_of(&objects, "NetworkPolicy");
         assert_eq!(spec["policyTypes"], json!(["Ingress", "Egress"]));
-        assert!(spec.get("ingress").is_none(), "no connection is let in");
+        let is_importer = matches!(objects.workload, Workload::Importer { .. });
+        assert_eq!(spec.get("ingress").is_none(), is_importer);
         assert_eq!(spec["podSelector"]["matchLabels"]["app.kubernetes.io/instance"], "own");
         assert_eq!(spec["egress"][0]["ports"][0]["port"], 53);
         let ports = spec["egress"][1]["ports"].as_array().unwrap().iter();
@@ -243,6 +346,12 @@ fn a_source_that_servers_read_has_no_workload() {
     });
     let idle = validated::<ChainSource>("own", on_demand, &settings, LiveObjects::default());
     assert_eq!(idle.unwrap_err(), Idle::OnDemand);
+    let settings = WorkloadSettings { chain_token: None, ..settings };
+    let followed = json!({
+        "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+    });
+    let idle = validated::<ChainSource>("own", followed, &settings, LiveObjects::default());
+    assert_eq!(idle.unwrap_err(), Idle::NoChainToken);
 }
 
 #[test]

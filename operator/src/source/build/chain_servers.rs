@@ -1,0 +1,205 @@
+//! The chain servers of a chain: each has a volume with the whole graph, follows the chain and answers the API.
+
+use std::collections::BTreeMap;
+
+use assay_tenancy::{
+    Quantity,
+    manifest::{PodsSpec, ResourcesSpec, TolerationSpec, VolumeSpec},
+};
+use k8s_openapi::{
+    api::{
+        apps::v1::{
+            StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec,
+            StatefulSetUpdateStrategy,
+        },
+        core::v1::{
+            PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSpec, PodTemplateSpec,
+            ResourceRequirements, Service, ServiceSpec, Toleration, VolumeResourceRequirements,
+        },
+        policy::v1::PodDisruptionBudget,
+    },
+    apimachinery::pkg::{api::resource, apis::meta::v1::ObjectMeta},
+};
+
+use super::database_arguments;
+use crate::{
+    pod::{DATA_VOLUME, DataVolume, PodSettings, RestartPolicy},
+    serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, TERMINATION_SECONDS, service_port},
+    source::{
+        names,
+        task::{Endpoint, ServeChain},
+        validate::ValidatedSource,
+    },
+};
+
+/// The CPU that a server requests.
+const CPU: (&str, Quantity) = ("cpu", Quantity::thousandths(250));
+/// The memory that a server requests.
+const MEMORY: (&str, Quantity) = ("memory", Quantity::mebibytes(1024));
+/// The resource of a volume.
+pub(in crate::source) const STORAGE: &str = "storage";
+
+/// The headless Service: its name stands for all servers that are ready, which is the default.
+pub(super) fn service(source: &ValidatedSource) -> Service {
+    Service {
+        metadata: source.owner.metadata(&source.object_name),
+        spec: Some(ServiceSpec {
+            type_: Some("ClusterIP".to_owned()),
+            cluster_ip: Some("None".to_owned()),
+            selector: Some(source.owner.match_labels()),
+            ports: Some(vec![service_port(API, API.1), service_port(ADMIN, ADMIN.1)]),
+            ..ServiceSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// The disruption budget: one server at a time may be evicted.
+pub(super) fn disruption_budget(source: &ValidatedSource) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        metadata: source.owner.metadata(&source.object_name),
+        spec: Some(serving::disruption_budget(source.owner.selector())),
+        status: None,
+    }
+}
+
+/// The `StatefulSet` of servers. A new image replaces one server at a time, each only once its successor is ready.
+pub(super) fn stateful_set(serve: &ServeChain, source: &ValidatedSource) -> StatefulSet {
+    let owner = &source.owner;
+    let retain = || Some("Retain".to_owned());
+    StatefulSet {
+        metadata: owner.metadata(&source.object_name),
+        spec: Some(StatefulSetSpec {
+            replicas: Some(serve.replicas),
+            revision_history_limit: Some(2),
+            service_name: Some(source.object_name.clone()),
+            // A server that is being filled must not keep another one from starting.
+            pod_management_policy: Some("Parallel".to_owned()),
+            update_strategy: Some(StatefulSetUpdateStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: None,
+            }),
+            // A graph takes hours to read again.
+            persistent_volume_claim_retention_policy: Some(
+                StatefulSetPersistentVolumeClaimRetentionPolicy {
+                    when_deleted: retain(),
+                    when_scaled: retain(),
+                },
+            ),
+            selector: owner.selector(),
+            template: PodTemplateSpec {
+                metadata: Some(owner.template_metadata()),
+                spec: Some(pod(serve, source)),
+            },
+            volume_claim_templates: Some(vec![claim(&serve.volume)]),
+            ..StatefulSetSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn claim(volume: &VolumeSpec) -> PersistentVolumeClaim {
+    PersistentVolumeClaim {
+        metadata: ObjectMeta { name: Some(DATA_VOLUME.to_owned()), ..ObjectMeta::default() },
+        spec: Some(PersistentVolumeClaimSpec {
+            access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
+            storage_class_name: volume.storage_class.clone(),
+            resources: Some(VolumeResourceRequirements {
+                requests: Some(quantities([(STORAGE, Some(volume.size))])),
+                limits: None,
+            }),
+            ..PersistentVolumeClaimSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
+    let cookie = match &serve.endpoint {
+        Endpoint::Rpc { cookie } if !serve.is_suspended => cookie.as_ref(),
+        Endpoint::Rpc { .. } | Endpoint::Esplora => None,
+    };
+    let settings = PodSettings {
+        defaults: &source.pods,
+        arguments: arguments(serve, source),
+        secrets: [&source.database, &serve.token].into_iter().chain(cookie).collect(),
+        config_map: None,
+        data: DataVolume::Claim,
+        restart: RestartPolicy::Always,
+        grace_seconds: TERMINATION_SECONDS,
+        resources: resources(&serve.pods.resources),
+    };
+    let mut pod = settings.spec();
+    let PodsSpec { node_selector, tolerations, .. } = &serve.pods;
+    serving::add_ports_and_probes(&mut pod);
+    pod.topology_spread_constraints = Some(serving::spread(&source.owner.selector(), None));
+    pod.node_selector = (!node_selector.is_empty()).then(|| node_selector.clone());
+    pod.tolerations =
+        (!tolerations.is_empty()).then(|| tolerations.iter().map(toleration).collect());
+    pod
+}
+
+/// The arguments of the `assay` program. Without those about the node it answers and does not follow.
+fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
+    let ServeChain { chain, endpoint, url, start_height, is_test_network, is_suspended, .. } =
+        serve;
+    let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), chain.clone()];
+    if !is_suspended {
+        let (flag, cookie) = match endpoint {
+            Endpoint::Rpc { cookie } => ("rpc", cookie.as_ref()),
+            Endpoint::Esplora => ("esplora", None),
+        };
+        arguments.extend([format!("--{flag}={url}"), format!("--from={start_height}")]);
+        arguments.extend(cookie.map(|cookie| format!("--cookie={}", cookie.path())));
+        arguments.extend(is_test_network.then(|| "--test-network".to_owned()));
+    }
+    arguments.extend(database_arguments(source));
+    arguments.extend([
+        format!("--listen=0.0.0.0:{}", API.1),
+        format!("--admin-listen=0.0.0.0:{}", ADMIN.1),
+        format!("--chain-token-file={}", serve.token.path()),
+        format!("--neighbors={}", names::chain_servers_url(&source.name, source.owner.namespace())),
+        "--log-format=json".to_owned(),
+        format!("--drain-delay={DRAIN_SECONDS}s"),
+        format!("--shutdown-grace={GRACE_SECONDS}s"),
+    ]);
+    arguments
+}
+
+/// The resources of a server. What it requests by default, it requests only within its limits.
+fn resources(spec: &ResourcesSpec) -> ResourceRequirements {
+    let ResourcesSpec { requests, limits } = spec;
+    let request = |requested: Option<Quantity>, limit: Option<Quantity>, usual: Quantity| {
+        let within = limit.filter(|limit| usual.covers(*limit)).unwrap_or(usual);
+        Some(requested.unwrap_or(within))
+    };
+    let limits_by_name = [(CPU.0, limits.cpu), (MEMORY.0, limits.memory)];
+    ResourceRequirements {
+        requests: Some(quantities([
+            (CPU.0, request(requests.cpu, limits.cpu, CPU.1)),
+            (MEMORY.0, request(requests.memory, limits.memory, MEMORY.1)),
+        ])),
+        limits: Some(quantities(limits_by_name)).filter(|limits| !limits.is_empty()),
+        claims: None,
+    }
+}
+
+fn quantities<const N: usize>(
+    named: [(&str, Option<Quantity>); N],
+) -> BTreeMap<String, resource::Quantity> {
+    let known = named.into_iter().filter_map(|(name, quantity)| Some((name, quantity?)));
+    known
+        .map(|(name, quantity)| (name.to_owned(), resource::Quantity(quantity.to_string())))
+        .collect()
+}
+
+fn toleration(spec: &TolerationSpec) -> Toleration {
+    let TolerationSpec { key, value, effect } = spec;
+    Toleration {
+        key: Some(key.clone()),
+        operator: Some(if value.is_some() { "Equal" } else { "Exists" }.to_owned()),
+        value: value.clone(),
+        effect: effect.map(|effect| effect.as_str().to_owned()),
+        toleration_seconds: None,
+    }
+}

@@ -1,0 +1,127 @@
+//! The client of chain servers: what their graphs hold.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use assay_chain_protocol::{
+    Credentials, ServerSet,
+    client::{ServerUrl, choice::newest},
+    message::ServerState,
+};
+use assay_engine::chain::ChainId;
+
+use super::observed::ObservedChain;
+
+/// The rate from which on a server is reading earlier blocks, in blocks per second: no chain has as many new ones.
+const SYNCING_RATE: f64 = 0.1;
+
+/// A client of the chain servers of all chains. It keeps its connections.
+#[derive(Debug)]
+pub(crate) struct ChainClient {
+    credentials: Credentials,
+    servers: Mutex<BTreeMap<(ChainId, String), Arc<ServerSet>>>,
+}
+
+impl ChainClient {
+    /// A client that shows the token in a file. Without one, no server answers it.
+    pub(crate) fn new(token: Option<PathBuf>) -> Self {
+        let credentials = Credentials { token, authorities: None };
+        Self { credentials, servers: Mutex::default() }
+    }
+
+    /// The graph of a chain as the servers behind a URL describe it. `None` if no server answers, or none has a block
+    /// yet.
+    pub(super) async fn state(&self, chain: &str, url: &str) -> Option<ObservedChain> {
+        self.credentials.token.as_ref()?;
+        let chain: ChainId = chain.parse().ok()?;
+        let servers = self.servers(chain, url)?;
+        servers.refresh().await;
+        let candidates = servers.states();
+        let block = newest(&candidates)?.block;
+        let states: Vec<&ServerState> =
+            candidates.iter().filter_map(|candidate| candidate.state.as_ref()).collect();
+        let rates = states.iter().filter_map(|state| state.blocks_per_second);
+        let rate = rates.filter(|rate| *rate >= SYNCING_RATE).max_by(f64::total_cmp);
+        Some(ObservedChain {
+            height: block.height,
+            time: block.time,
+            blocks_per_second: rate,
+            bytes: states.iter().map(|state| state.bytes).max().unwrap_or(0),
+        })
+    }
+
+    fn servers(&self, chain: ChainId, url: &str) -> Option<Arc<ServerSet>> {
+        let parsed = ServerUrl::parse(url)?;
+        let mut all = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(ServerSet::new(chain, vec![parsed], self.credentials.clone()));
+        Some(Arc::clone(all.entry((chain, url.to_owned())).or_insert_with(new)))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
+mod tests {
+    use axum::{
+        Json, Router,
+        http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+        routing::get,
+    };
+    use serde_json::{Value, json};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// The URL of a chain server of `btc` with a state, and the token `word`.
+    async fn server(state: Value) -> String {
+        let answer = async move |headers: HeaderMap| {
+            let is_allowed = headers.get(AUTHORIZATION).is_some_and(|shown| shown == "Bearer word");
+            is_allowed.then(|| Json(state.clone())).ok_or(StatusCode::UNAUTHORIZED)
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().route("/chain/v1/btc/state", get(answer));
+        tokio::spawn(axum::serve(listener, app).into_future());
+        format!("http://{address}")
+    }
+
+    fn state(newest: Value, blocks_per_second: Value) -> Value {
+        json!({
+            "release": "1", "lists": 7, "newest": newest, "bytes": 1_234_567,
+            "blocks_per_second": blocks_per_second, "is_draining": false, "traces": 0,
+        })
+    }
+
+    fn block(height: u64) -> Value {
+        let time = "2026-11-22T01:00:00Z";
+        let hash = "0".repeat(64);
+        let block = json!({"height": height, "hash": hash, "parent": hash, "time": time});
+        json!({"block": block, "verified_at": time, "start": 0, "sample": false})
+    }
+
+    #[tokio::test]
+    async fn the_state_of_a_chain_is_what_its_servers_say() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "word\n").unwrap();
+        let client = ChainClient::new(Some(file.path().to_owned()));
+        let ask =
+            async |newest, rate| client.state("btc", &server(state(newest, rate)).await).await;
+        let wanted = ObservedChain {
+            height: 9,
+            time: "2026-11-22T01:00:00Z".parse().unwrap(),
+            blocks_per_second: Some(250.5),
+            bytes: 1_234_567,
+        };
+        assert_eq!(ask(block(9), json!(250.5)).await, Some(wanted));
+        let followed = Some(ObservedChain { blocks_per_second: None, ..wanted });
+        assert_eq!(ask(block(9), json!(0.002)).await, followed, "it has the earlier blocks");
+        assert_eq!(ask(block(9), Value::Null).await, followed, "it follows nothing");
+        assert_eq!(ask(Value::Null, Value::Null).await, None, "it has no block yet");
+
+        let url = server(state(block(9), Value::Null)).await;
+        assert_eq!(client.state("btc", "http://127.0.0.1:1").await, None, "nobody is there");
+        assert_eq!(ChainClient::new(None).state("btc", &url).await, None, "it has no token");
+    }
+}
