@@ -285,6 +285,7 @@ fn policy_rules() -> Vec<Rule> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn source_rules() -> Vec<Rule> {
     let intel = json!({
         "location": "https://example.org/list.xml", "format": "ofac-advanced",
