@@ -94,6 +94,8 @@ impl Question for FlowsAtMostQuestion {
 pub struct TraceAnswer {
     /// Revision of the lists and labels that the answer rests on.
     pub lists: u64,
+    /// Names these lists and labels by their content: another database may have as many changes.
+    pub data_revision: String,
     /// The flows with the newest block, or the reason why there are none.
     pub state: ChainState,
     /// Identifies the state of the chain; `null` if the chain was not read.

@@ -14,6 +14,9 @@ const LAST_PAGE_AT: usize = 136;
 const TRANSACTION_AT: usize = 144;
 /// The size of pages, in the head of the first tree.
 const PAGE_SIZE_AT: usize = 40;
+/// What a head begins with.
+const MAGIC_AT: usize = 16;
+const MAGIC: u64 = 0xbeef_c0de;
 /// Bytes of a head that are looked at.
 const HEAD: usize = 152;
 /// Heads at the beginning of a file, a page each.
@@ -42,10 +45,16 @@ impl Environment {
         let page = u64::from(self.env.unnamed_database_stat().page_size);
         let size = usize::try_from(page).unwrap_or(usize::MAX);
         for number in 0..HEADS {
-            let mut head = vec![0; size];
+            let (mut head, mut again) = (vec![0; size], vec![0; size]);
             file.read_exact_at(&mut head, number * page).map_err(failed)?;
+            file.read_exact_at(&mut again, number * page).map_err(failed)?;
+            // A writer may just be writing the head of a newer state over it.
+            if head != again {
+                continue;
+            }
             let wanted = u64::try_from(of.id()).unwrap_or(u64::MAX);
-            let is_whole = number_at(&head, PAGE_SIZE_AT) & u64::from(u32::MAX) == page;
+            let is_whole = number_at(&head, PAGE_SIZE_AT) & u64::from(u32::MAX) == page
+                && number_at(&head, MAGIC_AT) & u64::from(u32::MAX) == MAGIC;
             if head.len() < HEAD || !is_whole || number_at(&head, TRANSACTION_AT) != wanted {
                 continue;
             }

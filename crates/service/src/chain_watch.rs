@@ -3,15 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_engine::{chain::ChainId, utxo::BlockRef};
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::Mutex;
 
 use super::{
     Service,
-    chains::{
-        Chains,
-        changes::Changes,
-        reader::{ChainReader, ReadError},
-    },
+    chains::{Chains, changes::Changes, reader::ReadError},
     invalidated_addresses::InvalidatedAddresses,
 };
 
@@ -41,13 +38,23 @@ impl ChainWatch {
                 return Err(error);
             }
         };
+        let mut reading: FuturesUnordered<_> = chains
+            .readers()
+            .map(|(chain, reader)| {
+                let known = tips.get(&chain).copied();
+                async move { (chain, reader.changes(known).await) }
+            })
+            .collect();
         let mut outcome = Ok(());
-        for (chain, reader) in chains.readers() {
-            let read = self.refresh_chain(&mut tips, chain, reader, service).await;
-            if read.is_err() {
-                invalidate(&mut tips, chain, service);
+        while let Some((chain, read)) = reading.next().await {
+            match read {
+                Ok(Some(changes)) => apply(&mut tips, chain, changes, service),
+                Ok(None) => {}
+                Err(error) => {
+                    invalidate(&mut tips, chain, service);
+                    outcome = outcome.and(Err(error));
+                }
             }
-            outcome = outcome.and(read);
         }
         outcome
     }
@@ -72,33 +79,28 @@ impl ChainWatch {
         *manifests = access.manifests_revision;
         Ok(chains)
     }
+}
 
-    /// Reads the new blocks of one chain.
-    async fn refresh_chain(
-        &self,
-        tips: &mut BTreeMap<ChainId, BlockRef>,
-        chain: ChainId,
-        reader: &dyn ChainReader,
-        service: &Service,
-    ) -> Result<(), ReadError> {
-        let known = tips.get(&chain).copied();
-        let Some(Changes { newest, addresses }) = reader.changes(known).await? else {
-            return Ok(());
-        };
-        service.freshness.tip(chain, newest.time);
-        if known == Some(newest) {
-            return Ok(());
-        }
-        let hash = hex::encode(newest.hash);
-        match addresses {
-            Some(addresses) => {
-                change(service, |invalidated| invalidated.add(chain, hash, addresses.iter()));
-            }
-            None => change(service, |invalidated| invalidated.add_everything(chain, hash)),
-        }
-        tips.insert(chain, newest);
-        Ok(())
+/// Lets the new blocks of a chain take effect.
+fn apply(
+    tips: &mut BTreeMap<ChainId, BlockRef>,
+    chain: ChainId,
+    changes: Changes,
+    service: &Service,
+) {
+    let Changes { newest, addresses } = changes;
+    service.freshness.tip(chain, newest.time);
+    if tips.get(&chain) == Some(&newest) {
+        return;
     }
+    let hash = hex::encode(newest.hash);
+    match addresses {
+        Some(addresses) => {
+            change(service, |invalidated| invalidated.add(chain, hash, addresses.iter()));
+        }
+        None => change(service, |invalidated| invalidated.add_everything(chain, hash)),
+    }
+    tips.insert(chain, newest);
 }
 
 /// Invalidates every address of a chain: its new blocks are unknown, and no answer is repeated until they are

@@ -3,11 +3,14 @@
 
 use std::{fs, path::Path, sync::Arc};
 
+use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
+use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
 use assay_tests::{
     Caller, Server, assay,
     big_chain::{BigChain, Dice, Hub, Person, Shape},
     on_plan, sample, wait_until,
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -128,7 +131,7 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
     chain.write(&directory.path().join("chain.jsonl")).unwrap();
     let mut labels = "blockchain,address,category,entity,confidence,tier,author\n".to_owned();
     let address = |person: Person| {
-        let address = person.owner().address(assay_engine::chain::ChainId::BTC).unwrap();
+        let address = person.owner().address(ChainId::BTC).unwrap();
         address.as_str().to_owned()
     };
     for (person, label) in chain.labelled() {
@@ -299,4 +302,113 @@ fn an_empty_server_is_filled_from_another_one_and_goes_on() {
     let more = assay(empty.path(), ["ingest", "chain", "btc", "--jsonl", "more.jsonl"]).ok();
     assert!(more.stdout.contains("up to block 3"), "{}", more.stdout);
     assert!(!empty.path().join("chains/btc.graph.filling").exists());
+}
+
+#[test]
+fn a_token_is_rotated_without_a_restart() {
+    let directory = three_blocks();
+    let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
+    fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    let _ = assay(directory.path(), ["apply", "-f", "roomy.yaml"]).ok();
+    let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    let [accepted, shown] = ["accepted", "shown"].map(|name| directory.path().join(name));
+    let write = |path: &Path, lines: &str| fs::write(path, lines).unwrap();
+    write(&accepted, "old\n");
+    write(&shown, "old\n");
+    let token = |path: &Path| format!("--chain-token-file={}", path.display());
+    let server = Server::start_chain(Arc::clone(&directory), &["btc", &token(&accepted)]);
+    let servers = format!("--chain-servers={}", named(&[&server]));
+    let asking = without_graphs(directory.path());
+    let api = Server::start(asking, &[&servers, &token(&shown)]);
+    let caller = api.caller(key.trim());
+    let has_flows = || {
+        let body = json!({"blockchain": "btc", "address": of("shop")}).to_string();
+        let fresh = [("cache-control", "no-cache")];
+        let answer = caller.post("/api/v1/check/address", &body, &fresh);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        !answer.text.contains("flows_missing")
+    };
+    wait_until("the server is found", has_flows);
+    let is_so_for_a_while = || {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < std::time::Duration::from_secs(4) {
+            assert!(has_flows());
+        }
+    };
+    write(&accepted, "old\nnew\n");
+    is_so_for_a_while();
+    write(&shown, "new\nold\n");
+    is_so_for_a_while();
+    write(&accepted, "new\n");
+    is_so_for_a_while();
+    write(&shown, "other\n");
+    write(&accepted, "another\n");
+    wait_until("a wrong token is refused", || !has_flows());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_interruption() {
+    const PART: usize = 64 << 10;
+    let [origin, empty] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    let [graphs, others] = [&origin, &empty].map(|it| EmbeddedGraphs::new(it.path()));
+    let options = WriterOptions { start: 0, sample: false, backfill: false };
+    let mut writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+    let now = Timestamp::UNIX_EPOCH;
+    let blocks: Vec<ResolvedBlock> = BigChain::new(SHAPE).collect();
+    let (mut first, mut rest) = (blocks.chunks(2), Vec::new());
+    for _ in 0..10 {
+        writer.append(first.next().unwrap(), u64::MAX, now).await.unwrap();
+    }
+    // Given a state that is held, and what its graph says,
+    let copy = graphs.copy(ChainId::BTC).unwrap().unwrap();
+    let view = graphs.graph(ChainId::BTC).await.unwrap().unwrap().view().await.unwrap().unwrap();
+    let expected = view.fingerprint().await.unwrap();
+    assert_eq!(copy.fingerprint().unwrap(), expected);
+    // when it is copied part by part while further blocks are recorded and rolled back, and the copy is interrupted,
+    let part = PART as u64;
+    let mut filling = others.fill(ChainId::BTC, "a state", part).unwrap().unwrap();
+    let mut parts = 0;
+    while filling.received() < copy.length() {
+        filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
+        parts += 1;
+        if let Some(more) = first.next() {
+            writer.append(more, 20, now).await.unwrap();
+            rest.push(more);
+            let height = more.last().unwrap().reference.height;
+            writer.roll_back(height - 1).await.unwrap();
+            writer.append(&more[more.len() - 1..], 20, now).await.unwrap();
+        }
+        if parts == 5 {
+            drop(filling);
+            filling = others.fill(ChainId::BTC, "a state", part).unwrap().unwrap();
+            assert_eq!(filling.received(), 4 * part, "the last part may not have been on the disk");
+        }
+    }
+    assert!(parts > 20, "{parts}");
+    // then it is that state,
+    let tip = others.finish(filling, expected).unwrap();
+    assert_eq!(tip.block, copy.tip().block);
+    assert_eq!(view.fingerprint().await.unwrap(), expected);
+    // and with the further blocks it is the graph that it was copied from.
+    drop((copy, view));
+    let mut writer_of_copy = others.writer(ChainId::BTC, options).await.unwrap();
+    for blocks in &rest {
+        writer_of_copy.append(blocks, 20, now).await.unwrap();
+    }
+    let fingerprint = async |graphs: &EmbeddedGraphs| {
+        graphs.graph(ChainId::BTC).await.unwrap().unwrap().fingerprint().await.unwrap()
+    };
+    assert_eq!(fingerprint(&others).await, fingerprint(&graphs).await);
+
+    // Bytes of another state are thrown away, and leave no graph.
+    let other = tempfile::tempdir().unwrap();
+    let other = EmbeddedGraphs::new(other.path());
+    let copy = graphs.copy(ChainId::BTC).unwrap().unwrap();
+    let mut filling = other.fill(ChainId::BTC, "another state", part).unwrap().unwrap();
+    while filling.received() < copy.length() {
+        filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
+    }
+    let refused = other.finish(filling, expected).unwrap_err().to_string();
+    assert!(refused.contains("another fingerprint"), "{refused}");
+    assert!(!other.exists(ChainId::BTC) && other.filled_from(ChainId::BTC).is_none());
 }

@@ -50,7 +50,13 @@ async fn compared(case: &Case, view: &dyn GraphView, policy: &Policy) -> Option<
     let history = view.history(owner, case.rules.read_limits()).await.unwrap();
     let composed = view.read(|view| {
         let composition = |number| view.composition(number);
-        flows_at_most(case.chain, &history, policy, case.today, composition)
+        flows_at_most(
+            case.chain,
+            &history,
+            policy,
+            (case.today, case.rules.largest_dust),
+            composition,
+        )
     });
     let at_most = composed.unwrap()?;
     let traced = case.trace(view, None).await.unwrap().unwrap();

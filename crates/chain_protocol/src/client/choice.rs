@@ -10,8 +10,8 @@ use jiff::SignedDuration;
 
 use crate::message::{NewestBlock, ServerState};
 
-/// Time for which a source need not have confirmed a server's newest block while it confirmed that of another one. Later
-/// the server counts as behind, whatever its height: its node may be on a branch of its own.
+/// Time for which a source need not have confirmed a server's newest block while it confirmed that of another
+/// one. Later the server counts as behind, whatever its height: its node may be on a branch of its own.
 const CONFIRMED_WITHIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// A server, as it was seen last.
@@ -21,15 +21,8 @@ pub struct Candidate {
     pub address: SocketAddr,
     /// Its state; `None` if it does not answer.
     pub state: Option<ServerState>,
-}
-
-/// A server to ask, with the height of the block that it must know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// Its address.
-    pub address: SocketAddr,
-    /// Height of the newest block that it was seen with.
-    pub block: u64,
+    /// True if it failed a moment ago.
+    pub is_avoided: bool,
 }
 
 /// The newest block of the servers: of those whose source confirmed it lately the highest one, of several at that height
@@ -52,10 +45,10 @@ pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
 }
 
 /// The servers in the order in which they are asked about a subject. Those with the newest block come first, each
-/// subject at one of them, so that the pages that it needs are in that server's memory; then those that are behind, the
-/// nearest first; then those that are about to stop, and those that do not answer.
+/// subject at one of them, so that the pages that it needs are in that server's memory; then those that are behind,
+/// the nearest first; then those that are about to stop, that failed a moment ago, and that do not answer.
 #[must_use]
-pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<Choice> {
+pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<SocketAddr> {
     let newest = newest(candidates);
     let mut ranked: Vec<_> = candidates
         .iter()
@@ -67,12 +60,12 @@ pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<Ch
             let is_draining = state.is_some_and(|it| it.is_draining);
             let behind = if is_newest { 0 } else { u64::MAX - height };
             let weight = weight(subject, candidate.address);
-            let rank = (state.is_none(), own.is_none(), is_draining, behind, weight);
-            (rank, Choice { address: candidate.address, block: height })
+            let is_there = (state.is_none(), candidate.is_avoided, own.is_none(), is_draining);
+            ((is_there, behind, weight), candidate.address)
         })
         .collect();
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, choice)| choice).collect()
+    ranked.into_iter().map(|(_, address)| address).collect()
 }
 
 /// The weight of a server for a subject (rendezvous hashing): when a server comes or goes, only its own subjects move.
@@ -106,7 +99,7 @@ mod tests {
             is_draining: false,
             traces: 0,
         };
-        Candidate { address: address(number), state: Some(state) }
+        Candidate { address: address(number), state: Some(state), is_avoided: false }
     }
 
     fn address(number: u8) -> SocketAddr {
@@ -114,7 +107,7 @@ mod tests {
     }
 
     fn first(candidates: &[Candidate], subject: u64) -> SocketAddr {
-        order(candidates, &subject)[0].address
+        order(candidates, &subject)[0]
     }
 
     #[test]
@@ -123,7 +116,7 @@ mod tests {
         let asked: Vec<_> = (0..1_000).map(|subject| first(&servers, subject)).collect();
         let count = |number| asked.iter().filter(|it| **it == address(number)).count();
         assert!(count(1) > 400 && count(2) > 400 && count(3) == 0, "{} {}", count(1), count(2));
-        assert_eq!(order(&servers, &1)[2], Choice { address: address(3), block: 99 });
+        assert_eq!(order(&servers, &1)[2], address(3));
     }
 
     #[test]
@@ -153,10 +146,12 @@ mod tests {
     fn who_stops_or_does_not_answer_is_asked_last() {
         let mut draining = server(1, 100, 0, 1);
         draining.state.as_mut().unwrap().is_draining = true;
-        let silent = Candidate { address: address(2), state: None };
-        let servers = [silent, draining, server(3, 90, 0, 1)];
-        let order: Vec<_> = order(&servers, &5).iter().map(|it| it.address).collect();
-        assert_eq!(order, [address(3), address(1), address(2)]);
+        let silent = Candidate { address: address(2), state: None, is_avoided: false };
+        let failed = Candidate { is_avoided: true, ..server(4, 101, 0, 1) };
+        let servers = [silent, failed, draining, server(3, 90, 0, 1)];
+        let order: Vec<_> = order(&servers, &5);
+        assert_eq!(order, [address(3), address(1), address(4), address(2)]);
+        assert_eq!(newest(&servers).unwrap().block.height, 101, "it may be back soon");
         assert!(super::order(&[], &5).is_empty());
     }
 
@@ -169,7 +164,7 @@ mod tests {
             let servers: Vec<_> = (1..).zip(&heights)
                 .map(|(number, (height, branch, age))| server(number, *height, *branch, *age))
                 .collect();
-            let mut asked: Vec<_> = order(&servers, &subject).iter().map(|it| it.address).collect();
+            let mut asked: Vec<_> = order(&servers, &subject);
             asked.sort();
             prop_assert_eq!(asked, servers.iter().map(|it| it.address).collect::<Vec<_>>());
         }

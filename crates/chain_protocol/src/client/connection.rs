@@ -8,13 +8,13 @@ use hyper::{
     body::{Bytes, Incoming},
     client::conn::http2::{self, SendRequest},
 };
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::pki_types::ServerName;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     sync::Mutex,
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tokio_rustls::TlsConnector;
 
@@ -25,6 +25,10 @@ use super::{
 
 /// Longest time for a connection to be opened.
 const CONNECT: Duration = Duration::from_secs(1);
+/// Time after a failed attempt in which no other one is made: callers fail at once instead of one after the other.
+const CLOSED_FOR: Duration = Duration::from_millis(500);
+/// Interval at which a connection is probed, and the longest time for the probe's answer: one that leads nowhere ends.
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
 /// Bytes of an answer that may be on their way: a large one does not wait for permission.
 const WINDOW: u32 = 4 << 20;
 /// Largest answer.
@@ -62,7 +66,15 @@ struct Open {
 /// A server's connection.
 pub(super) struct Connection {
     address: SocketAddr,
-    open: Mutex<Option<Open>>,
+    state: Mutex<State>,
+}
+
+/// The state of a connection.
+#[derive(Default)]
+struct State {
+    open: Option<Open>,
+    /// The last attempt, if it failed.
+    failed: Option<(Instant, String)>,
 }
 
 impl std::fmt::Debug for Connection {
@@ -73,10 +85,10 @@ impl std::fmt::Debug for Connection {
 
 impl Connection {
     pub(super) fn new(address: SocketAddr) -> Self {
-        Self { address, open: Mutex::default() }
+        Self { address, state: Mutex::default() }
     }
 
-    /// Sends a request and receives the whole answer.
+    /// Sends a request and receives the whole answer. A token that is not valid any more is read again, once.
     pub(super) async fn send(
         &self,
         to: &ServerUrl,
@@ -84,7 +96,11 @@ impl Connection {
         path: &str,
         body: Option<Bytes>,
     ) -> Result<Received, SendError> {
-        let answer = self.begin(to, credentials, path, body).await?;
+        let mut answer = self.begin(to, credentials, path, body.clone()).await?;
+        if answer.status() == StatusCode::UNAUTHORIZED {
+            self.state.lock().await.open = None;
+            answer = self.begin(to, credentials, path, body).await?;
+        }
         let (status, headers) = (answer.status(), answer.headers().clone());
         let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await;
         let body = body.map_err(|error| SendError::Broken(self.address, error.to_string()))?;
@@ -118,9 +134,13 @@ impl Connection {
 
     /// The connection, opened if it is not.
     async fn open(&self, to: &ServerUrl, credentials: &Credentials) -> Result<Open, SendError> {
-        let mut open = self.open.lock().await;
-        if let Some(open) = open.as_ref().filter(|open| !open.sender.is_closed()) {
+        let mut state = self.state.lock().await;
+        if let Some(open) = state.open.as_ref().filter(|open| !open.sender.is_closed()) {
             return Ok(open.clone());
+        }
+        let failed = state.failed.as_ref().filter(|(at, _)| at.elapsed() < CLOSED_FOR);
+        if let Some((_, error)) = failed {
+            return Err(SendError::Connect(self.address, error.clone()));
         }
         let token = credentials.token()?;
         let tls = if to.is_tls { Some(credentials.tls()?) } else { None };
@@ -140,8 +160,16 @@ impl Connection {
         };
         let connected = timeout(CONNECT, connecting).await;
         let connected = connected.unwrap_or_else(|_| Err("no answer within a second".to_owned()));
-        let sender = connected.map_err(|error| SendError::Connect(self.address, error))?;
-        Ok(open.insert(Open { sender, token }).clone())
+        match connected {
+            Ok(sender) => {
+                state.failed = None;
+                Ok(state.open.insert(Open { sender, token }).clone())
+            }
+            Err(error) => {
+                state.failed = Some((Instant::now(), error.clone()));
+                Err(SendError::Connect(self.address, error))
+            }
+        }
     }
 }
 
@@ -151,6 +179,8 @@ where
 {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(WINDOW).initial_connection_window_size(WINDOW);
+    builder.timer(TokioTimer::new()).keep_alive_while_idle(true);
+    builder.keep_alive_interval(KEEP_ALIVE).keep_alive_timeout(KEEP_ALIVE);
     let shaken = builder.handshake(TokioIo::new(stream)).await;
     let (sender, connection) = shaken.map_err(|error| in_full(&error))?;
     // It ends with the connection, whose end the sender learns of.

@@ -21,7 +21,7 @@ use tokio::{
 
 use super::{
     Credentials, SendError, ServerUrl,
-    choice::{Candidate, Choice, newest, order},
+    choice::{Candidate, newest, order},
     connection::{Connection, Received, SharedConnection},
 };
 use crate::message::{
@@ -31,8 +31,12 @@ use crate::message::{
 
 /// Interval at which servers are looked for and their states are asked for.
 const WATCH: Duration = Duration::from_millis(500);
-/// Longest time for a state.
+/// Longest time for a state, and for a name to be resolved.
 const STATE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Age from which on a state says nothing any more.
+const STATE_AGE: Duration = Duration::from_secs(4);
+/// Blocks that an answer may lack of the newest one: servers do not get a new block at the same moment.
+const BLOCKS_BEHIND: u64 = 1;
 /// Longest time for an answer, waits included.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(8);
 /// Time after which a second server is asked beside the first one.
@@ -87,6 +91,8 @@ pub struct ServerSet {
     urls: Vec<ServerUrl>,
     credentials: Credentials,
     servers: Mutex<BTreeMap<SocketAddr, Server>>,
+    /// Held by the one who looks for servers.
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 /// One server.
@@ -94,7 +100,8 @@ pub struct ServerSet {
 struct Server {
     url: ServerUrl,
     connection: SharedConnection,
-    state: Option<ServerState>,
+    /// Its state, and the time at which it told it.
+    state: Option<(ServerState, Instant)>,
     avoided_until: Option<Instant>,
 }
 
@@ -102,7 +109,13 @@ impl ServerSet {
     /// The servers behind URLs. None is known before they are [looked for](Self::refresh).
     #[must_use]
     pub fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
-        Self { chain, urls, credentials, servers: Mutex::default() }
+        Self {
+            chain,
+            urls,
+            credentials,
+            servers: Mutex::default(),
+            refreshing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// The chain.
@@ -119,11 +132,17 @@ impl ServerSet {
         }
     }
 
-    /// Looks for servers and asks each for its state.
+    /// Looks for servers and asks each for its state: within two seconds.
     pub async fn refresh(&self) {
+        let _refreshing = self.refreshing.lock().await;
+        self.refresh_alone().await;
+    }
+
+    async fn refresh_alone(&self) {
         for url in &self.urls {
             // While a name cannot be resolved, its servers go on as they are known.
-            let Ok(found) = lookup_host((&*url.host, url.port)).await else { continue };
+            let found = timeout(STATE_TIMEOUT, lookup_host((&*url.host, url.port))).await;
+            let Ok(Ok(found)) = found else { continue };
             let found: BTreeSet<SocketAddr> = found.collect();
             let mut servers = self.servers();
             servers.retain(|address, server| server.url != *url || found.contains(address));
@@ -158,14 +177,33 @@ impl ServerSet {
         }
     }
 
-    /// The states of the servers that answered last, by address; `None` for those that did not.
+    /// The servers with their states, as far as these are known and of now.
     #[must_use]
     pub fn states(&self) -> Vec<Candidate> {
+        let now = Instant::now();
         let servers = self.servers();
-        let states = servers.iter();
-        states
-            .map(|(address, server)| Candidate { address: *address, state: server.state.clone() })
-            .collect()
+        let states = servers.iter().map(|(address, server)| {
+            let state = server.state.as_ref();
+            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
+            Candidate {
+                address: *address,
+                state: state.map(|(state, _)| state.clone()),
+                is_avoided: server.avoided_until.is_some_and(|until| until > now),
+            }
+        });
+        states.collect()
+    }
+
+    /// Looks for servers if none is known to answer, unless somebody just did.
+    pub async fn find(&self) {
+        let is_known = || self.states().iter().any(|it| it.state.is_some());
+        if is_known() {
+            return;
+        }
+        let _refreshing = self.refreshing.lock().await;
+        if !is_known() {
+            self.refresh_alone().await;
+        }
     }
 
     /// The newest block of the servers.
@@ -204,18 +242,17 @@ impl ServerSet {
         question: &Q,
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
-        let mut order = self.order(subject);
-        if order.is_empty() {
-            self.refresh().await;
-            order = self.order(subject);
-        }
-        let mut order = order.into_iter();
+        self.find().await;
+        let candidates = self.states();
+        let block = newest(&candidates).map_or(0, |it| it.block.height);
+        let knows = AtLeast { lists, block: block.saturating_sub(BLOCKS_BEHIND) };
+        let mut order = order(&candidates, subject).into_iter();
         let Some(first) = order.next() else {
             return Err(AskError::NoServer(self.to_string()));
         };
-        let mut first = Box::pin(self.ask_one(first, lists, question, begun));
+        let mut first = Box::pin(self.ask_one(first, knows, question, begun));
         let Some(second) = order.next() else { return first.await };
-        let mut second = Box::pin(self.ask_one(second, lists, question, begun));
+        let mut second = Box::pin(self.ask_one(second, knows, question, begun));
         let failed = tokio::select! {
             answer = &mut first => match answer {
                 Ok(answer) => return Ok(answer),
@@ -242,14 +279,12 @@ impl ServerSet {
 
     async fn ask_one<Q: Question + Clone>(
         &self,
-        choice: Choice,
-        lists: u64,
+        address: SocketAddr,
+        knows: AtLeast,
         question: &Q,
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
-        let Choice { address, block } = choice;
         let left = ANSWER_TIMEOUT.saturating_sub(begun.elapsed());
-        let knows = AtLeast { lists, block };
         let sent = self.send_to(address, Q::PATH, left, knows, question.clone()).await;
         let answer = sent.and_then(|received| read(address, &received));
         if matches!(answer, Err(AskError::Send(_) | AskError::Timeout(_))) {
@@ -320,21 +355,6 @@ impl ServerSet {
         }
     }
 
-    /// The servers in the order in which they are asked about a subject.
-    fn order(&self, subject: &(impl Hash + ?Sized)) -> Vec<Choice> {
-        let now = Instant::now();
-        let candidates: Vec<Candidate> = self
-            .servers()
-            .iter()
-            .map(|(address, server)| {
-                let is_avoided = server.avoided_until.is_some_and(|until| until > now);
-                let state = server.state.clone().filter(|_| !is_avoided);
-                Candidate { address: *address, state }
-            })
-            .collect();
-        order(&candidates, subject)
-    }
-
     fn note_state(&self, address: SocketAddr, read: Result<ServerState, AskError>) {
         let mut servers = self.servers();
         let Some(server) = servers.get_mut(&address) else { return };
@@ -343,7 +363,7 @@ impl ServerSet {
                 if server.state.is_none() {
                     tracing::info!(chain = %self.chain, server = %address, "chain server found");
                 }
-                server.state = Some(state);
+                server.state = Some((state, Instant::now()));
             }
             Err(error) => {
                 if server.state.take().is_some() {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
-use super::{Distance, TraceRules, attribution::CarriedLabel, mass::Mass, subject::recent_since};
+use super::{Distance, attribution::CarriedLabel, mass::Mass, subject::recent_since};
 use crate::{
     chain::ChainId,
     composition::{CoinShare, Composition, Origin},
@@ -22,7 +22,8 @@ use crate::{
     taxonomy::Category,
 };
 
-/// The flows of an owner at their largest weight, within the precision of compositions; `None` if they are not known:
+/// The flows of an owner on a day at their largest weight, within the precision of compositions and given the largest
+/// payment that is dust ([`TraceRules::largest_dust`](super::TraceRules::largest_dust)); `None` if they are not known:
 /// because of the policy ([`is_bounded`]), because it spent, because its history was not read as a whole, or because
 /// nobody knows what a transaction is made of.
 ///
@@ -33,13 +34,12 @@ pub fn flows_at_most(
     chain: ChainId,
     history: &OwnHistory,
     policy: &Policy,
-    today: Date,
+    (today, largest_dust): (Date, u128),
     mut composition: impl FnMut(TransactionNumber) -> Result<Option<Composition>, ViewError>,
 ) -> Result<Option<FlowFacts>, ViewError> {
     let received: u128 = history.incoming.iter().map(|own| own.income(own.inputs)).sum();
     let is_whole = received == history.statistics.received;
     // A smaller part of a direct counterparty may be missing in a composition: it must be dust.
-    let largest_dust = TraceRules::new(policy, chain.info()).largest_dust;
     let is_all_kept = CoinShare::LEAST.of(received) <= largest_dust;
     if !is_bounded(policy)
         || history.statistics.sent > 0

@@ -7,7 +7,7 @@ use std::{
     fs::{self, DirBuilder, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use assay_engine::chain::ChainId;
@@ -30,6 +30,7 @@ pub struct GraphCopy {
     snapshot: Mutex<Snapshot>,
     bytes: StateBytes,
     tip: GraphTip,
+    fingerprint: OnceLock<[u8; 32]>,
 }
 
 impl EmbeddedGraphs {
@@ -45,7 +46,8 @@ impl EmbeddedGraphs {
             let Some(tip) = snapshot.tip()? else { return Ok(None) };
             // Another state was written meanwhile: that one is newer.
             let Some(bytes) = snapshot.bytes()? else { continue };
-            return Ok(Some(GraphCopy { snapshot: Mutex::new(snapshot), bytes, tip }));
+            let (snapshot, fingerprint) = (Mutex::new(snapshot), OnceLock::new());
+            return Ok(Some(GraphCopy { snapshot, bytes, tip, fingerprint }));
         }
     }
 
@@ -55,13 +57,19 @@ impl EmbeddedGraphs {
         self.path(chain).exists()
     }
 
-    /// Puts a graph of a chain together from the state of this name, or goes on with that; `None` if there is a graph of
-    /// the chain already. What was received of another state is thrown away.
+    /// Puts a graph of a chain together from the state of this name, in parts of so many bytes, or goes on with that;
+    /// `None` if there is a graph of the chain already. What was received of another state is thrown away, and the last
+    /// part, which may not have reached the disk.
     ///
     /// # Errors
     ///
     /// Returns an error if the folder cannot be written.
-    pub fn fill(&self, chain: ChainId, origin: &str) -> Result<Option<Filling>, GraphError> {
+    pub fn fill(
+        &self,
+        chain: ChainId,
+        origin: &str,
+        part: u64,
+    ) -> Result<Option<Filling>, GraphError> {
         if self.exists(chain) {
             return Ok(None);
         }
@@ -85,7 +93,9 @@ impl EmbeddedGraphs {
         let opened = File::options().append(true).create(true).open(&path);
         let file = opened.map_err(|error| failed(&path, error))?;
         private(&path)?;
-        let received = file.metadata().map_err(|error| failed(&path, error))?.len();
+        let length = file.metadata().map_err(|error| failed(&path, error))?.len();
+        let received = length.saturating_sub(1) / part * part;
+        file.set_len(received).map_err(|error| failed(&path, error))?;
         Ok(Some(Filling { folder, path, file, received, chain }))
     }
 
@@ -156,13 +166,18 @@ impl GraphCopy {
         Ok(self.bytes.read(offset, most).map_err(EmbeddedError::from)?)
     }
 
-    /// Its [fingerprint](crate::Graph::fingerprint). That reads all blocks, transactions and clusters.
+    /// Its [fingerprint](crate::Graph::fingerprint). That reads all blocks, transactions and clusters, once.
     ///
     /// # Errors
     ///
     /// Returns an error if the graph cannot be read.
     pub fn fingerprint(&self) -> Result<[u8; 32], GraphError> {
-        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner).reader().print()
+        let snapshot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.fingerprint.get() {
+            return Ok(*known);
+        }
+        let fingerprint = snapshot.reader().print()?;
+        Ok(*self.fingerprint.get_or_init(|| fingerprint))
     }
 }
 
@@ -183,13 +198,13 @@ impl Filling {
         self.received
     }
 
-    /// Adds the next bytes.
+    /// Adds the next part, and waits until it is on the disk.
     ///
     /// # Errors
     ///
     /// Returns an error if they cannot be written; then fewer may have been.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), GraphError> {
-        let written = self.file.write_all(bytes);
+        let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
         written.map_err(|error| failed(&self.path, error))?;
         self.received += bytes.len() as u64;
         Ok(())

@@ -150,7 +150,9 @@ impl State<'_> {
         };
         let (chain, today) = (subject.chain(), now.to_zoned(TimeZone::UTC).date());
         let flows = view.read(|view| {
-            flows_at_most(chain, &history, policy, today, |number| view.composition(number))
+            flows_at_most(chain, &history, policy, (today, rules.largest_dust), |number| {
+                view.composition(number)
+            })
         })?;
         let activity = Some(activity(subject, &history.statistics));
         Ok(flows.map(|flows| {

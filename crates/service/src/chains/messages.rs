@@ -48,11 +48,12 @@ pub(super) fn attributing(policy: &TracingPolicy) -> Result<Policy, Vec<PolicyPr
 }
 
 /// What was read about a subject, by lists and labels of a revision.
-pub(super) fn trace_answer(traced: Traced, lists: u64) -> TraceAnswer {
+pub(super) fn trace_answer(traced: Traced, intel: &IntelSnapshot) -> TraceAnswer {
     let Traced { state, revision, cluster, counterparties, possible_owners } = traced;
     let strongest = counterparties.strongest.into_iter().map(counterparty_answer).collect();
     TraceAnswer {
-        lists,
+        lists: intel.generation(),
+        data_revision: intel.data_revision().to_owned(),
         state,
         revision,
         cluster: cluster.map(cluster_answer),
@@ -100,9 +101,16 @@ impl AnswerReader<'_> {
     /// What was read about a subject. Its revision names the lists and labels that it rests on if they are not those
     /// of this server.
     pub(super) fn traced(self, answer: TraceAnswer) -> Result<Traced, InvalidAnswer> {
-        let TraceAnswer { lists, state, revision, cluster, counterparties, possible_owners } =
-            answer;
+        let TraceAnswer { lists, data_revision, state, revision, .. } = answer;
+        let TraceAnswer { cluster, counterparties, possible_owners, .. } = answer;
         let is_same = lists == self.intel.generation();
+        if is_same && data_revision != self.intel.data_revision() {
+            let here = self.intel.data_revision();
+            return Err(InvalidAnswer(format!(
+                "it rests on the lists and labels {data_revision}, and those of this server are {here}: give both the \
+                 same database"
+            )));
+        }
         let revision = revision.map(|it| if is_same { it } else { format!("{it}+lists{lists}") });
         let strongest = counterparties.strongest.into_iter();
         Ok(Traced {
@@ -215,7 +223,7 @@ pub(super) fn outputs(selector: &OutputSelector) -> Outputs {
 /// A transfer as an answer; an error that is none is given back.
 pub(super) fn transfer_answer(
     read: Result<TransferRead, TransferError>,
-    lists: u64,
+    intel: &IntelSnapshot,
     now: Timestamp,
 ) -> Result<TransferAnswer, TransferError> {
     match read {
@@ -225,7 +233,7 @@ pub(super) fn transfer_answer(
                 transaction,
                 receiver: text(&receiver),
                 outputs,
-                traced: trace_answer(traced, lists),
+                traced: trace_answer(traced, intel),
                 destinations,
                 tip_height,
             })))

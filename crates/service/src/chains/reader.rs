@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use assay_chain_protocol::AskError;
 use assay_engine::{
     address::CanonicalAddress,
+    chain::ChainId,
     evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
     facts::{Cluster, Counterparties, Facts, PossibleOwner},
     policy::Policy,
@@ -36,6 +37,9 @@ pub enum ReadError {
     /// No chain server answered.
     #[error(transparent)]
     Servers(#[from] AskError),
+    /// Chain servers do not tell of new blocks.
+    #[error("the chain servers of {0} did not tell the addresses in new blocks in time")]
+    Changes(ChainId),
     /// A chain server gave an answer that this program does not understand.
     #[error(transparent)]
     Answer(#[from] InvalidAnswer),

@@ -1,6 +1,6 @@
 //! Reading a chain from its chain servers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use assay_chain_protocol::{
     ServerSet,
@@ -14,6 +14,7 @@ use assay_engine::{
 };
 use assay_telemetry::stage;
 use async_trait::async_trait;
+use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::{
@@ -22,6 +23,9 @@ use super::{
     reader::{ChainReader, ReadError, TraceRequest, Traced},
     transfer::{TransferError, TransferRead, TransferRequest},
 };
+
+/// Longest time for the addresses in new blocks: those of other chains wait meanwhile.
+const CHANGES_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A chain that is read from its chain servers.
 #[derive(Clone, Debug)]
@@ -48,9 +52,7 @@ impl RemoteReader {
 
     /// The newest block of the servers, which are looked for if none is known.
     async fn newest(&self) -> Option<NewestBlock> {
-        if self.servers.states().is_empty() {
-            self.servers.refresh().await;
-        }
+        self.servers.find().await;
         self.servers.newest()
     }
 }
@@ -110,7 +112,9 @@ impl ChainReader for RemoteReader {
             return Ok(newest.map(Changes::nothing));
         }
         // Every server with the newest block knows them: this one may be any.
-        let answer = self.servers.ask(&chain, 0, &ChangesQuestion { since }).await?;
+        let question = ChangesQuestion { since };
+        let asking = timeout(CHANGES_TIMEOUT, self.servers.ask(&chain, 0, &question)).await;
+        let answer = asking.map_err(|_| ReadError::Changes(chain))??;
         let Some(newest) = answer.newest else { return Ok(None) };
         let read = |text: &String| CanonicalAddress::parse(chain, text).ok();
         let addresses = answer.addresses.map(|all| all.iter().filter_map(read).collect());

@@ -6,7 +6,7 @@ use assay_chain_protocol::{
     AskError, ServerSet,
     message::{
         CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
-        RefusalCode,
+        PART_BYTES, RefusalCode,
     },
 };
 use assay_engine::chain::ChainId;
@@ -15,6 +15,8 @@ use tokio::time::{Instant, sleep};
 
 /// Time in which a neighbor is looked for before the chain is read from its node.
 const LOOKED_FOR: Duration = Duration::from_secs(20);
+/// The same once a part of its graph is here.
+const ABSENT_FOR: Duration = Duration::from_mins(10);
 /// Wait before the next attempt.
 const AGAIN: Duration = Duration::from_secs(2);
 /// Attempts without a byte of progress before the chain is read from its node.
@@ -43,9 +45,18 @@ enum FillError {
     Fingerprint(String),
 }
 
+impl FillError {
+    /// True if the neighbor serves others meanwhile.
+    fn is_busy(&self) -> bool {
+        matches!(self, Self::Ask(error) if error.refusal() == Some(RefusalCode::Busy))
+    }
+}
+
 /// Fills an empty server from a neighbor, if there is one. Afterwards there is a whole graph, or none.
 pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &ServerSet) {
     let begun = Instant::now();
+    // The last time at which a neighbor answered.
+    let mut answered = begun;
     let mut failed = 0;
     let mut received = 0;
     loop {
@@ -59,9 +70,15 @@ pub(super) async fn fill(graphs: &EmbeddedGraphs, chain: ChainId, neighbors: &Se
             }
             Err((error, has_progressed)) => {
                 let is_none = matches!(error, FillError::NoNeighbor);
-                failed = if has_progressed { 0 } else { failed + 1 };
+                if has_progressed || error.is_busy() {
+                    (answered, failed) = (Instant::now(), 0);
+                } else if !is_none {
+                    failed += 1;
+                }
+                // Hours of copying are not given up for a short absence.
+                let patience = if received > 0 { ABSENT_FOR } else { LOOKED_FOR };
                 let is_over =
-                    if is_none { begun.elapsed() >= LOOKED_FOR } else { failed >= ATTEMPTS };
+                    if is_none { answered.elapsed() >= patience } else { failed >= ATTEMPTS };
                 if is_over {
                     tracing::warn!(%chain, %error, "not filled from a neighbor: reading the chain from its node");
                     graphs.stop_filling(chain);
@@ -101,7 +118,9 @@ async fn from_neighbor(
     else {
         return Err(FillError::NoNeighbor);
     };
-    let Some(mut filling) = blocking(|| graphs.fill(chain, &held))? else { return Ok(None) };
+    let Some(mut filling) = blocking(|| graphs.fill(chain, &held, PART_BYTES as u64))? else {
+        return Ok(None);
+    };
     *received = filling.received();
     let (height, from) = (newest.height, filling.received());
     tracing::info!(%chain, neighbor = %address, bytes, from, height, "filling from a neighbor");

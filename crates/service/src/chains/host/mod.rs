@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use assay_chain_protocol::{
     ServerSet,
     message::{
@@ -35,7 +35,7 @@ use assay_engine::{
     address::CanonicalAddress, chain::ChainId, evidence::ChainState, transfer::TransferQuery,
     utxo::OutputSelector,
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking};
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking, embedded::GraphCopy};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
@@ -113,6 +113,16 @@ impl Refused {
     }
 }
 
+/// Time for which replaced lists and labels answer questions of their revision: API servers reload them meanwhile.
+const EARLIER_FOR: Duration = Duration::from_secs(5);
+
+/// Lists and labels that were replaced.
+#[derive(Debug)]
+struct Earlier {
+    intel: Arc<IntelSnapshot>,
+    until: Instant,
+}
+
 /// The state of a chain server.
 #[derive(Debug)]
 pub struct ChainHost {
@@ -120,6 +130,8 @@ pub struct ChainHost {
     graphs: Arc<EmbeddedGraphs>,
     clock: Clock,
     intel: ArcSwap<IntelSnapshot>,
+    /// Lists and labels that were replaced a moment ago.
+    earlier: ArcSwapOption<Earlier>,
     readers: Mutex<BTreeMap<ChainId, GraphReader>>,
     policies: Policies,
     copies: Copies,
@@ -152,6 +164,7 @@ impl ChainHost {
             graphs,
             clock,
             intel: ArcSwap::from_pointee(intel),
+            earlier: ArcSwapOption::empty(),
             readers: Mutex::default(),
             policies: Policies::default(),
             copies: Copies::default(),
@@ -223,6 +236,9 @@ impl ChainHost {
                 () = self.refresh_requested.notified() => {}
             }
             self.copies.release();
+            if self.earlier.load().as_ref().is_some_and(|it| it.until < Instant::now()) {
+                self.earlier.store(None);
+            }
             let refreshed = self.refresh_intel().await;
             match &refreshed {
                 Ok(()) if is_failing => tracing::info!("reloading lists and labels works again"),
@@ -241,6 +257,10 @@ impl ChainHost {
         if generation != before.generation() {
             let snapshot = IntelSnapshot::load(&*self.store, Some(&before)).await?;
             let (generation, addresses) = (snapshot.generation(), snapshot.addresses());
+            self.earlier.store(Some(Arc::new(Earlier {
+                intel: before,
+                until: Instant::now() + EARLIER_FOR,
+            })));
             self.intel.store(Arc::new(snapshot));
             tracing::info!(generation, addresses, "listings and labels reloaded");
         }
@@ -331,7 +351,7 @@ impl ChainHost {
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.trace(request)).await??;
         expect_block(&traced, knows)?;
-        Ok(trace_answer(traced, intel.generation()))
+        Ok(trace_answer(traced, intel))
     }
 
     /// The flows of an address at their largest weight, if they are known.
@@ -356,7 +376,7 @@ impl ChainHost {
         if let Some(traced) = &traced {
             expect_block(traced, knows)?;
         }
-        Ok(traced.map(|traced| trace_answer(traced, intel.generation())))
+        Ok(traced.map(|traced| trace_answer(traced, intel)))
     }
 
     /// Reads a transfer.
@@ -382,7 +402,10 @@ impl ChainHost {
         let Working { reader, intel, _permit } = &working;
         let request = TransferRequest { query: &query, rules, policy: &policy, intel, now };
         let read = within(deadline_ms, reader.transfer(request)).await?;
-        transfer_answer(read, intel.generation(), now).map_err(|error| match error {
+        if let Ok(read) = &read {
+            expect_height(read.tip_height, knows)?;
+        }
+        transfer_answer(read, intel, now).map_err(|error| match error {
             TransferError::Read(error) => Refused::Failed(error),
             other => Refused::Invalid(other.to_string()),
         })
@@ -399,7 +422,8 @@ impl ChainHost {
         asked: Asked<ChangesQuestion>,
     ) -> Result<ChangesAnswer, Refused> {
         let Asked { deadline_ms, knows, question: ChangesQuestion { since } } = asked;
-        let Working { reader, .. } = self.working(chain, knows).await?;
+        // No permit: answers would be made anew without this one, which is more work.
+        let reader = self.knowing(chain, knows).await?.0;
         let changes = within(deadline_ms, reader.changes(since)).await??;
         Ok(match changes {
             None => ChangesAnswer { newest: None, addresses: None },
@@ -422,11 +446,12 @@ impl ChainHost {
             let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
             (held, copy)
         } else {
-            let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
-            let copy = copy.ok_or(Refused::NoGraph(chain))?;
-            let held = format!("{:032x}", assay_system::random_u128());
-            let copy = self.copies.hold(chain, held.clone(), copy);
-            (held, copy.ok_or(Refused::TooManyCopies)?)
+            let new = || -> Result<(String, GraphCopy), Refused> {
+                let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
+                let held = format!("{:032x}", assay_system::random_u128());
+                Ok((held, copy.ok_or(Refused::NoGraph(chain))?))
+            };
+            self.copies.hold(chain, new)?
         };
         Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block })
     }
@@ -443,6 +468,7 @@ impl ChainHost {
     ) -> Result<Vec<u8>, Refused> {
         let CopyPartQuestion { held, offset } = asked.question;
         let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
+        let _reading = self.copies.part_permit().ok_or(Refused::TooManyCopies)?;
         let read = blocking(|| copy.read(offset, PART_BYTES));
         Ok(read.map_err(ReadError::from)?)
     }
@@ -459,7 +485,14 @@ impl ChainHost {
     ) -> Result<CopyFingerprintAnswer, Refused> {
         let CopyFingerprintQuestion { held } = asked.question;
         let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
-        let read = on_thread(move || copy.fingerprint()).await;
+        // It goes on without the one who asked, and is known to the next one.
+        let permit = self.copies.fingerprint_permit().ok_or(Refused::TooManyCopies)?;
+        let read = on_thread(move || {
+            let fingerprint = copy.fingerprint();
+            drop(permit);
+            fingerprint
+        });
+        let read = read.await;
         let fingerprint = read.map_err(|_| Refused::Invalid("the server stops".to_owned()))?;
         let fingerprint = hex::encode(fingerprint.map_err(ReadError::from)?);
         Ok(CopyFingerprintAnswer { fingerprint })
@@ -474,7 +507,18 @@ impl ChainHost {
 
     /// What a question is answered with, unless the server is busy or behind.
     async fn working(&self, chain: ChainId, knows: AtLeast) -> Result<Working<'_>, Refused> {
-        let intel = self.intel();
+        let (reader, intel) = self.knowing(chain, knows).await?;
+        let permit = self.traces.try_acquire().map_err(|_| Refused::Busy(self.most_traces))?;
+        Ok(Working { reader, intel, _permit: permit })
+    }
+
+    /// The graph of a chain with lists and labels, unless the server is behind.
+    async fn knowing(
+        &self,
+        chain: ChainId,
+        knows: AtLeast,
+    ) -> Result<(GraphReader, Arc<IntelSnapshot>), Refused> {
+        let intel = self.intel_for(knows.lists);
         let lists = intel.generation();
         if lists < knows.lists {
             self.request_refresh();
@@ -485,8 +529,17 @@ impl ChainHost {
         if newest < knows.block {
             return Err(Refused::BlocksBehind { known: newest, wanted: knows.block });
         }
-        let permit = self.traces.try_acquire().map_err(|_| Refused::Busy(self.most_traces))?;
-        Ok(Working { reader, intel, _permit: permit })
+        Ok((reader, intel))
+    }
+
+    /// Lists and labels for a question: those of its revision if they were replaced only just now, so that the answer
+    /// rests on the same ones as the rest of the assessment.
+    fn intel_for(&self, lists: u64) -> Arc<IntelSnapshot> {
+        let earlier = self.earlier.load();
+        match earlier.as_ref() {
+            Some(earlier) if earlier.intel.generation() == lists => Arc::clone(&earlier.intel),
+            _ => self.intel(),
+        }
     }
 
     /// The reader of a chain; `None` if there is no graph of it.
@@ -557,9 +610,14 @@ async fn within<T>(deadline_ms: u32, work: impl Future<Output = T>) -> Result<T,
 /// Refuses an answer by an older block than the question names: blocks were rolled back meanwhile.
 fn expect_block(traced: &Traced, knows: AtLeast) -> Result<(), Refused> {
     match &traced.state {
-        ChainState::Followed(facts) if facts.tip.height < knows.block => {
-            Err(Refused::BlocksBehind { known: facts.tip.height, wanted: knows.block })
-        }
-        _ => Ok(()),
+        ChainState::Followed(facts) => expect_height(facts.tip.height, knows),
+        ChainState::NotFollowed | ChainState::Unavailable(_) => expect_height(0, knows),
     }
+}
+
+const fn expect_height(known: u64, knows: AtLeast) -> Result<(), Refused> {
+    if known < knows.block {
+        return Err(Refused::BlocksBehind { known, wanted: knows.block });
+    }
+    Ok(())
 }
