@@ -308,8 +308,8 @@ pub struct CopyAnswer {
     pub newest: BlockRef,
 }
 
-/// `copy-part`: the next bytes of a held state. The answer is bytes, with their digest in a header field; it is empty at
-/// the end.
+/// `copy-part`: the next bytes of a held state. The answer is bytes, with their digest in a header field; it is
+/// empty at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyPartQuestion {
     /// The name of the state.

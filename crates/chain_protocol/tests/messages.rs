@@ -1,8 +1,8 @@
 //! Messages of an earlier release are read as they were meant, and those of a later one too: fields that this release
 //! does not know are ignored.
 //!
-//! `messages/` holds messages as the first release with chain servers wrote them. They stay as they are; a field that is
-//! added to a message has a default for those that lack it.
+//! `messages/` holds messages as the first release with chain servers wrote them. They stay as they are; a field
+//! that is added to a message has a default for those that lack it.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 

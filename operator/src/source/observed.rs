@@ -19,8 +19,8 @@ use tokio::{sync::watch, time::sleep};
 use super::{ChainClient, DesiredSources, names, state::Replicas};
 use crate::{backoff, conditions::ConditionState, system};
 
-/// The interval between reads of the store, and questions to chain servers. Reporting every block during a backfill would write
-/// statuses without end.
+/// The interval between reads of the store, and questions to chain servers. Reporting every block during a
+/// backfill would write statuses without end.
 const POLL_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The state of sources beside their specs.

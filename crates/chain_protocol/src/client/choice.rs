@@ -25,8 +25,8 @@ pub struct Candidate {
     pub is_avoided: bool,
 }
 
-/// The newest block of the servers: of those whose source confirmed it lately the highest one, of several at that height
-/// the one that most servers have.
+/// The newest block of the servers: of those whose source confirmed it lately the highest one, of several at that
+/// height the one that most servers have.
 #[must_use]
 pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
     let known = || candidates.iter().filter_map(|it| it.state.as_ref()?.newest);

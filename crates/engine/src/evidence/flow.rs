@@ -314,7 +314,8 @@ impl FlowDistance {
         }
     }
 
-    /// The number of transactions that the trace passed before it stopped nearer than this; `None` where hops are known.
+    /// The number of transactions that the trace passed before it stopped nearer than this; `None` where hops are
+    /// known.
     #[must_use]
     pub const fn further_than(self) -> Option<u32> {
         match self {

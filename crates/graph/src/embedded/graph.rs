@@ -274,8 +274,8 @@ impl Graph for EmbeddedGraph {
         if self.state.is_some() {
             return Ok(Some(self));
         }
-        // Before the graph's own state, which then knows the blocks that they are of. Damaged ones are no reason to answer
-        // nothing: whoever computes them says so.
+        // Before the graph's own state, which then knows the blocks that they are of. Damaged ones are no reason
+        // to answer nothing: whoever computes them says so.
         let made_of = self.compositions.reader().unwrap_or_default();
         let snapshot = self.snapshot()?;
         if snapshot.tip()?.is_none() {

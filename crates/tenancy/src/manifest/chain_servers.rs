@@ -78,7 +78,8 @@ pub struct PodsSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("x-kubernetes-validations" = [at_least("cpu"), at_least("memory")]))]
 pub struct ResourcesSpec {
-    /// CPU and memory that the node reserves for the pod. Default: `250m` and `1Gi`, or the limits if these are smaller.
+    /// CPU and memory that the node reserves for the pod. Default: `250m` and `1Gi`, or the limits if these are
+    /// smaller.
     pub requests: ResourceQuantities,
     /// Most CPU and memory that the pod may use. Cached pages of the graph count, and are given back where
     /// memory is short. Default: no limits.

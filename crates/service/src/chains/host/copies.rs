@@ -32,7 +32,7 @@ struct Held {
     chain: ChainId,
     name: String,
     copy: Arc<GraphCopy>,
-    held_at: Instant,
+    begun_at: Instant,
     used_at: Instant,
 }
 
@@ -61,7 +61,7 @@ impl Copies {
         let mut held = self.lock();
         let now = Instant::now();
         let is_shared =
-            |it: &&mut Held| it.chain == chain && now.duration_since(it.held_at) < SHARED_FOR;
+            |it: &&mut Held| it.chain == chain && now.duration_since(it.begun_at) < SHARED_FOR;
         if let Some(known) = held.iter_mut().find(is_shared) {
             known.used_at = now;
             return Ok((known.name.clone(), Arc::clone(&known.copy)));
@@ -69,7 +69,7 @@ impl Copies {
         let (name, copy) = new()?;
         let copy = Arc::new(copy);
         let shared = Arc::clone(&copy);
-        held.push(Held { chain, name: name.clone(), copy, held_at: now, used_at: now });
+        held.push(Held { chain, name: name.clone(), copy, begun_at: now, used_at: now });
         Ok((name, shared))
     }
 
@@ -93,7 +93,7 @@ impl Copies {
         held.retain(|it| {
             // One that is read just now is not over, however long that takes.
             let is_used = it.used_at.elapsed() < HELD_FOR || Arc::strong_count(&it.copy) > 1;
-            is_used && it.held_at.elapsed() < AT_MOST
+            is_used && it.begun_at.elapsed() < AT_MOST
         });
         held
     }

@@ -224,8 +224,8 @@ impl ChainHost {
         self.refresh_requested.notify_one();
     }
 
-    /// Keeps lists and labels as the store has them, until the task is aborted. While the store cannot be read, the last
-    /// ones stay: an API server with newer ones is told so.
+    /// Keeps lists and labels as the store has them, until the task is aborted. While the store cannot be read,
+    /// the last ones stay: an API server with newer ones is told so.
     pub async fn keep_intel(self: Arc<Self>, every: Duration) {
         let mut ticks = interval(every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -314,7 +314,8 @@ impl ChainHost {
         states
     }
 
-    /// Why the server cannot answer questions; `None` if it can: every chain that it is for has blocks that can be read.
+    /// Why the server cannot answer questions; `None` if it can: every chain that it is for has blocks that can be
+    /// read.
     pub async fn problem(&self) -> Option<String> {
         let mut chains = self.graphs.chains().await.unwrap_or_default();
         chains.extend(self.expected.filter(|chain| !chains.contains(chain)));
@@ -615,9 +616,9 @@ fn expect_block(traced: &Traced, knows: AtLeast) -> Result<(), Refused> {
     }
 }
 
-const fn expect_height(known: u64, knows: AtLeast) -> Result<(), Refused> {
-    if known < knows.block {
-        return Err(Refused::BlocksBehind { known, wanted: knows.block });
+const fn expect_height(height: u64, knows: AtLeast) -> Result<(), Refused> {
+    if height < knows.block {
+        return Err(Refused::BlocksBehind { known: height, wanted: knows.block });
     }
     Ok(())
 }
