@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod chains;
 mod from_nothing;
 mod loads;
 mod losses;
