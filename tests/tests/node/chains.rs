@@ -125,7 +125,9 @@ spec:
     wait_at_most(PATIENCE, "both servers", || status("servers") == "2/2");
     wait_at_most(PATIENCE, "flows", || check(&caller).as_ref().is_some_and(has_flows));
     println!("from a ChainSource to flows: {:.1} s", begun.elapsed().as_secs_f64());
-    wait_at_most(PATIENCE, "the height in its status", || status("tipHeight") == BLOCKS.to_string());
+    wait_at_most(PATIENCE, "the height in its status", || {
+        status("tipHeight") == BLOCKS.to_string()
+    });
     println!("{}", world.kubectl(&["get", "chainsource,statefulset,pvc,pods"]));
 
     // Losses, while callers go on.
