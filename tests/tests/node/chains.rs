@@ -145,14 +145,21 @@ spec:
         }
         (answers, wrong)
     });
+    // Ready for as long as DNS servers remember names: so a rolling update waits, too.
+    let both_available = || {
+        wait_at_most(PATIENCE, "both are available", || {
+            world.field(&["statefulset/chain-litecoin"], ".status.availableReplicas") == "2"
+        });
+    };
+    both_available();
     for pod in ["chain-litecoin-0", "chain-litecoin-1"] {
         world.cluster.process_of("assay", pod).signal("KILL");
         let restarted =
             || world.field(&["pod", pod], ".status.containerStatuses[0].restartCount") == "1";
         wait_at_most(PATIENCE, "another container", restarted);
-        world.kubectl(&["wait", "--for=condition=Ready", &format!("pod/{pod}"), "--timeout=3m"]);
+        both_available();
         world.kubectl(&["delete", "pod", pod]);
-        world.kubectl(&["rollout", "status", "statefulset/chain-litecoin", "--timeout=3m"]);
+        both_available();
     }
     over.store(true, Ordering::Relaxed);
     let (answers, wrong) = callers.join().unwrap();

@@ -36,6 +36,9 @@ use crate::{
 const CPU: (&str, Quantity) = ("cpu", Quantity::thousandths(250));
 /// The memory that a server requests.
 const MEMORY: (&str, Quantity) = ("memory", Quantity::mebibytes(1024));
+/// The time for which a server is ready before the next one is replaced, in seconds: API servers learn of it by its name,
+/// which the cluster's DNS server remembers for some seconds.
+const MIN_READY_SECONDS: i32 = 15;
 /// The resource of a volume.
 pub(in crate::source) const STORAGE: &str = "storage";
 
@@ -72,6 +75,7 @@ pub(super) fn stateful_set(serve: &ServeChain, source: &ValidatedSource) -> Stat
         spec: Some(StatefulSetSpec {
             replicas: Some(serve.replicas),
             revision_history_limit: Some(2),
+            min_ready_seconds: Some(MIN_READY_SECONDS),
             service_name: Some(source.object_name.clone()),
             // A server that is being filled must not keep another one from starting.
             pod_management_policy: Some("Parallel".to_owned()),
