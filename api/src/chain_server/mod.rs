@@ -11,8 +11,9 @@ mod tokens;
 use std::sync::Arc;
 
 use assay_chain_protocol::message::{
-    ChangesQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion,
-    Question, ROOT, TraceQuestion, TransferQuestion,
+    ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
+    FlowsAtMostQuestion, HistoryQuestion, Question, ROOT, TraceQuestion, TransactionQuestion,
+    TransferQuestion,
 };
 use assay_service::chains::host::ChainHost;
 use axum::{
@@ -49,6 +50,9 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
         .route(&path(TraceQuestion::PATH), post(questions::trace))
         .route(&path(FlowsAtMostQuestion::PATH), post(questions::flows_at_most))
         .route(&path(TransferQuestion::PATH), post(questions::transfer))
+        .route(&path(TransactionQuestion::PATH), post(questions::transaction))
+        .route(&path(HistoryQuestion::PATH), post(questions::history))
+        .route(&path(ClusterQuestion::PATH), post(questions::cluster))
         .route(&path(ChangesQuestion::PATH), post(questions::changes))
         .route(&path(CopyQuestion::PATH), post(questions::copy))
         .route(&path(CopyPartQuestion::PATH), post(questions::copy_part))

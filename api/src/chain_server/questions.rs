@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Instant};
 
 use assay_chain_protocol::message::{
-    Asked, ChangesQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
-    FlowsAtMostQuestion, PART_DIGEST, Question, Refusal, RefusalCode, TraceQuestion,
-    TransferQuestion,
+    Asked, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion,
+    CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, PART_DIGEST, Question, Refusal,
+    RefusalCode, TraceQuestion, TransactionQuestion, TransferQuestion,
 };
 use assay_engine::chain::ChainId;
 use assay_service::chains::host::Refused;
@@ -174,4 +174,35 @@ pub(super) async fn copy_fingerprint(
         app.host.copy_fingerprint(chain, asked).await
     };
     answer(&app, CopyFingerprintQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn transaction(
+    State(app): App,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<TransactionQuestion>(&name, &body)?;
+        app.host.transaction(chain, asked).await
+    };
+    answer(&app, TransactionQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn history(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<HistoryQuestion>(&name, &body)?;
+        app.host.history(chain, asked).await
+    };
+    answer(&app, HistoryQuestion::PATH, begun, answered.await)
+}
+
+pub(super) async fn cluster(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<ClusterQuestion>(&name, &body)?;
+        app.host.cluster(chain, asked).await
+    };
+    answer(&app, ClusterQuestion::PATH, begun, answered.await)
 }

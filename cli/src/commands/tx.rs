@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use assay_chain_protocol::message::TransactionQuestion;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
@@ -74,9 +75,16 @@ struct ShownEntry {
 pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failure> {
     let databases = context.open_databases().await?;
     let store = &databases.store;
-    let graph = graph(&*databases.graphs, args.chain).await?;
     // All inputs are read, so that the missing ones are those of unknown value.
-    let transaction = graph.transaction(&args.txid, u32::MAX).await?.ok_or_else(|| {
+    let transaction = if let Some(servers) = databases.chain_servers.of(args.chain) {
+        let question = TransactionQuestion { transaction: args.txid, largest: u32::MAX };
+        let asked = servers.ask(&args.txid, 0, &question).await;
+        asked.map_err(|error| Failure::Failed(error.to_string()))?
+    } else {
+        let graph = graph(&*databases.graphs, args.chain).await?;
+        graph.transaction(&args.txid, u32::MAX).await?
+    };
+    let transaction = transaction.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
     let names = Names {

@@ -11,7 +11,7 @@ use assay_engine::{
     score::Confidence,
     trace::TraceRules,
     transfer::TransferDirection,
-    utxo::{BlockRef, TransactionView, Txid, transfer::TransferOutput},
+    utxo::{BlockRef, Statistics, TransactionView, Txid, transfer::TransferOutput},
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -261,6 +261,70 @@ pub enum InvalidOutputs {
     NoAmount,
     /// The coins are new and have no sender.
     Coinbase,
+}
+
+/// `transaction`: a transaction with its largest inputs and outputs; `null` if the chain does not have it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransactionQuestion {
+    /// The transaction.
+    pub transaction: Txid,
+    /// Most inputs, and most outputs, of the answer: the largest ones.
+    pub largest: u32,
+}
+
+impl Question for TransactionQuestion {
+    const PATH: &'static str = "transaction";
+    type Answer = Option<TransactionView>;
+}
+
+/// `history`: what an address received and sent; `null` if it never appeared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryQuestion {
+    /// The address, in its canonical form.
+    pub address: String,
+    /// Most transactions in each direction: those of the largest transfers.
+    pub largest: u32,
+}
+
+impl Question for HistoryQuestion {
+    const PATH: &'static str = "history";
+    type Answer = Option<HistoryAnswer>;
+}
+
+/// What an address received and sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryAnswer {
+    /// Its whole activity.
+    pub statistics: Statistics,
+    /// The transactions that paid it, in the order of the chain.
+    pub incoming: Vec<HistoryEntry>,
+    /// The transactions in which it paid, in the order of the chain.
+    pub outgoing: Vec<HistoryEntry>,
+}
+
+/// A transaction of an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryEntry {
+    /// The transaction.
+    pub transaction: Txid,
+    /// Time of its block.
+    pub time: Timestamp,
+    /// Amount that the address received by it.
+    pub received: u128,
+    /// Amount of the address that it spent.
+    pub sent: u128,
+}
+
+/// `cluster`: the cluster of an address as the answer to `trace` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterQuestion {
+    /// The address, in its canonical form.
+    pub address: String,
+}
+
+impl Question for ClusterQuestion {
+    const PATH: &'static str = "cluster";
+    type Answer = ClusterAnswer;
 }
 
 /// `changes`: the addresses whose answers the blocks since a known one end.

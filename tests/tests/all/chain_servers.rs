@@ -165,6 +165,19 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
         let address = address(person);
         assert_eq!(checked(&there, &address), checked(&here, &address), "{person:?}");
     }
+    // So has a transaction on the command line.
+    let txid = printed(
+        directory.path(),
+        &["export", "transfers", "btc", "--format", "jsonl", "--to", "0"],
+    );
+    let txid: Value = serde_json::from_str(txid.lines().next().unwrap()).unwrap();
+    let txid = txid["txid"].as_str().unwrap();
+    let asking = without_graphs(directory.path());
+    let servers = format!("--chain-servers={servers}");
+    let shown = |directory: &Path, more: &[&str]| {
+        printed(directory, &[&["tx", "btc", txid, "--json"], more].concat())
+    };
+    assert_eq!(shown(asking.path(), &[&servers]), shown(directory.path(), &[]));
     // Bulk screening has the same rows.
     let row = |number| json!({"blockchain": "btc", "address": address(Person::Wallet(number))});
     let rows: Vec<String> = (0..200).map(|number| row(number).to_string()).collect();
@@ -228,6 +241,25 @@ fn questions_without_an_answer_say_why() {
         assert_eq!(answer["state"]["followed"]["tip"]["height"], 2, "{answer}");
     }
     assert_eq!(ask("btc/state", "", "first").1["newest"]["block"]["height"], 2);
+    // Single parts of what is known.
+    let of_chain = |path: &str, question: Value| {
+        let body = json!({"deadline_ms": 8_000, "knows": nothing, "question": question});
+        let (status, answer) = ask(path, &body.to_string(), "first");
+        assert_eq!(status, 200, "{answer}");
+        answer
+    };
+    let txid = crate::chain_tools::txid;
+    let found = of_chain("btc/transaction", json!({"transaction": txid(2), "largest": 10}));
+    assert_eq!((&found["height"], &found["inputs"]["count"]), (&1.into(), &1.into()), "{found}");
+    assert!(of_chain("btc/transaction", json!({"transaction": txid(9), "largest": 10})).is_null());
+    let history = of_chain("btc/history", json!({"address": of("thief"), "largest": 10}));
+    let coins = |number: u64| Value::from(number * 100_000_000);
+    assert_eq!(history["incoming"][0]["received"], coins(50), "{history}");
+    assert_eq!(history["outgoing"][0]["transaction"], txid(2), "{history}");
+    assert_eq!(history["statistics"]["sent"], coins(50), "{history}");
+    assert!(of_chain("btc/history", json!({"address": NOBODY, "largest": 10})).is_null());
+    let cluster = of_chain("btc/cluster", json!({"address": of("thief")}));
+    assert_eq!((&cluster["size"], &cluster["id"]), (&1.into(), &of("thief").into()), "{cluster}");
     let refused = |path: &str, body: &str, token: &str| {
         let (status, answer) = ask(path, body, token);
         (status, answer["code"].as_str().unwrap().to_owned(), answer["detail"].to_string())

@@ -1,19 +1,21 @@
 //! Reading a chain from the graph into which its blocks were ingested.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use assay_engine::{
+    address::CanonicalAddress,
     chain::ChainId,
     evidence::{ActivityFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
-    trace::{Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
+    trace::{ReadLimits, Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
-    utxo::{BlockRef, ScriptOwner, Spending, Transfer},
+    utxo::{BlockRef, ScriptOwner, Spending, TransactionView, Transfer, Txid},
 };
 use assay_graph::{
     Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,
 };
+use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use async_trait::async_trait;
 use jiff::{civil::Date, tz::TimeZone};
@@ -76,6 +78,48 @@ impl GraphReader {
     /// The first and the newest block; `None` without blocks.
     pub(super) async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
         Ok(self.graph.tip().await?)
+    }
+
+    /// A transaction with its largest inputs and outputs; `None` if the chain does not have it.
+    pub(super) async fn transaction(
+        &self,
+        txid: &Txid,
+        largest: u32,
+    ) -> Result<Option<TransactionView>, ReadError> {
+        Ok(self.graph.transaction(txid, largest).await?)
+    }
+
+    /// What an address received and sent, by the transactions of its largest transfers in each direction, with their
+    /// identifiers; `None` if it never appeared.
+    pub(super) async fn history(
+        &self,
+        script: &ScriptOwner,
+        transfers: u32,
+    ) -> Result<Option<(OwnHistory, HashMap<TransactionNumber, Txid>)>, ReadError> {
+        let Some(state) = self.state().await? else { return Ok(None) };
+        let view = &*state.view;
+        let Some(owner) = view.owner_number(script).await? else { return Ok(None) };
+        let limits = ReadLimits { transfers, entries: transfers };
+        let history = view.history(owner, limits).await?;
+        let names = view.read(|view| {
+            let all = history.incoming.iter().chain(&history.outgoing);
+            all.map(|own| Ok((own.number, view.txid(own.number)?))).collect()
+        })?;
+        Ok(Some((history, names)))
+    }
+
+    /// The cluster of an address.
+    pub(super) async fn cluster(
+        &self,
+        subject: &CanonicalAddress,
+        intel: &IntelSnapshot,
+    ) -> Result<Cluster, ReadError> {
+        let alone = || Ok(Cluster::alone(subject.clone()));
+        let Some(script) = ScriptOwner::from_address(subject) else { return alone() };
+        let Some(state) = self.state().await? else { return alone() };
+        let of = (subject, &script);
+        let view = &*state.view;
+        Ok(clusters::cluster(view, &self.attributed, of, intel, state.tip).await?)
     }
 
     /// The newest state of the graph with its newest block; `None` without blocks.

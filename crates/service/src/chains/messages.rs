@@ -2,19 +2,23 @@
 //!
 //! Listings and labels of addresses do not travel: the API server looks them up among its own.
 
+use std::collections::HashMap;
+
 use assay_chain_protocol::message::{
-    ClusterAnswer, ClusterMemberAnswer, CounterpartiesAnswer, CounterpartyAnswer, InvalidOutputs,
-    Outputs, PossibleOwnerAnswer, ReadTransfer, TraceAnswer, TracingPolicy, TransferAnswer,
+    ClusterAnswer, ClusterMemberAnswer, CounterpartiesAnswer, CounterpartyAnswer, HistoryAnswer,
+    HistoryEntry, InvalidOutputs, Outputs, PossibleOwnerAnswer, ReadTransfer, TraceAnswer,
+    TracingPolicy, TransferAnswer,
 };
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
     facts::{Cluster, ClusterMember, Counterparties, Counterparty, PossibleOwner},
     policy::{Policy, PolicyProblem, PolicySpec},
+    reading::{OwnHistory, OwnTransaction, TransactionNumber},
     taxonomy::Category,
     trace::TraceRules,
     transfer::TransferQuery,
-    utxo::{InvalidTransfer, OutputSelector, Transfer},
+    utxo::{InvalidTransfer, OutputSelector, Transfer, Txid},
 };
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
@@ -66,7 +70,7 @@ fn text(address: &CanonicalAddress) -> String {
     address.as_str().to_owned()
 }
 
-fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
+pub(super) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
     let Cluster { id, root, size, confidence, members, attributed, examined } = cluster;
     let member = |ClusterMember { address, co_spends, .. }: ClusterMember| ClusterMemberAnswer {
         address: text(&address),
@@ -75,6 +79,24 @@ fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
     let members = members.into_iter().map(member).collect();
     let (id, root) = (text(&id), text(&root));
     ClusterAnswer { id, root, size, confidence, members, attributed, examined }
+}
+
+/// A history with the identifiers of its transactions.
+pub(super) fn history_answer(
+    history: OwnHistory,
+    names: &HashMap<TransactionNumber, Txid>,
+) -> HistoryAnswer {
+    let entry = |own: OwnTransaction| {
+        let OwnTransaction { number, time, received, sent, .. } = own;
+        let transaction = *names.get(&number)?;
+        Some(HistoryEntry { transaction, time, received, sent })
+    };
+    let OwnHistory { statistics, incoming, outgoing } = history;
+    HistoryAnswer {
+        statistics,
+        incoming: incoming.into_iter().filter_map(entry).collect(),
+        outgoing: outgoing.into_iter().filter_map(entry).collect(),
+    }
 }
 
 fn counterparty_answer(party: Counterparty) -> CounterpartyAnswer {

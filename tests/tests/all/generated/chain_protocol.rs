@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use assay_chain_protocol::message::{
-    ChangesAnswer, ChangesQuestion, CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion,
-    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, Question, ServerState, TraceAnswer,
-    TraceQuestion, TransferAnswer, TransferQuestion,
+    ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
+    CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
+    FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Question, ServerState, TraceAnswer,
+    TraceQuestion, TransactionQuestion, TransferAnswer, TransferQuestion,
 };
+use assay_engine::utxo::TransactionView;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde_json::{Map, Value};
 
@@ -98,6 +100,12 @@ fn the_questions_of_the_chain_protocol() {
         message::<Option<TraceAnswer>>(&answer(FlowsAtMostQuestion::PATH)),
         message::<TransferQuestion>(&question(TransferQuestion::PATH)),
         message::<TransferAnswer>(&answer(TransferQuestion::PATH)),
+        message::<TransactionQuestion>(&question(TransactionQuestion::PATH)),
+        message::<Option<TransactionView>>(&answer(TransactionQuestion::PATH)),
+        message::<HistoryQuestion>(&question(HistoryQuestion::PATH)),
+        message::<Option<HistoryAnswer>>(&answer(HistoryQuestion::PATH)),
+        message::<ClusterQuestion>(&question(ClusterQuestion::PATH)),
+        message::<ClusterAnswer>(&answer(ClusterQuestion::PATH)),
         message::<ChangesQuestion>(&question(ChangesQuestion::PATH)),
         message::<ChangesAnswer>(&answer(ChangesQuestion::PATH)),
         message::<ServerState>(&answer("state")),

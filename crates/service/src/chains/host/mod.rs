@@ -25,15 +25,19 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use assay_chain_protocol::{
     ServerSet,
     message::{
-        Asked, AtLeast, ChangesAnswer, ChangesQuestion, CopyAnswer, CopyFingerprintAnswer,
-        CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, NewestBlock,
-        Outputs, PART_BYTES, RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransferAnswer,
+        Asked, AtLeast, ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
+        CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
+        FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, NewestBlock, Outputs, PART_BYTES,
+        RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransactionQuestion, TransferAnswer,
         TransferQuestion,
     },
 };
 use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, evidence::ChainState, transfer::TransferQuery,
-    utxo::OutputSelector,
+    address::CanonicalAddress,
+    chain::ChainId,
+    evidence::ChainState,
+    transfer::TransferQuery,
+    utxo::{OutputSelector, ScriptOwner, TransactionView},
 };
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking, embedded::GraphCopy};
 use assay_intel::IntelSnapshot;
@@ -51,7 +55,7 @@ use super::{
     changes::Changes,
     compositions::{CompositionProgress, GraphOwner},
     graph::GraphReader,
-    messages::{trace_answer, transfer_answer},
+    messages::{cluster_answer, history_answer, trace_answer, transfer_answer},
     reader::{ChainReader, ReadError, TraceRequest, Traced},
     transfer::{TransferError, TransferRequest},
 };
@@ -410,6 +414,57 @@ impl ChainHost {
             TransferError::Read(error) => Refused::Failed(error),
             other => Refused::Invalid(other.to_string()),
         })
+    }
+
+    /// Reads a transaction.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub async fn transaction(
+        &self,
+        chain: ChainId,
+        asked: Asked<TransactionQuestion>,
+    ) -> Result<Option<TransactionView>, Refused> {
+        let Asked { deadline_ms, knows, question } = asked;
+        let TransactionQuestion { transaction, largest } = question;
+        let Working { reader, .. } = &self.working(chain, knows).await?;
+        Ok(within(deadline_ms, reader.transaction(&transaction, largest)).await??)
+    }
+
+    /// Reads the history of an address.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub async fn history(
+        &self,
+        chain: ChainId,
+        asked: Asked<HistoryQuestion>,
+    ) -> Result<Option<HistoryAnswer>, Refused> {
+        let Asked { deadline_ms, knows, question } = asked;
+        let HistoryQuestion { address: text, largest } = question;
+        let subject = address(chain, &text)?;
+        let Some(script) = ScriptOwner::from_address(&subject) else { return Ok(None) };
+        let Working { reader, .. } = &self.working(chain, knows).await?;
+        let read = within(deadline_ms, reader.history(&script, largest)).await??;
+        Ok(read.map(|(history, names)| history_answer(history, &names)))
+    }
+
+    /// Reads the cluster of an address.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub async fn cluster(
+        &self,
+        chain: ChainId,
+        asked: Asked<ClusterQuestion>,
+    ) -> Result<ClusterAnswer, Refused> {
+        let Asked { deadline_ms, knows, question } = asked;
+        let subject = address(chain, &question.address)?;
+        let Working { reader, intel, _permit } = &self.working(chain, knows).await?;
+        Ok(cluster_answer(within(deadline_ms, reader.cluster(&subject, intel)).await??))
     }
 
     /// The addresses in new blocks.
