@@ -36,8 +36,8 @@ use crate::{
 const CPU: (&str, Quantity) = ("cpu", Quantity::thousandths(250));
 /// The memory that a server requests.
 const MEMORY: (&str, Quantity) = ("memory", Quantity::mebibytes(1024));
-/// The time for which a server is ready before the next one is replaced, in seconds: API servers learn of it by its name,
-/// which the cluster's DNS server remembers for some seconds.
+/// The time for which a server is ready before the next one is replaced, in seconds: API servers learn of it by its
+/// name, which the cluster's DNS server remembers for some seconds.
 const MIN_READY_SECONDS: i32 = 15;
 /// The resource of a volume.
 pub(in crate::source) const STORAGE: &str = "storage";
