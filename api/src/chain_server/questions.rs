@@ -88,50 +88,41 @@ fn answer<T: serde::Serialize>(
     }
 }
 
+/// Handlers of questions: each reads the question, lets the host answer it, and counts it.
+macro_rules! handlers {
+    ($($handler:ident: $question:ty,)+) => {
+        $(
+            pub(super) async fn $handler(
+                State(app): App,
+                Path(name): Path<String>,
+                body: Bytes,
+            ) -> Response {
+                let begun = Instant::now();
+                let answered = async {
+                    let (chain, asked) = read::<$question>(&name, &body)?;
+                    app.host.$handler(chain, asked).await
+                };
+                answer(&app, <$question>::PATH, begun, answered.await)
+            }
+        )+
+    };
+}
+
+handlers! {
+    trace: TraceQuestion,
+    flows_at_most: FlowsAtMostQuestion,
+    transfer: TransferQuestion,
+    transaction: TransactionQuestion,
+    history: HistoryQuestion,
+    cluster: ClusterQuestion,
+    changes: ChangesQuestion,
+    copy_fingerprint: CopyFingerprintQuestion,
+}
+
 pub(super) async fn state(State(app): App, Path(name): Path<String>) -> Response {
     let begun = Instant::now();
     let state = async { app.host.state(chain(&name)?).await };
     answer(&app, "state", begun, state.await)
-}
-
-pub(super) async fn trace(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<TraceQuestion>(&name, &body)?;
-        app.host.trace(chain, asked).await
-    };
-    answer(&app, TraceQuestion::PATH, begun, answered.await)
-}
-
-pub(super) async fn flows_at_most(
-    State(app): App,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<FlowsAtMostQuestion>(&name, &body)?;
-        app.host.flows_at_most(chain, asked).await
-    };
-    answer(&app, FlowsAtMostQuestion::PATH, begun, answered.await)
-}
-
-pub(super) async fn transfer(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<TransferQuestion>(&name, &body)?;
-        app.host.transfer(chain, asked).await
-    };
-    answer(&app, TransferQuestion::PATH, begun, answered.await)
-}
-
-pub(super) async fn changes(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<ChangesQuestion>(&name, &body)?;
-        app.host.changes(chain, asked).await
-    };
-    answer(&app, ChangesQuestion::PATH, begun, answered.await)
 }
 
 pub(super) async fn copy(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
@@ -161,48 +152,4 @@ pub(super) async fn copy_part(State(app): App, Path(name): Path<String>, body: B
         }
         Err(reason) => refused(&reason),
     }
-}
-
-pub(super) async fn copy_fingerprint(
-    State(app): App,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<CopyFingerprintQuestion>(&name, &body)?;
-        app.host.copy_fingerprint(chain, asked).await
-    };
-    answer(&app, CopyFingerprintQuestion::PATH, begun, answered.await)
-}
-
-pub(super) async fn transaction(
-    State(app): App,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<TransactionQuestion>(&name, &body)?;
-        app.host.transaction(chain, asked).await
-    };
-    answer(&app, TransactionQuestion::PATH, begun, answered.await)
-}
-
-pub(super) async fn history(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<HistoryQuestion>(&name, &body)?;
-        app.host.history(chain, asked).await
-    };
-    answer(&app, HistoryQuestion::PATH, begun, answered.await)
-}
-
-pub(super) async fn cluster(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
-    let begun = Instant::now();
-    let answered = async {
-        let (chain, asked) = read::<ClusterQuestion>(&name, &body)?;
-        app.host.cluster(chain, asked).await
-    };
-    answer(&app, ClusterQuestion::PATH, begun, answered.await)
 }
