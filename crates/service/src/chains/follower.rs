@@ -95,7 +95,7 @@ pub struct Followed {
 }
 
 impl Followed {
-    /// Follows the chain until the task is aborted. What fails is tried again.
+    /// Follows the chain until the task is aborted. After a failure it tries again.
     pub async fn follow(
         &self,
         graphs: &dyn GraphStore,

@@ -348,11 +348,11 @@ impl ChainHost {
     ) -> Result<TraceAnswer, Refused> {
         let Asked { deadline_ms, knows, question } = asked;
         let working = self.working(chain, knows).await?;
-        let request = Request::new(chain, &question)?;
+        let subject = &address(chain, &question.address)?;
         let policy = self.policies.of(&question.policy)?;
         let rules = question.policy.rules;
         let Working { reader, intel, _permit } = &working;
-        let (subject, now) = (&request.subject, question.now);
+        let now = question.now;
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.trace(request)).await??;
         expect_block(&traced, knows)?;
@@ -371,11 +371,11 @@ impl ChainHost {
     ) -> Result<Option<TraceAnswer>, Refused> {
         let Asked { deadline_ms, knows, question: FlowsAtMostQuestion(question) } = asked;
         let working = self.working(chain, knows).await?;
-        let request = Request::new(chain, &question)?;
+        let subject = &address(chain, &question.address)?;
         let policy = self.policies.of(&question.policy)?;
         let rules = question.policy.rules;
         let Working { reader, intel, _permit } = &working;
-        let (subject, now) = (&request.subject, question.now);
+        let now = question.now;
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.flows_at_most(request)).await??;
         if let Some(traced) = &traced {
@@ -640,17 +640,6 @@ struct Working<'h> {
     intel: Arc<IntelSnapshot>,
     /// Counts among the running traces until it is dropped.
     _permit: SemaphorePermit<'h>,
-}
-
-/// A question for the flows of an address, read.
-struct Request {
-    subject: CanonicalAddress,
-}
-
-impl Request {
-    fn new(chain: ChainId, question: &TraceQuestion) -> Result<Self, Refused> {
-        Ok(Self { subject: address(chain, &question.address)? })
-    }
 }
 
 fn address(chain: ChainId, text: &str) -> Result<CanonicalAddress, Refused> {
