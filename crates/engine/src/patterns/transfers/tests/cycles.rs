@@ -1,0 +1,185 @@
+//! Cycles against a plain search.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use proptest::prelude::*;
+
+use super::{Numbers, Row, graph, rows};
+use crate::{
+    patterns::transfers::{
+        Transfer, TransferGraph,
+        cycle::{CycleRules, cycles_through, each_cycle},
+    },
+    reading::OwnerNumber,
+};
+
+/// All cycles, by trying every transfer as the next one of every sequence.
+fn exhaustive(transfers: &[Transfer], rules: &CycleRules) -> BTreeSet<Vec<u32>> {
+    let mut found = BTreeSet::new();
+    let mut sequences: Vec<Vec<usize>> = (0..transfers.len()).map(|first| vec![first]).collect();
+    while let Some(sequence) = sequences.pop() {
+        let (first, last) = (transfers[sequence[0]], transfers[sequence[sequence.len() - 1]]);
+        if last.payee == first.payer {
+            if last.time.duration_since(first.time).as_secs()
+                <= rules.within.as_secs().cast_signed()
+            {
+                found.insert(sequence.iter().map(|index| u32::try_from(*index).unwrap()).collect());
+            }
+            continue;
+        }
+        if sequence.len() >= usize::from(rules.longest) {
+            continue;
+        }
+        for (index, next) in transfers.iter().enumerate() {
+            let is_new = sequence.iter().all(|before| transfers[*before].payee != next.payee);
+            let kept = u128::from(rules.least_kept);
+            let is_kept = kept == 0
+                || (next.amount * 100 >= last.amount * kept
+                    && next.amount * kept <= last.amount * 100);
+            if next.payer == last.payee && next.position > last.position && is_new && is_kept {
+                sequences.push([sequence.as_slice(), &[index]].concat());
+            }
+        }
+    }
+    found
+}
+
+fn every(graph: &TransferGraph, rules: &CycleRules) -> Vec<Vec<u32>> {
+    let mut all = Vec::new();
+    each_cycle(graph, rules, |cycle| all.push(cycle.to_vec()));
+    all.sort();
+    all
+}
+
+fn through(graph: &TransferGraph, owner: OwnerNumber, rules: &CycleRules) -> Vec<Vec<u32>> {
+    let found = cycles_through(graph, owner, rules, u64::MAX);
+    assert!(found.is_complete);
+    found.cycles.into_iter().map(|cycle| cycle.transfers).collect()
+}
+
+/// Those of some cycles in which an owner takes part.
+fn with(cycles: &BTreeSet<Vec<u32>>, graph: &TransferGraph, owner: OwnerNumber) -> Vec<Vec<u32>> {
+    let pays = |cycle: &&Vec<u32>| {
+        cycle.iter().any(|index| graph.transfer(*index).unwrap().payer == owner)
+    };
+    cycles.iter().filter(pays).cloned().collect()
+}
+
+fn assert_all_found(rows: &[Row], rules: &CycleRules) -> usize {
+    let graph = graph(rows);
+    let expected = exhaustive(graph.transfers(), rules);
+    assert_eq!(every(&graph, rules), expected.iter().cloned().collect::<Vec<_>>());
+    for owner in graph.owners() {
+        assert_eq!(through(&graph, *owner, rules), with(&expected, &graph, *owner), "{owner:?}");
+    }
+    expected.len()
+}
+
+fn rules() -> impl Strategy<Value = CycleRules> {
+    let longest = prop_oneof![2..=6_u8, Just(8), Just(9), Just(u8::MAX)];
+    let kept = prop_oneof![Just(0), 0..=101_u8];
+    (0..30_u64, longest, kept).prop_map(|(within, longest, least_kept)| CycleRules {
+        within: Duration::from_secs(within),
+        longest,
+        least_kept,
+    })
+}
+
+/// Plants a cycle over owners that others use too.
+fn plant(rows: &mut Vec<Row>, numbers: &mut Numbers, owners: u64, length: u64, spread: u64) {
+    let mut members = Vec::new();
+    while (members.len() as u64) < length {
+        let owner = numbers.below(owners);
+        if !members.contains(&owner) {
+            members.push(owner);
+        }
+    }
+    let mut position = numbers.below(1_000);
+    for (index, payer) in members.iter().enumerate() {
+        let payee = members[(index + 1) % members.len()];
+        position += 1 + numbers.below(spread);
+        rows.push((*payer, payee, position, position.cast_signed(), 1_000));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn cycles_are_those_of_an_exhaustive_search(rows in rows(12, 40), rules in rules()) {
+        assert_all_found(&rows, &rules);
+    }
+
+    #[test]
+    fn dense_graphs_of_few_owners_have_all_their_cycles(rows in rows(5, 25), rules in rules()) {
+        assert_all_found(&rows, &rules);
+    }
+
+    #[test]
+    fn planted_cycles_are_found_in_noise(seed in any::<u64>(), length in 2..=6_u64) {
+        let mut numbers = Numbers::new(seed);
+        let mut rows = Vec::new();
+        plant(&mut rows, &mut numbers, 12, length, 5);
+        for _ in 0..34 {
+            let position = numbers.below(1_040);
+            let amount = u128::from(numbers.below(2_000));
+            rows.push((numbers.below(12), numbers.below(12), position, position.cast_signed(), amount));
+        }
+        let rules = CycleRules { within: Duration::from_secs(200), longest: 6, least_kept: 0 };
+        prop_assert!(assert_all_found(&rows, &rules) > 0);
+    }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the figures are for people who read the output")]
+fn cycles_of_a_larger_graph_have_recall_and_precision_one() {
+    let mut numbers = Numbers::new(7);
+    let mut rows: Vec<Row> = Vec::new();
+    for round in 0..50 {
+        plant(&mut rows, &mut numbers, 300, 2 + round % 5, 6);
+    }
+    while rows.len() < 3_000 {
+        let position = numbers.below(1_040);
+        let (from, to) = (numbers.below(300), numbers.below(300));
+        let from = if numbers.below(4) == 0 { from % 10 } else { from };
+        rows.push((from, to, position, position.cast_signed(), 1_000));
+    }
+    let graph = graph(&rows);
+    let rules = CycleRules { within: Duration::from_secs(100), longest: 6, least_kept: 0 };
+    let expected = exhaustive(graph.transfers(), &rules);
+    let found: BTreeSet<Vec<u32>> = every(&graph, &rules).into_iter().collect();
+    let shared = found.intersection(&expected).count();
+    for length in 2..=6 {
+        let count = expected.iter().filter(|cycle| cycle.len() == length).count();
+        println!("{count} cycles of {length} transfers");
+        assert!(count > 0);
+    }
+    println!("recall {shared} of {}, precision {shared} of {}", expected.len(), found.len());
+    assert_eq!((shared, shared), (expected.len(), found.len()));
+    for owner in graph.owners() {
+        assert_eq!(through(&graph, *owner, &rules), with(&expected, &graph, *owner));
+    }
+}
+
+#[test]
+fn a_used_up_budget_is_told() {
+    let graph = graph(&[(0, 1, 1, 1, 5), (1, 2, 2, 2, 5), (2, 0, 3, 3, 5)]);
+    let rules = CycleRules { within: Duration::from_secs(5), longest: 3, least_kept: 100 };
+    let owner = OwnerNumber(1);
+    let whole = cycles_through(&graph, owner, &rules, 100);
+    assert_eq!((whole.cycles.len(), whole.is_complete), (1, true));
+    assert!(!cycles_through(&graph, owner, &rules, 1).is_complete);
+}
+
+#[test]
+fn amounts_beyond_64_bits_are_compared_exactly() {
+    let rules = |least_kept| CycleRules { within: Duration::from_secs(5), longest: 2, least_kept };
+    let whole = u128::MAX / 90 * 90;
+    let kept = |amount, percent| {
+        let graph = graph(&[(0, 1, 1, 1, whole), (1, 0, 2, 2, amount)]);
+        every(&graph, &rules(percent)).len()
+    };
+    assert_eq!(kept(whole / 100 * 90 + 90, 90), 1);
+    assert_eq!(kept(whole / 10 * 9 - 1, 90), 0);
+    assert_eq!(kept(1, 0), 1);
+}

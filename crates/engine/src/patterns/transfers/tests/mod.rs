@@ -1,0 +1,72 @@
+//! Patterns against a plain search through all sequences of transfers.
+
+mod cycles;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::{Transfer, TransferGraph};
+use crate::reading::{OwnerNumber, TransactionNumber};
+
+/// Payer, payee, position, time in seconds, amount.
+pub(super) type Row = (u64, u64, u64, i64, u128);
+
+pub(super) fn graph(rows: &[Row]) -> TransferGraph {
+    TransferGraph::new(rows.iter().map(transfer).collect())
+}
+
+fn transfer(row: &Row) -> Transfer {
+    let (from, to, position, seconds, amount) = *row;
+    Transfer {
+        transaction: TransactionNumber(position),
+        position,
+        time: Timestamp::from_second(seconds).unwrap(),
+        payer: OwnerNumber(from),
+        payee: OwnerNumber(to),
+        amount,
+    }
+}
+
+/// Transfers among few owners: positions and times are often equal, and times are out of order by up to `jitter`.
+pub(super) fn rows(owners: u64, most: usize) -> impl Strategy<Value = Vec<Row>> {
+    (2..=owners, 1..40_u64, 0..4_i64).prop_flat_map(move |(owners, positions, jitter)| {
+        let row = (0..owners, 0..owners, 0..positions, 0..=jitter, 1..200_u128);
+        let row = row.prop_map(|(payer, payee, position, early, amount)| {
+            (payer, payee, position, position.cast_signed() - early, amount)
+        });
+        prop::collection::vec(row, 0..=most)
+    })
+}
+
+/// A sequence of numbers that looks random, from a seed.
+pub(super) struct Numbers(u64);
+
+impl Numbers {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next one, below `end`.
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+#[test]
+fn transfers_are_sorted_by_position_then_as_given() {
+    let graph = graph(&[(1, 2, 5, 0, 10), (2, 2, 1, 0, 11), (3, 1, 4, 0, 12), (1, 3, 5, 0, 13)]);
+    let amounts: Vec<u128> = graph.transfers().iter().map(|transfer| transfer.amount).collect();
+    assert_eq!(amounts, [12, 10, 13]);
+    assert_eq!(graph.owners(), [OwnerNumber(3), OwnerNumber(1), OwnerNumber(2)]);
+    let of = |steps: Vec<(u32, &Transfer)>| {
+        steps.into_iter().map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    assert_eq!(of(graph.paid_by(OwnerNumber(1)).collect()), [1, 2]);
+    assert_eq!(of(graph.paid_to(OwnerNumber(1)).collect()), [0]);
+    assert_eq!(of(graph.paid_to(OwnerNumber(9)).collect()), [] as [u32; 0]);
+}
