@@ -1,10 +1,14 @@
 //! Transfers between owners as a graph in the order of the chain, and the patterns in it.
 //!
 //! - [`cycle`]: money that returns to its payer over other owners
+//! - [`scatter_gather`]: money that passes from one owner to another over several
+//! - [`fan`]: windows of time with many distinct parties
 //! - `adjacency`: the transfers of each owner, sorted
 
 mod adjacency;
 pub mod cycle;
+pub mod fan;
+pub mod scatter_gather;
 
 #[cfg(test)]
 mod tests;
@@ -134,6 +138,16 @@ impl TransferGraph {
     /// Index of an owner into the owners.
     fn id(&self, owner: OwnerNumber) -> Option<u32> {
         self.ids.get(&owner).copied()
+    }
+
+    /// The owner of an index into the owners.
+    fn owner(&self, id: u32) -> OwnerNumber {
+        self.owners.get(id as usize).copied().unwrap_or(OwnerNumber::NOBODY)
+    }
+
+    /// The time of the transfer of an index.
+    fn time(&self, index: u32) -> Option<Timestamp> {
+        self.transfer(index).map(|transfer| transfer.time)
     }
 
     /// Transfers from one owner to another that have these indexes.

@@ -1,6 +1,8 @@
 //! Patterns against a plain search through all sequences of transfers.
 
 mod cycles;
+mod fans;
+mod scatter_gathers;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
