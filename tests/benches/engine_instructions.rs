@@ -129,7 +129,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
                     sample: false,
                 },
                 flows,
-                patterns: None,
+                behavior: None,
                 activity: None,
             })),
         };

@@ -195,7 +195,7 @@ fn transfer_facts() -> Option<TransferFacts> {
         ingest_mode: IngestMode::Ingested,
         sample: true,
     };
-    let chain_facts = ChainFacts { tip, flows, patterns: None, activity: None };
+    let chain_facts = ChainFacts { tip, flows, behavior: None, activity: None };
     let mut receiver = intel.facts(&transfer.receiver);
     receiver.chain = ChainState::Followed(Box::new(chain_facts));
     let senders = transfer.senders().into_iter();

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use assay_engine::{
     address::CanonicalAddress,
     assessment::{
-        Amount, AssessedLabel, AssessedListing, AssessedSource, AssessedTransfer, Assessment,
-        CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
+        Amount, AssessedLabel, AssessedListing, AssessedPattern, AssessedSource, AssessedTransfer,
+        Assessment, CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
     },
     chain::Chain,
     evidence::{EndedReason, ListingStatus},
@@ -74,6 +74,7 @@ pub(crate) fn check(
     if basis != Some(TransferBasis::Origins) {
         activity(&mut page, chain, assessment);
     }
+    patterns(&mut page, assessment, all);
     if !assessment.sanctions.is_empty() {
         page.section("Sanctions lists");
         for listing in &assessment.sanctions {
@@ -182,6 +183,30 @@ fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     page.field(2, 10, "received", format!("{} in {received}", sum(&activity.r#in)));
     page.field(2, 10, "sent", format!("{} in {sent}", sum(&activity.out)));
     page.field(2, 10, "balance", sum(&activity.balance));
+}
+
+/// Draws the behavior patterns; forms of single transactions only where everything is shown.
+fn patterns(page: &mut Page, assessment: &Assessment, all: bool) {
+    let is_shown = |pattern: &&AssessedPattern| all || !pattern.pattern.is_form_of_transaction();
+    let mut shown = assessment.transaction_patterns.iter().filter(is_shown).peekable();
+    if shown.peek().is_none() {
+        return;
+    }
+    page.section("Behavior of the owner");
+    for pattern in shown {
+        let why = match pattern.unscored_reason {
+            None => format!("{} % sure", pattern.confidence.percent()),
+            Some(reason) => format!("not scored: {}", reason.in_words()),
+        };
+        let (name, role) = (pattern.pattern.as_str().replace('_', " "), pattern.role.as_str());
+        let text = format!("{name} ({role}): {}  {DIM}{why}{DIM:#}", pattern.description);
+        page.hanging("  ", "    ", text);
+        if let Some(first) = pattern.transactions.first() {
+            let others = pattern.transactions.len().saturating_sub(1);
+            let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+            page.hanging("    ", "    ", format!("{DIM}{first}{more}{DIM:#}"));
+        }
+    }
 }
 
 const fn color(level: RiskLevel) -> Style {

@@ -19,7 +19,7 @@ use crate::{
     chain::ChainId,
     evidence::{
         Alias, Direction, EndedReason, IngestMode, ListingStatus, Pattern, PatternRole, SourceKind,
-        Tier,
+        Tier, UnscoredReason,
     },
     facts::Environment,
     names::{ListId, SourceId},
@@ -257,6 +257,8 @@ pub struct ScoringComponent {
     pub kind: ComponentKind,
     /// Identifier of the minimum score rule that fired; `/signals` lists the rules. Null for other kinds.
     pub rule: Option<String>,
+    /// Behavior pattern, for the kind `behavior`; null for others.
+    pub pattern: Option<Pattern>,
     /// Points that it contributes to the score. All contributions sum exactly to `risk_score`.
     pub contribution: Score,
     /// Score that this evidence would give alone.
@@ -396,18 +398,43 @@ pub enum Relation {
     SameKey,
 }
 
-/// A behavior pattern that was detected.
+/// Behavior pattern of the address's owner: of its co-spend cluster, or of the address itself if it has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AssessedPattern {
     /// Identifier of the pattern; `/signals` defines each.
     pub pattern: Pattern,
-    /// Role of the assessed address in it.
+    /// Role of the owner in it.
     pub role: PatternRole,
-    /// True if the pattern counts for the score; the role `victim` never does.
+    /// The pattern in one sentence.
+    pub description: String,
+    /// True if the pattern counts for the score.
     pub scored: bool,
+    /// Reason for which it does not count: `victim` (the owner suffered it), `service` (services behave like this),
+    /// `regular_activity` (the owner does it day after day, as businesses do), `counted_as_exposure` (the funds are
+    /// scored as exposure), `counted_once` (the pattern counts in another role), `form_of_transaction` (no risk by
+    /// itself). Null where it counts.
+    pub unscored_reason: Option<UnscoredReason>,
+    /// Points that it contributes to the score: the contribution of the component of kind `behavior` with the same
+    /// `pattern`. Patterns never change a verdict.
+    pub contribution: Score,
     /// Confidence of the detection, in percent.
     pub confidence: Confidence,
-    /// Transactions that show it.
+    /// Number of occurrences: windows of time, chains, cycles, payments or transactions.
+    pub count: u64,
+    /// Time of the first transaction that shows it.
+    pub first_seen: Timestamp,
+    /// Time of the last one.
+    pub last_seen: Timestamp,
+    /// Funds of the owner that took part.
+    pub amount: Amount,
+    /// Share of these funds in all that the owner sent (role `actor`) or received, as far as it was read; a decimal
+    /// from 0 to 1.
+    pub share: String,
+    /// Most other owners in one occurrence; null where the pattern does not count owners.
+    pub parties: Option<u64>,
+    /// Length of the longest occurrence: steps of a peel chain, owners of a layering run or cycle. Null for others.
+    pub length: Option<u64>,
+    /// Transactions that show it, at most 20, in the order of the chain.
     pub transactions: Vec<String>,
 }
 

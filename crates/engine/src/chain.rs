@@ -62,8 +62,7 @@ impl Chain {
             labels: true,
             flows: coins,
             tokens: false,
-            // No reader finds them yet, as the catalogue of patterns says.
-            patterns: false,
+            patterns: coins,
             transfers: coins,
             clusters: coins,
         }

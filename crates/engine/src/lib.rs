@@ -13,7 +13,7 @@
 //! - [`reading`]: reading a chain by numbers, for queries that take many reads
 //! - [`trace`]: following money from hop to hop
 //! - [`composition`]: what the money of each transaction is made of, carried forward
-//! - [`patterns`]: behavior patterns in the transfers between owners
+//! - [`patterns`]: what the transactions of an owner look like
 //! - [`policy`]: decisions of a tenant
 //! - [`rules`]: evaluation of a policy's minimum score rules
 //! - [`assess()`]: from [`facts::Facts`] to an [`assessment::Assessment`]

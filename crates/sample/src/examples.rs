@@ -84,6 +84,9 @@ pub fn examples() -> Vec<Example> {
         (Allow, "dust from a listed party, unasked for", on_bitcoin("Nell")),
         (Review, "a third of its money out of a mixer", on_bitcoin("Milo")),
         (Review, "at the end of a long peel chain", on_bitcoin("Tess")),
+        (Review, "one of five who mixed their coins together", on_bitcoin("Una")),
+        (Allow, "paid through addresses that were used once", on_bitcoin("Ilse")),
+        (Allow, "pays in portions just below a threshold", on_bitcoin("Kaja")),
         (Allow, "nothing known", on_bitcoin("a stranger")),
     ];
     found

@@ -121,23 +121,43 @@ pub(super) const SCENARIO: &[Payment] = scenario! {
     "2024-07-22" "Meridian Square Exchange" pays 1.2 to "Milo";
 
     // Buyers pay a market, the market pays Rook, and Rook sells in small portions, each time passing the
-    // rest on to a new address. At the end he pays Tess.
+    // rest on to a new address, all on one day. At the end he pays Tess.
     "2025-03-24" "Harbor Lane Exchange" pays 1 to "Lux";
     "2025-03-31" "Lux" pays 0.9 to "Night Bazaar";
     "2025-04-21" "Quickstone Instant Swap" pays 10 to "Night Bazaar", 5 to "Night Bazaar"/1;
     "2025-05-05" "Night Bazaar" pays 10 to "Rook";
     "2025-05-12" "Rook" pays 0.8 to "Harbor Lane Exchange"/3, rest to "Rook"/1;
-    "2025-05-19" "Rook"/1 pays 0.7 to "Meridian Square Exchange"/1, rest to "Rook"/2;
-    "2025-05-26" "Rook"/2 pays 0.9 to "Harbor Lane Exchange"/3, rest to "Rook"/3;
-    "2025-06-02" "Rook"/3 pays 0.6 to "Meridian Square Exchange"/1, rest to "Rook"/4;
-    "2025-06-09" "Rook"/4 pays 0.75 to "Harbor Lane Exchange"/3, rest to "Rook"/5;
-    "2025-06-16" "Rook"/5 pays 0.65 to "Meridian Square Exchange"/1, rest to "Rook"/6;
-    "2025-06-23" "Rook"/6 pays 0.85 to "Harbor Lane Exchange"/3, rest to "Rook"/7;
-    "2025-06-30" "Rook"/7 pays 0.55 to "Meridian Square Exchange"/1, rest to "Rook"/8;
-    "2025-07-07" "Rook"/8 pays 0.95 to "Harbor Lane Exchange"/3, rest to "Rook"/9;
+    "2025-05-12" "Rook"/1 pays 0.7 to "Meridian Square Exchange"/1, rest to "Rook"/2;
+    "2025-05-12" "Rook"/2 pays 0.9 to "Harbor Lane Exchange"/3, rest to "Rook"/3;
+    "2025-05-12" "Rook"/3 pays 0.6 to "Meridian Square Exchange"/1, rest to "Rook"/4;
+    "2025-05-12" "Rook"/4 pays 0.75 to "Harbor Lane Exchange"/3, rest to "Rook"/5;
+    "2025-05-12" "Rook"/5 pays 0.65 to "Meridian Square Exchange"/1, rest to "Rook"/6;
+    "2025-05-12" "Rook"/6 pays 0.85 to "Harbor Lane Exchange"/3, rest to "Rook"/7;
+    "2025-05-12" "Rook"/7 pays 0.55 to "Meridian Square Exchange"/1, rest to "Rook"/8;
+    "2025-05-12" "Rook"/8 pays 0.95 to "Harbor Lane Exchange"/3, rest to "Rook"/9;
     "2025-07-14" "Rook"/9 pays 1.5 to "Tess";
     // Later the police seize what the market still holds.
     "2025-10-13" "Night Bazaar"/1 pays rest to "Evidence locker";
+
+    // Five people mix their coins together, and Una spends hers.
+    "2025-10-20" "Harbor Lane Exchange" pays 0.02502 to "Una", 0.02502 to "Bela", 0.02502 to "Cort", 0.02502 to "Dara", 0.02502 to "Emil";
+    "2025-10-27" "Una" and "Bela" and "Cort" and "Dara" and "Emil" pays 0.025 to "Una"/2, 0.025 to "Bela"/2, 0.025 to "Cort"/2, 0.025 to "Dara"/2, 0.025 to "Emil"/2;
+    "2025-11-10" "Una"/2 pays 0.02 to "Paper Kite Payments";
+
+    // Osk sends what he swapped through addresses that he uses once, to Ilse.
+    "2025-09-08" "Quickstone Instant Swap" pays 3 to "Osk";
+    "2025-09-15" "Osk" pays rest to "Osk"/2;
+    "2025-09-15" "Osk"/2 pays rest to "Osk"/4;
+    "2025-09-15" "Osk"/4 pays rest to "Osk"/6;
+    "2025-09-15" "Osk"/6 pays rest to "Ilse";
+
+    // Kaja pays Lutz in portions that each stay just below what has to be reported.
+    "2025-11-17" "Meridian Square Exchange" pays 0.06 to "Kaja";
+    "2025-11-24" "Kaja" pays 0.0098 to "Lutz";
+    "2025-11-24" "Kaja" pays 0.0095 to "Lutz";
+    "2025-11-24" "Kaja" pays 0.0099 to "Lutz";
+    "2025-11-24" "Kaja" pays 0.0097 to "Lutz";
+    "2025-11-24" "Kaja" pays 0.0096 to "Lutz";
 
     // Parties that are on the sample's list from June 2025 on. Wim lets a flat to one of them, Bram pays
     // another for goods.

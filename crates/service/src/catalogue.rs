@@ -195,7 +195,7 @@ pub fn catalogue(policy: &Policy) -> Catalogue {
                 definition: pattern.definition(),
                 severity: policy.pattern_severity(*pattern),
                 default_severity: pattern.severity(),
-                supported: false,
+                supported: pattern.is_supported(),
             })
             .collect(),
         rules: rules(policy),

@@ -6,6 +6,7 @@ use assay_engine::{
     chain::ChainId,
     evidence::Tier,
     fixed::Fraction,
+    patterns::PatternRules,
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
@@ -262,5 +263,6 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
         unsolicited_below: amount(random),
         largest_dust: if random.percent(50) { 0 } else { amount(random) },
         paths_per_part: *random.of(&[1, 3, 3, 1_000]),
+        patterns: PatternRules::default(),
     }
 }

@@ -113,7 +113,7 @@ impl World {
         facts.chain = ChainState::Followed(Box::new(ChainFacts {
             tip: self.tip(),
             flows,
-            patterns: None,
+            behavior: None,
             activity: None,
         }));
         facts.cluster = at_once(self.cluster(&subject, owner));

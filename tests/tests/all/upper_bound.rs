@@ -33,7 +33,7 @@ fn facts(address: &CanonicalAddress, flows: FlowFacts, now: Timestamp) -> Facts 
         ingest_mode: IngestMode::Ingested,
         sample: false,
     };
-    let chain = ChainFacts { tip, flows, patterns: None, activity: None };
+    let chain = ChainFacts { tip, flows, behavior: None, activity: None };
     let mut facts = Claims::default().snapshot(address.chain(), now).facts(address);
     facts.chain = ChainState::Followed(Box::new(chain));
     facts

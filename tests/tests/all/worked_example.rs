@@ -9,9 +9,9 @@ use assay_engine::{
     assessment::Assessment,
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
-        IngestMode, Label, Ledger, Pattern, PatternFact, PatternRole, SourceKind, SourceState,
-        Tier, Tip, UnresolvedReason,
+        BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
+        FlowPart, IngestMode, Label, Ledger, Pattern, PatternFact, PatternRole, Searched,
+        SourceKind, SourceState, Tier, Tip, UnresolvedReason,
     },
     facts::{Environment, Facts},
     policy::Policy,
@@ -100,12 +100,14 @@ fn facts() -> Facts {
                 sample: false,
             },
             flows: FlowFacts { complete: true, ledgers: vec![ledger], compositions: None },
-            patterns: Some(vec![PatternFact {
-                pattern: Pattern::RapidPassThrough,
-                role: PatternRole::Actor,
-                confidence: Confidence::from_percent(PATTERN_PERCENT),
-                transactions: vec![],
-            }]),
+            behavior: Some(BehaviorFacts {
+                patterns: vec![PatternFact::plain(
+                    Pattern::RapidPassThrough,
+                    PatternRole::Actor,
+                    Confidence::from_percent(PATTERN_PERCENT),
+                )],
+                searched: Searched::default(),
+            }),
             activity: None,
         })),
     }
@@ -207,6 +209,10 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
     ];
     assert!(capped.iter().all(|cap| *cap > everything), "no cap binds: {capped:?}");
     let undecayed = other(&[distant, report, pattern]);
+    // Without the pattern, the second reading is the larger.
+    let undecayed_without = other(&[distant, report]);
+    assert!(undecayed_without > without_pattern && undecayed_without < 0.599);
+    let base = (undecayed_without * 1000.0).floor() / 10.0;
     assert!(undecayed > 0.599 && everything > 0.599, "the first reading is the larger");
     assert!(all < everything, "the second form of F is the larger");
     write!(
@@ -233,13 +239,13 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
     let answer = assessed();
     let score = f64::from(answer.risk_score.tenths()) / 10.0;
     assert!((score - (everything * 1000.0).floor() / 10.0).abs() < 0.001, "{score} {everything}");
-    let (mixer_share, stolen_share) = (weigh(mixer) / risky_sum, weigh(stolen) / risky_sum);
+    let mixer_share = weigh(mixer) / distant_sum;
+    let stolen_share = 1.0 - mixer_share;
     let weight = |worth: f64| -(1.0 - worth).ln();
     let by_hand = [
         ("labelled scam", weight(report)),
-        ("received directly from an address labelled mixer", weight(risky) * mixer_share),
-        ("pattern rapid_pass_through", weight(pattern)),
-        ("received from an address labelled stolen funds", weight(risky) * stolen_share),
+        ("received directly from an address labelled mixer", weight(distant) * mixer_share),
+        ("received from an address labelled stolen funds", weight(distant) * stolen_share),
         ("received directly from an address labelled exchange", 0.0),
         ("received, origin not known", 0.0),
     ];
@@ -259,9 +265,21 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
             .find(|component| component.detail.starts_with(detail))
             .unwrap_or_else(|| panic!("no {detail}: {:?}", answer.scoring_components));
         let contribution = f64::from(component.contribution.tenths()) / 10.0;
-        assert!((contribution - score * weight / sum).abs() < 0.1, "{detail}: {contribution}");
+        assert!((contribution - base * weight / sum).abs() < 0.1, "{detail}: {contribution}");
         writeln!(text, "| {} | {weight:.4} | {contribution:.1} |", component.detail).unwrap();
     }
+    let is_pattern = |pattern: Option<Pattern>| pattern == Some(Pattern::RapidPassThrough);
+    let added = answer.scoring_components.iter().find(|it| is_pattern(it.pattern)).unwrap();
+    let contribution = f64::from(added.contribution.tenths()) / 10.0;
+    assert!((contribution - (score - base)).abs() < 0.001, "{contribution}");
+    writeln!(
+        text,
+        "| pattern rapid pass through | | {contribution:.1} |\n\n\
+         Without the pattern, the second reading is the larger: {distant:.4} ⊕ {report:.4} = \
+         {undecayed_without:.4}, a review, too. The other evidence contributes these {base} points, by its weights in \
+         that reading, and the pattern the difference."
+    )
+    .unwrap();
     let total: u16 = answer.scoring_components.iter().map(|c| c.contribution.tenths()).sum();
     assert_eq!(total, answer.risk_score.tenths());
     section("docs/model/score.md", "example", &text);

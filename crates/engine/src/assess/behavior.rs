@@ -1,11 +1,18 @@
-//! Behavior of the address: patterns, which alone never reach review.
+//! Behavior of the address's owner: patterns, which never change a verdict.
 
-use super::{Rank, Term};
+use std::collections::BTreeSet;
+
+use super::{
+    Rank, Term,
+    flows::{SHARE_WHOLE, decimal, words},
+    sentence::sentence,
+};
 use crate::{
     assessment::{
-        AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent,
+        Amount, AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent,
     },
-    evidence::{ChainState, PatternFact, PatternRole, Tier},
+    chain::ChainId,
+    evidence::{ChainState, Pattern, PatternFact, PatternRole, Tier, UnscoredReason},
     facts::Facts,
     policy::Policy,
     score::Score,
@@ -14,43 +21,96 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) views: Vec<AssessedPattern>,
+    /// Patterns that count, each once.
     pub(super) terms: Vec<Term>,
 }
 
-pub(super) fn assess(facts: &Facts, policy: &Policy) -> Findings {
-    let ChainState::Followed(chain) = &facts.chain else {
+/// Assesses the patterns of a chain's address. Those of a service are shown and do not count.
+pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service: bool) -> Findings {
+    let ChainState::Followed(followed) = &facts.chain else {
         return Findings::default();
     };
-    let mut patterns: Vec<&PatternFact> = chain.patterns.iter().flatten().collect();
+    let mut patterns: Vec<&PatternFact> =
+        followed.behavior.iter().flat_map(|behavior| &behavior.patterns).collect();
     patterns.sort_by(|a, b| {
-        (a.pattern, a.role, b.confidence, &a.transactions).cmp(&(
+        (a.pattern, b.confidence, a.role, &a.transactions).cmp(&(
             b.pattern,
-            b.role,
             a.confidence,
+            b.role,
             &b.transactions,
         ))
     });
-    let scored = |fact: &PatternFact| fact.role != PatternRole::Victim;
-    Findings {
-        views: patterns
-            .iter()
-            .map(|fact| AssessedPattern {
-                pattern: fact.pattern,
-                role: fact.role,
-                scored: scored(fact),
-                confidence: fact.confidence,
-                transactions: fact.transactions.clone(),
-            })
-            .collect(),
-        terms: patterns
-            .into_iter()
-            .filter(|fact| scored(fact))
-            .map(|fact| term(fact, policy))
-            .collect(),
+    let mut findings = Findings::default();
+    let mut counted: BTreeSet<Pattern> = BTreeSet::new();
+    for fact in patterns {
+        let reason = if fact.role == PatternRole::Victim {
+            Some(UnscoredReason::Victim)
+        } else if fact.pattern.is_form_of_transaction() {
+            Some(UnscoredReason::FormOfTransaction)
+        } else if is_service {
+            Some(UnscoredReason::Service)
+        } else if counted.contains(&fact.pattern) {
+            Some(UnscoredReason::CountedOnce)
+        } else {
+            None
+        };
+        let unscored = fact.unscored.or(reason);
+        let description = sentence(fact, chain);
+        if unscored.is_none() {
+            counted.insert(fact.pattern);
+            findings.terms.push(term(fact, &description, policy));
+        }
+        findings.views.push(view(fact, unscored, description, chain));
+    }
+    // Rounding depends on the order.
+    findings.terms.sort_by_key(|term| std::cmp::Reverse(term.standalone_risk));
+    findings
+}
+
+fn view(
+    fact: &PatternFact,
+    unscored: Option<UnscoredReason>,
+    description: String,
+    chain: ChainId,
+) -> AssessedPattern {
+    let millionths = fact.amount.min(fact.whole).saturating_mul(SHARE_WHOLE.into());
+    let share = millionths.checked_div(fact.whole).unwrap_or(0);
+    AssessedPattern {
+        pattern: fact.pattern,
+        role: fact.role,
+        description,
+        scored: unscored.is_none(),
+        unscored_reason: unscored,
+        contribution: Score::ZERO,
+        confidence: fact.confidence,
+        count: fact.count,
+        first_seen: fact.period.0,
+        last_seen: fact.period.1,
+        amount: Amount {
+            value: fact.amount.to_string(),
+            asset: chain.info().asset.to_owned(),
+            usd: None,
+        },
+        share: decimal(u64::try_from(share).unwrap_or(SHARE_WHOLE)),
+        parties: fact.details.parties,
+        length: fact.details.length,
+        transactions: fact.transactions.clone(),
     }
 }
 
-fn term(fact: &PatternFact, policy: &Policy) -> Term {
+/// The patterns with what each contributes to the score.
+pub(super) fn with_contributions(
+    mut views: Vec<AssessedPattern>,
+    components: &[ScoringComponent],
+) -> Vec<AssessedPattern> {
+    for view in views.iter_mut().filter(|view| view.scored) {
+        let component = components.iter().find(|it| it.pattern == Some(view.pattern));
+        view.contribution = component.map_or(Score::ZERO, |component| component.contribution);
+    }
+    views
+}
+
+fn term(fact: &PatternFact, description: &str, policy: &Policy) -> Term {
     let severity = policy.pattern_severity(fact.pattern);
     let standalone_risk = policy.risk(severity, fact.confidence);
     Term {
@@ -59,8 +119,9 @@ fn term(fact: &PatternFact, policy: &Policy) -> Term {
         claim: None,
         component: ScoringComponent {
             kind: ComponentKind::Behavior,
+            pattern: Some(fact.pattern),
             standalone_score: Score::from_fraction(standalone_risk),
-            detail: format!("pattern {}", fact.pattern.as_str()),
+            detail: format!("{}: {description}", words(fact.pattern.as_str())),
             tier: Some(Tier::Behavior),
             severity: Some(severity),
             confidence: Some(fact.confidence),

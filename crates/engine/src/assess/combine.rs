@@ -6,6 +6,9 @@
 //!
 //! It is computed twice: with all flows decayed by their distance, and with severe ones undecayed, which
 //! reaches 59.9 at most. The larger one counts.
+//!
+//! Behavior patterns add to what the other evidence gives, within its verdict: no pattern changes a verdict
+//! (`docs/model/score.md` S6.5, S7.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +18,11 @@ use super::{
     flows::{Choice, Decay, Flows, Reading},
 };
 use crate::{
-    assessment::ScoringComponent, evidence::Tier, fixed::Fraction, policy::Policy, score::Score,
+    assessment::ScoringComponent,
+    evidence::Tier,
+    fixed::{Fraction, apportion},
+    policy::Policy,
+    score::Score,
 };
 
 /// Minimum standalone score of one piece of evidence of investigation tier or stronger for a block.
@@ -32,6 +39,7 @@ pub(super) struct Combined {
 
 pub(super) fn combine(
     mut terms: Vec<Term>,
+    patterns: Vec<Term>,
     flows: &Flows,
     policy: &Policy,
     capped_tiers: &BTreeSet<Tier>,
@@ -47,31 +55,62 @@ pub(super) fn combine(
         if contradicted { cap.min(below_block) } else { cap }
     };
 
-    let score = |decay| {
-        let everything = strength(&terms, flows, Some(Rank::Behavior), decay);
+    let score_by = |terms: &[Term], decay| {
+        let everything = strength(terms, flows, Some(Rank::Behavior), decay);
         let mut value = everything.value;
         let mut stronger: Option<Rank> = None;
         for rank in Rank::ALL {
-            let without = strength(&terms, flows, stronger, decay);
+            let without = strength(terms, flows, stronger, decay);
             value = value.min(cap(rank).fraction().noisy_or(without.value));
             stronger = Some(rank);
         }
         (Score::from_fraction(value), everything)
     };
-    let (score, everything) = {
-        let (mut strict, everything) = score(Decay::All);
-        if !can_block(&terms, flows) {
+    let score = |terms: &[Term]| {
+        let (mut strict, everything) = score_by(terms, Decay::All);
+        if !can_block(terms, flows) {
             strict = strict.min(below_block);
         }
         let (distant, everything_at_any_distance) =
-            score(Decay::Below(policy.spec().undecayed_from));
+            score_by(terms, Decay::Below(policy.spec().undecayed_from));
         let distant = distant.min(CAP_OF_DISTANCE).min(below_block);
         if distant > strict { (distant, everything_at_any_distance) } else { (strict, everything) }
     };
 
+    let (without, everything) = score(&terms);
+    let all: Vec<Term> = terms.iter().chain(&patterns).cloned().collect();
+    let (with, _) = score(&all);
+    let total = with.min(highest_of_verdict(without, policy)).max(without);
+
     let items = items(terms, flows, &everything);
     let budget = |rank| weight(logarithm(cap(rank).fraction()));
-    Combined { score, components: contributions(score, items, budget) }
+    let mut components = contributions(without, items, budget);
+    components.extend(added(total.minus(without), patterns));
+    components.sort_by_key(|component| std::cmp::Reverse(component.contribution));
+    Combined { score: total, components }
+}
+
+/// The highest score with the verdict of a score.
+fn highest_of_verdict(score: Score, policy: &Policy) -> Score {
+    let thresholds = &policy.spec().thresholds;
+    if score < thresholds.review {
+        thresholds.review.just_below()
+    } else if score < thresholds.block {
+        thresholds.block.just_below()
+    } else {
+        Score::MAXIMUM
+    }
+}
+
+/// The components of patterns, which add so many points together.
+fn added(points: Score, patterns: Vec<Term>) -> impl Iterator<Item = ScoringComponent> {
+    let weights: Vec<u128> =
+        patterns.iter().map(|term| u128::from(logarithm(term.standalone_risk))).collect();
+    let tenths = apportion(points.tenths().into(), &weights);
+    patterns.into_iter().zip(tenths).map(|(term, tenths)| ScoringComponent {
+        contribution: Score::from_tenths(u16::try_from(tenths).unwrap_or(u16::MAX)),
+        ..term.component
+    })
 }
 
 /// `F` of a choice of evidence.

@@ -15,8 +15,8 @@ use crate::{
     },
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts, FlowPart, Listing,
-        ListingStatus, SourceKind, SourceState, Tip, UnresolvedReason,
+        BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
+        FlowPart, Listing, ListingStatus, Searched, SourceKind, SourceState, Tip, UnresolvedReason,
     },
     facts::{Cluster, Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -258,14 +258,7 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
             block(CoverageStatus::Unavailable, why.as_str()),
             block(CoverageStatus::Unavailable, why.as_str()),
         ),
-        ChainState::Followed(chain) => (
-            association(facts),
-            exposure(chain),
-            match chain.patterns {
-                Some(_) => block(CoverageStatus::Assessed, &up_to(chain)),
-                None => block(CoverageStatus::NotAssessed, "this version detects no patterns"),
-            },
-        ),
+        ChainState::Followed(chain) => (association(facts), exposure(chain), behavior(chain)),
     };
     Coverage {
         sanctions: block(sanctions, &sanctions_detail),
@@ -274,6 +267,40 @@ fn coverage(facts: &Facts, sanctions_missing: bool) -> Coverage {
         exposure,
         behavior,
     }
+}
+
+/// Coverage of behavior patterns: whose transactions were searched, and how far around them.
+fn behavior(chain: &ChainFacts) -> CoverageBlock {
+    let Some(BehaviorFacts { searched, .. }) = &chain.behavior else {
+        return block(
+            CoverageStatus::NotAssessed,
+            "patterns are those of an address with its history",
+        );
+    };
+    let Searched { addresses, all_addresses, transactions, around, .. } = *searched;
+    let mut detail = match (transactions, all_addresses) {
+        (0, _) => "no transactions".to_owned(),
+        (1, 0 | 1) => "1 transaction of the address".to_owned(),
+        (_, 0 | 1) => format!("{transactions} transactions of the address"),
+        _ => format!("{transactions} transactions of {addresses} of {all_addresses} addresses"),
+    };
+    if !searched.is_whole {
+        detail.push_str(", those that moved most");
+    }
+    match around {
+        0 => {}
+        1 => detail.push_str("; 1 transaction of others around them"),
+        _ => detail.push_str(&format!("; {around} transactions of others around them")),
+    }
+    if !searched.is_whole_around {
+        detail.push_str(", up to the limits of the search");
+    }
+    if !searched.knows_others {
+        detail.push_str("; layering was not searched: histories of others are not read on demand");
+    }
+    let is_whole = searched.is_whole && searched.is_whole_around && searched.knows_others;
+    let status = if is_whole { CoverageStatus::Assessed } else { CoverageStatus::Partial };
+    block(status, &format!("{detail}; {}", up_to(chain)))
 }
 
 /// Coverage of associated addresses: the cluster, and how much of it and of the counterparties is shown.

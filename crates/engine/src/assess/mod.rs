@@ -11,6 +11,7 @@ mod flows;
 mod labels;
 mod listings;
 mod rank;
+mod sentence;
 mod transfer;
 mod verdict;
 
@@ -37,7 +38,7 @@ use crate::{
 
 /// Names the model: the rules of this crate. It changes whenever the same facts and policy could give
 /// another assessment.
-pub const MODEL_VERSION: &str = "2.1";
+pub const MODEL_VERSION: &str = "2.2";
 
 /// Assesses one address by the facts about it.
 ///
@@ -56,12 +57,12 @@ pub fn assess(
     let labels = labels::assess(facts, policy, today);
     let association = association::assess(facts, policy, today);
     let flows = flows::Flows::new(&facts.chain, policy);
-    let behavior = behavior::assess(facts, policy);
     let searched = coverage::assess(subject, facts, policy, now);
 
     // An address that moves other people's money is assessed by its own category, not by its
     // payers.
     let is_service = labels.service.is_some();
+    let behavior = behavior::assess(subject.chain(), facts, policy, is_service);
     let mut warnings = listings.warnings;
     warnings.extend(association.warnings);
     warnings.extend(flows.warnings(is_service));
@@ -73,15 +74,14 @@ pub fn assess(
     terms.extend(association.terms);
     let mut shown = Vec::new();
     if is_service {
-        shown.extend(behavior.terms.into_iter().map(|term| term.component));
         shown.extend(flows.components());
     } else {
         minimum_scores.extend(flows.minimum_scores(policy));
-        terms.extend(behavior.terms);
     }
     let counted_flows = if is_service { flows::Flows::default() } else { flows.clone() };
 
-    let combined = combine::combine(terms, &counted_flows, policy, &labels.capped_tiers);
+    let combined =
+        combine::combine(terms, behavior.terms, &counted_flows, policy, &labels.capped_tiers);
     let mut missing = searched.missing;
     // Flows of a service belong to its customers.
     let mut remarks = Vec::new();
@@ -104,6 +104,7 @@ pub fn assess(
         reasons.push(Reason { code, message });
     }
     reasons.extend(remarks);
+    let transaction_patterns = behavior::with_contributions(behavior.views, &outcome.components);
 
     Assessment {
         blockchain: subject.chain(),
@@ -121,7 +122,7 @@ pub fn assess(
         scoring_components: outcome.components,
         exposure: flows.exposure(is_service),
         associated_wallets: association.wallets,
-        transaction_patterns: behavior.views,
+        transaction_patterns,
         activity: activity(&facts.chain),
         warnings,
         coverage: searched.coverage,

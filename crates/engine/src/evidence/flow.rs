@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{PatternFact, Tier},
+    evidence::{BehaviorFacts, Tier},
     names::ListId,
     score::Confidence,
     taxonomy::Category,
@@ -74,8 +74,8 @@ pub struct ChainFacts {
     pub tip: Tip,
     /// The traced flows.
     pub flows: FlowFacts,
-    /// The patterns found; `None` where they were not looked for.
-    pub patterns: Option<Vec<PatternFact>>,
+    /// The owner's behavior; `None` where no patterns were searched.
+    pub behavior: Option<BehaviorFacts>,
     /// The subject's activity over its lifetime; `None` if it never appeared.
     pub activity: Option<ActivityFacts>,
 }

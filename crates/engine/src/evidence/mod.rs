@@ -19,6 +19,8 @@ pub use listing::{
     Alias, EndedReason, ListedAddresses, ListedEntity, Listing, ListingEntry, ListingStatus,
     REVIEW_DAYS_AFTER_EXPIRY,
 };
-pub use pattern::{Pattern, PatternFact, PatternRole};
+pub use pattern::{
+    BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, Searched, UnscoredReason,
+};
 pub use source::{SourceKind, SourceState};
 pub use tier::Tier;

@@ -1,11 +1,12 @@
-//! Patterns of behaviour: what each means, and how it is handed to the score.
+//! Patterns of behavior: what each means, and how it is handed to the score.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::score::Confidence;
+use crate::{coinjoin::CoinjoinKind, score::Confidence};
 
-/// The part that the subject plays in a pattern.
+/// Role of the subject's owner in a pattern.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
 )]
@@ -19,22 +20,161 @@ pub enum PatternRole {
     Victim,
 }
 
-/// A pattern found at the subject.
+impl PatternRole {
+    /// The identifier used in answers.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Actor => "actor",
+            Self::Recipient => "recipient",
+            Self::Victim => "victim",
+        }
+    }
+}
+
+/// Reason for which a pattern does not count for the score.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum UnscoredReason {
+    /// The owner suffered it.
+    Victim,
+    /// The owner is a service, and services behave like this.
+    Service,
+    /// The owner does it day after day, as businesses do.
+    RegularActivity,
+    /// The funds are scored as exposure.
+    CountedAsExposure,
+    /// The pattern counts in another role.
+    CountedOnce,
+    /// The pattern describes a form of transaction that has no risk by itself.
+    FormOfTransaction,
+}
+
+impl UnscoredReason {
+    /// In words.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Victim => "the owner suffered it",
+            Self::Service => "services behave like this",
+            Self::RegularActivity => "regular activity, as of a business",
+            Self::CountedAsExposure => "the funds are scored as exposure",
+            Self::CountedOnce => "counts in another role",
+            Self::FormOfTransaction => "no risk by itself",
+        }
+    }
+}
+
+/// A pattern found at the subject's owner, with all of its occurrences in one role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternFact {
     /// The pattern.
     pub pattern: Pattern,
-    /// The subject's part in it.
+    /// The owner's role in it.
     pub role: PatternRole,
     /// Confidence of the detection.
     pub confidence: Confidence,
-    /// Identifiers of transactions that show it.
+    /// Reason for which it is not scored; `None` if it is.
+    pub unscored: Option<UnscoredReason>,
+    /// Number of occurrences: windows of time, chains, cycles or transactions.
+    pub count: u64,
+    /// Time of the first and of the last transaction.
+    pub period: (Timestamp, Timestamp),
+    /// Funds of the owner that took part, in base units.
+    pub amount: u128,
+    /// All funds of the owner in the same direction that were read, in base units.
+    pub whole: u128,
+    /// Details for the sentence.
+    pub details: PatternDetails,
+    /// Identifiers of transactions that show it, in the order of the chain.
     pub transactions: Vec<String>,
+}
+
+impl PatternFact {
+    /// A pattern that was seen once, in the transactions of one moment, with nothing else known of it.
+    #[must_use]
+    pub fn plain(pattern: Pattern, role: PatternRole, confidence: Confidence) -> Self {
+        Self {
+            pattern,
+            role,
+            confidence,
+            unscored: None,
+            count: 1,
+            period: (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
+            amount: 0,
+            whole: 0,
+            details: PatternDetails::default(),
+            transactions: Vec::new(),
+        }
+    }
+}
+
+/// Figures of a pattern; which ones there are depends on the pattern.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PatternDetails {
+    /// Most distinct owners on the other side in one occurrence.
+    pub parties: Option<u64>,
+    /// Length of the longest occurrence: steps of a peel chain, owners of a layering run or of a cycle.
+    pub length: Option<u64>,
+    /// Duration in seconds: of the longest occurrence, or of a pause.
+    pub seconds: Option<u64>,
+    /// Amount in base units that structured transfers stay below.
+    pub threshold: Option<u128>,
+    /// Protocol of the joint transactions, if all have the same.
+    pub coinjoin: Option<CoinjoinKind>,
+}
+
+/// Behavior of the subject's owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BehaviorFacts {
+    /// The patterns found.
+    pub patterns: Vec<PatternFact>,
+    /// Extent of the search.
+    pub searched: Searched,
+}
+
+impl BehaviorFacts {
+    /// The behavior of an address that the chain does not have.
+    #[must_use]
+    pub fn without_transactions() -> Self {
+        let searched = Searched {
+            addresses: 1,
+            all_addresses: 1,
+            transactions: 0,
+            is_whole: true,
+            around: 0,
+            is_whole_around: true,
+            knows_others: true,
+        };
+        Self { patterns: Vec::new(), searched }
+    }
+}
+
+/// Extent of a search for patterns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Searched {
+    /// Addresses of the owner whose transactions were read.
+    pub addresses: u64,
+    /// All addresses of the owner.
+    pub all_addresses: u64,
+    /// Transactions of the owner that were read.
+    pub transactions: u64,
+    /// True if these are all transactions of these addresses, with all their inputs and outputs.
+    pub is_whole: bool,
+    /// Transactions of others that were read around them.
+    pub around: u64,
+    /// True if the limits of the search left nothing out around them.
+    pub is_whole_around: bool,
+    /// True if it is known of other owners how often they paid and were paid, which layering rests on.
+    pub knows_others: bool,
 }
 
 macro_rules! patterns {
     ($($variant:ident $id:literal $severity:literal $definition:literal;)+) => {
-        /// A pattern of behaviour. The set may grow.
+        /// A pattern of behavior. The set may grow.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
@@ -59,7 +199,7 @@ macro_rules! patterns {
                 match self { $(Self::$variant => $definition,)+ }
             }
 
-            /// Risk of a certain finding, 0 to 100; behaviour alone never reaches review.
+            /// Risk of a certain finding, 0 to 100; 0 for forms of transactions. Patterns never change a verdict.
             #[must_use]
             pub const fn severity(self) -> u8 {
                 match self { $(Self::$variant => $severity,)+ }
@@ -70,27 +210,68 @@ macro_rules! patterns {
 
 patterns! {
     MixerUse "mixer_use" 45
-        "Pays into or out of a mixing contract or service.";
+        "Pays into or is paid out of a mixing service.";
     AddressPoisoning "address_poisoning" 45
         "Sends dust or worthless transfers from addresses made to look like a victim's counterparties.";
     Structuring "structuring" 40
-        "Splits a sum into many transfers just below a threshold within a day.";
+        "At least 5 transfers within 24 hours that are each less than 10 % below the same threshold.";
+    Layering "layering" 40
+        "Funds pass at least 3 owners without a name in a row, each of which was paid once, passed at least 90 % of it on within 3 days and did nothing else.";
     PeelChain "peel_chain" 35
-        "Passes a sum through a chain of transactions with one input and two outputs, peeling off small payments.";
+        "Funds pass at least 5 transactions in a row, each within 24 hours of the one before, that split off a payment of at most 30 % and leave the rest in one output.";
     RapidPassThrough "rapid_pass_through" 35
-        "Forwards nearly all it receives within minutes.";
+        "At least 2 payments, and at least 80 % of all funds received, are passed on within an hour.";
     GatherScatter "gather_scatter" 35
-        "Collects from several addresses and pays out to several others within a short period.";
+        "At least 5 owners pay within 24 hours, and at least 80 % of it goes to at least 5 other owners within 48 hours.";
+    ScatterGather "scatter_gather" 35
+        "At least 5 owners are paid, and each of them pays the same further owner, all within 7 days.";
     Cycle "cycle" 35
-        "Sends money that returns to it through other addresses.";
+        "Funds return over 2 to 5 other owners within 7 days, each payment at least half as large as the one before and at most twice.";
     CoinjoinUse "coinjoin_use" 30
         "Takes part in joint transactions that hide who paid whom (generic, Wasabi, Whirlpool, JoinMarket).";
     Dusting "dusting" 30
-        "Sends amounts near the dust limit to many unrelated addresses.";
+        "Dust is sent to at least 10 owners within 24 hours.";
     FanIn "fan_in" 20
-        "Receives from many addresses within a short period.";
+        "At least 10 owners pay within 24 hours.";
     FanOut "fan_out" 20
-        "Pays many addresses within a short period.";
+        "At least 10 owners are paid within 24 hours.";
     DormantReactivation "dormant_reactivation" 15
-        "Moves money again after a long time without activity.";
+        "At least half of the balance moves after a year or more without activity.";
+    PeelStep "peel_step" 0
+        "Transaction with one input and two outputs, of which the smaller one has at most 30 % of both.";
+    Consolidation "consolidation" 0
+        "Transaction that joins at least 5 inputs of one owner in one output.";
+    BatchPayout "batch_payout" 0
+        "Transaction by which one owner pays at least 5 others.";
+    SelfTransfer "self_transfer" 0
+        "Transaction by which an owner pays nobody but itself.";
+    JointTransaction "joint_transaction" 0
+        "Transaction that several parties made together to hide who paid whom.";
+    DataOutput "op_return" 0
+        "Transaction with an output that holds data and no funds.";
+    DustOutput "dust" 0
+        "Transaction with an output of dust.";
+}
+
+impl Pattern {
+    /// True if this version detects it. Poisoning needs token transfers, which only chains with accounts have.
+    #[must_use]
+    pub const fn is_supported(self) -> bool {
+        !matches!(self, Self::AddressPoisoning)
+    }
+
+    /// True for a form of single transactions, which has no risk by itself.
+    #[must_use]
+    pub const fn is_form_of_transaction(self) -> bool {
+        matches!(
+            self,
+            Self::PeelStep
+                | Self::Consolidation
+                | Self::BatchPayout
+                | Self::SelfTransfer
+                | Self::JointTransaction
+                | Self::DataOutput
+                | Self::DustOutput
+        )
+    }
 }

@@ -1,3 +1,180 @@
-//! Behavior patterns: shapes of transfers between owners that are typical of certain behavior, found exactly.
+//! Behavior patterns: what the transactions of an owner, and those around them, look like.
+//!
+//! A search is a [query](crate::reading::Query) like a trace: it reads a chain by numbers and says what it needs where
+//! the view has not read something yet. It is a function of what is known of the chain, and its reads are counted, so
+//! that the answer depends on the chain alone. `docs/model/patterns.md` states the definitions by numbers, which the
+//! modules cite.
+//!
+//! - [`rules`]: the figures of the definitions, and the limits of a search
+//! - [`form`]: forms of single transactions
+//! - `activity`: the owner's transactions, with the owners on their other sides
+//! - `own`, `fans`: patterns that these show by themselves
+//! - `around`: transactions of others, read within a budget
+//! - `peel_chain`, `layering`: funds that pass one owner after the other
+//! - [`transfers`], `transfers_around`, `circles`: cycles and scatter-gathers among the transfers around the owner
+//! - `finding`: a pattern on its way to a fact
 
+mod activity;
+mod around;
+mod circles;
+mod fans;
+mod finding;
+pub mod form;
+mod layering;
+mod own;
+mod peel_chain;
+pub mod rules;
 pub mod transfers;
+mod transfers_around;
+
+use std::cmp::Reverse;
+
+pub use rules::PatternRules;
+
+use crate::{
+    evidence::{BehaviorFacts, PatternFact, Searched},
+    reading::{
+        ChainView, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, TransactionNumber,
+        ViewError,
+    },
+    trace::Attributions,
+};
+use activity::{Activity, OwnReader};
+use around::{Around, Budget};
+use finding::Finding;
+use rules::{AROUND_READS, CHAIN_READS, SEEDS};
+
+/// An owner whose behavior is searched.
+#[derive(Clone, Copy, Debug)]
+pub struct PatternSubject<'s> {
+    /// Its cluster.
+    pub cluster: OwnerNumber,
+    /// The histories of its addresses that were read.
+    pub histories: &'s [&'s OwnHistory],
+    /// Number of all of its addresses.
+    pub addresses: u64,
+}
+
+/// A search for patterns in progress.
+#[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
+pub struct PatternSearch<'a> {
+    attributions: &'a dyn Attributions,
+    rules: PatternRules,
+    cluster: OwnerNumber,
+    activity: Activity,
+    searched: Searched,
+    /// How often what was missing may still be asked for.
+    rounds: u32,
+    found: Vec<PatternFact>,
+}
+
+impl<'a> PatternSearch<'a> {
+    /// Begins a search: reads the owner's transactions. What the view has not read of others is asked for `rounds`
+    /// times.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store behind the view fails.
+    pub fn begin(
+        view: &dyn ChainView,
+        subject: PatternSubject<'_>,
+        rules: PatternRules,
+        attributions: &'a dyn Attributions,
+        rounds: u32,
+    ) -> Result<Self, ViewError> {
+        let PatternSubject { cluster, histories, addresses } = subject;
+        let reader = OwnReader { view, attributions, cluster, rules: &rules };
+        let activity = Activity::read(&reader, histories)?;
+        let searched = Searched {
+            addresses: histories.len() as u64,
+            all_addresses: addresses,
+            transactions: activity.transactions.len() as u64,
+            is_whole: activity.is_whole && histories.len() as u64 >= addresses,
+            ..Searched::default()
+        };
+        Ok(Self { attributions, rules, cluster, activity, searched, rounds, found: Vec::new() })
+    }
+
+    /// The behavior that was found.
+    #[must_use]
+    pub fn finish(self) -> BehaviorFacts {
+        BehaviorFacts { patterns: self.found, searched: self.searched }
+    }
+
+    /// All patterns by what is known of the chain, and what is missing.
+    fn search(&mut self, view: &dyn ChainView) -> Result<ReadRequest, ViewError> {
+        let Self { attributions, rules, cluster, activity, .. } = &*self;
+        let reader = OwnReader { view, attributions: *attributions, cluster: *cluster, rules };
+        let mut findings: Vec<Finding> = own::structuring(activity, rules);
+        findings.push(own::rapid_pass_through(activity, rules));
+        findings.push(own::dormant_reactivation(activity, rules));
+        findings.extend(own::mixing(activity));
+        findings.push(own::dust_received(activity));
+        findings.extend(own::forms_of_transactions(activity));
+        findings.extend(fans::fans(activity, rules));
+
+        let mut around = Around::new(view, *attributions, activity);
+        let incoming = seeds(activity, |own| if own.sent == 0 { own.income } else { 0 });
+        let outgoing = seeds(activity, |own| if own.sent > 0 { own.spending } else { 0 });
+        let mut budget = Budget { left: CHAIN_READS };
+        let both = [incoming.as_slice(), outgoing.as_slice()].concat();
+        let (chains, in_chains) =
+            peel_chain::peel_chains(activity, &both, &reader, &mut around, &mut budget)?;
+        findings.extend(chains);
+        let seeds = (incoming.as_slice(), outgoing.as_slice());
+        findings.extend(layering::layering(
+            activity,
+            seeds,
+            &in_chains,
+            &reader,
+            &mut around,
+            &mut budget,
+        )?);
+        let transfers =
+            transfers_around::transfers_around(seeds, &reader, &mut around, AROUND_READS)?;
+        let (circles, is_complete) = circles::circles(activity, *cluster, transfers);
+        findings.extend(circles);
+
+        let mut found = Vec::new();
+        for finding in findings {
+            found.extend(finding.into_fact(view)?);
+        }
+        found.sort_by_key(|fact| (fact.pattern, fact.role));
+        let missing = std::mem::take(&mut around.missing);
+        self.searched.around = around.read;
+        self.searched.is_whole_around = around.is_whole && is_complete;
+        self.searched.knows_others = around.knows_others;
+        self.found = found;
+        Ok(missing)
+    }
+}
+
+/// The transactions that moved most, in the order of the chain.
+fn seeds(
+    activity: &Activity,
+    moved: impl Fn(&activity::OwnTransaction) -> u128,
+) -> Vec<TransactionNumber> {
+    let mut seeds: Vec<(Reverse<u128>, u64, TransactionNumber)> = activity
+        .transactions
+        .iter()
+        .map(|own| (Reverse(moved(own)), own.position, own.number))
+        .filter(|(Reverse(moved), ..)| *moved > 0)
+        .collect();
+    seeds.sort_unstable();
+    seeds.truncate(SEEDS);
+    seeds.sort_unstable_by_key(|(_, position, _)| *position);
+    seeds.into_iter().map(|(_, _, number)| number).collect()
+}
+
+impl Query for PatternSearch<'_> {
+    fn advance(&mut self, view: &dyn ChainView) -> Result<Progress, ViewError> {
+        let missing = self.search(view)?;
+        match self.rounds.checked_sub(1) {
+            Some(rounds) if !missing.is_empty() => {
+                self.rounds = rounds;
+                Ok(Progress::Reads(missing))
+            }
+            _ => Ok(Progress::Complete),
+        }
+    }
+}

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     evidence::{Direction, Pattern},
+    patterns::rules::MOST_THRESHOLDS,
     score::Score,
     taxonomy::Category,
 };
@@ -338,6 +339,16 @@ fn amounts(unit: &str, rules: &AmountRules, problems: &mut Problems) {
         problems.require(score < point.score, &format!("{path}[{index}].score"), || {
             format!("{} must be above {score}: scores rise strictly", point.score)
         });
+    }
+    let thresholds = rules.structuring_below.as_ref().map_or(0, Vec::len);
+    problems.require(
+        thresholds <= MOST_THRESHOLDS,
+        &format!("amounts.{unit}.structuringBelow"),
+        || format!("has {thresholds} thresholds; {MOST_THRESHOLDS} are the most"),
+    );
+    for (index, threshold) in rules.structuring_below.iter().flatten().enumerate() {
+        let path = format!("amounts.{unit}.structuringBelow[{index}]");
+        problems.require(*threshold > Quantity::default(), &path, || "must be above 0".into());
     }
     problems.require(curve::bends_down(&rules.curve), &path, || {
         "score^2.5 must grow ever more slowly with the amount; otherwise splitting money over \

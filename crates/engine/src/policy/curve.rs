@@ -11,11 +11,18 @@ pub struct AmountCurve {
     unsolicited_up_to: Quantity,
     dust_up_to: Option<Quantity>,
     stop_trace_below: Quantity,
+    structuring_below: Option<Vec<Quantity>>,
 }
 
 /// Dust is so small a part of the largest unsolicited amount, where the policy says nothing else: one of 1,000 US
 /// dollars.
 const DUST_ONE_IN: u128 = 1_000;
+
+/// Thresholds below which transfers are structured, as multiples of the largest unsolicited amount, where the policy
+/// says nothing else: 1,000 US dollars (transfers of virtual assets with originator and beneficiary information under
+/// FATF Recommendation 16), 3,000 (the same in the United States, 31 CFR 1010.410) and 10,000 (reports of currency
+/// transactions there, 31 CFR 1010.311).
+const STRUCTURING_TIMES: [u128; 3] = [1, 3, 10];
 
 impl AmountCurve {
     pub(super) fn new(rules: &AmountRules) -> Self {
@@ -25,6 +32,7 @@ impl AmountCurve {
             unsolicited_up_to: rules.unsolicited_up_to,
             dust_up_to: rules.dust_up_to,
             stop_trace_below: rules.stop_trace_below,
+            structuring_below: rules.structuring_below.clone(),
         }
     }
 
@@ -57,6 +65,18 @@ impl AmountCurve {
         match self.dust_up_to {
             Some(amount) => amount.base_units(decimals),
             None => self.unsolicited_ceiling(decimals) / DUST_ONE_IN,
+        }
+    }
+
+    /// The amounts in base units that structured transfers stay below.
+    #[must_use]
+    pub fn structuring_thresholds(&self, decimals: u8) -> Vec<u128> {
+        match &self.structuring_below {
+            Some(thresholds) => thresholds.iter().map(|it| it.base_units(decimals)).collect(),
+            None => {
+                let once = self.unsolicited_ceiling(decimals);
+                STRUCTURING_TIMES.iter().map(|times| once.saturating_mul(*times)).collect()
+            }
         }
     }
 

@@ -349,6 +349,12 @@ pub struct AmountRules {
     /// times as much together. Default: a thousandth of `unsolicitedUpTo`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dust_up_to: Option<Quantity>,
+    /// Thresholds, in whole units, for the pattern `structuring`: many transfers that are each less than 10 % below
+    /// the same threshold. Default: once, three times and ten times `unsolicitedUpTo`, which stand for the 1,000, 3,000
+    /// and 10,000 US dollars of reporting rules. An empty list: structuring is not searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 4))]
+    pub structuring_below: Option<Vec<Quantity>>,
     /// Amount, in whole units, below which a flow is not followed further, if its share is also below
     /// `trace.stopBelowShareMillionths`. Default 0.
     #[serde(default)]
@@ -411,6 +417,7 @@ fn default_amounts() -> BTreeMap<String, AmountRules> {
             ],
             unsolicited_up_to: quantity(first / 10),
             dust_up_to: None,
+            structuring_below: None,
             stop_trace_below: quantity(first / 10),
         }
     };

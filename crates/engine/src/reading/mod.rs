@@ -25,7 +25,7 @@ pub use own::{entries_of_each, read_own};
 use crate::{
     composition::Composition,
     evidence::Direction,
-    utxo::{ScriptOwner, TransactionKind, Txid},
+    utxo::{ScriptOwner, Statistics, TransactionKind, Txid},
 };
 
 /// Inputs or outputs that are read of one transaction, the largest ones. It bounds the memory of a read. No
@@ -93,6 +93,15 @@ pub trait ChainView {
     ///
     /// Returns an error if the store fails.
     fn first_new_owner(&self, _of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
+        Ok(None)
+    }
+
+    /// The statistics of an owner over its lifetime; `None` where the view does not know them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn statistics(&self, _of: OwnerNumber) -> Result<Option<Statistics>, ViewError> {
         Ok(None)
     }
 

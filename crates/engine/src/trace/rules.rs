@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     chain::Chain,
     fixed::Fraction,
+    patterns::PatternRules,
     policy::{Policy, TraceSpec},
     reading::ENTRIES_PER_TRANSACTION,
     taxonomy::Category,
@@ -40,6 +41,9 @@ pub struct TraceRules {
     pub largest_dust: u128,
     /// Paths kept of each part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
+    /// Rules of the search for behavior patterns, which reads beside the trace.
+    #[serde(default)]
+    pub patterns: PatternRules,
 }
 
 /// Default of [`TraceRules::paths_per_part`].
@@ -98,6 +102,7 @@ impl TraceRules {
             unsolicited_below: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
             largest_dust: amounts.map_or(0, |curve| curve.largest_dust(chain.decimals)),
             paths_per_part: PATHS_PER_PART,
+            patterns: PatternRules::new(policy, chain),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::{
     composition::{Composition, Mixture, Origin},
     evidence::{Direction, FlowDistance, FlowEnd, FlowPart, Tier, UnresolvedReason},
     fixed::Fraction,
+    patterns::PatternRules,
     reading::{
         FeePayer, GatheredChain, InBlock, LookUp, TransactionNumber, TransactionRead, Waypoint,
     },
@@ -35,6 +36,7 @@ const RULES: TraceRules = TraceRules {
     unsolicited_below: 0,
     largest_dust: 0,
     paths_per_part: 3,
+    patterns: PatternRules::NONE,
 };
 
 fn owner(number: u16) -> ScriptOwner {

@@ -272,6 +272,10 @@ impl ChainView for Reader<'_> {
         Ok(Reader::txid(self, number.0)?)
     }
 
+    fn statistics(&self, of: OwnerNumber) -> Result<Option<Statistics>, ViewError> {
+        Ok(Some(Reader::statistics(self, of.0)?))
+    }
+
     fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
         let height = self.known_transaction(of.0)?.head().height;
         let block = self.block(height)?.ok_or_else(|| damaged("block", height))?;
@@ -314,6 +318,10 @@ impl ChainView for WithCompositions<'_> {
 
     fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
         self.reader.first_new_owner(of)
+    }
+
+    fn statistics(&self, of: OwnerNumber) -> Result<Option<Statistics>, ViewError> {
+        ChainView::statistics(&self.reader, of)
     }
 
     fn composition(&self, of: TransactionNumber) -> Result<Option<Composition>, ViewError> {

@@ -12,7 +12,7 @@ use assay_engine::{
         SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
     },
     trace::ReadLimits,
-    utxo::{ScriptOwner, TransactionKind, TxOut, Txid},
+    utxo::{ScriptOwner, Statistics, TransactionKind, TxOut, Txid},
 };
 use async_trait::async_trait;
 
@@ -149,6 +149,11 @@ impl ChainView for MemoryGraph {
 
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {
         Ok(self.at(number)?.1.transaction.txid)
+    }
+
+    fn statistics(&self, of: OwnerNumber) -> Result<Option<Statistics>, ViewError> {
+        let found = usize::try_from(of.0).ok().and_then(|index| self.owners.get(index));
+        Ok(found.and_then(|found| MemoryGraph::statistics(self, found)))
     }
 
     fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {

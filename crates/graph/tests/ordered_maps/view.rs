@@ -9,7 +9,7 @@ use assay_engine::{
         TransactionNumber, TransactionRead, ViewError, Waypoint,
     },
     trace::ReadLimits,
-    utxo::{ScriptOwner, TransactionKind, Txid},
+    utxo::{ScriptOwner, Statistics, TransactionKind, Txid},
 };
 use assay_graph::{
     GraphError, GraphView,
@@ -135,6 +135,11 @@ impl ChainView for Tables {
         };
         into.keep_largest(most);
         Ok(())
+    }
+
+    fn statistics(&self, of: OwnerNumber) -> Result<Option<Statistics>, ViewError> {
+        let found = self.owners.values().find(|row| row.number == of.0.cast_signed());
+        Ok(found.map(|row| row.statistics))
     }
 
     fn cluster_of(&self, owner: OwnerNumber) -> Result<OwnerNumber, ViewError> {

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    evidence::{ActivityFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
+    evidence::{ActivityFacts, BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
     trace::{ReadLimits, Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
@@ -24,6 +24,7 @@ use tracing::Instrument;
 
 use super::{
     attributed_owners::{AttributedBy, AttributedOwners, OwnersOfView},
+    behavior::{BehaviorOf, behavior},
     changes::Changes,
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
@@ -164,15 +165,25 @@ impl State<'_> {
             view.read(|view| counterparties(view, owner, (&history, limits), &attributions))?;
         let possible_owners =
             view.read(|view| possible_owners(view, owner, &history, (chain, intel)))?;
+        let of = BehaviorOf {
+            rules: rules.patterns,
+            script: &script,
+            owner,
+            history: &history,
+            cluster_size: cluster.size,
+        };
+        let behavior = behavior(view, of, &attributions).await?;
         let activity = Some(activity(subject, &history.statistics));
         let traced = traced(request, tip, flows, activity, (Some(cluster), counterparties));
-        Ok(Traced { possible_owners, ..traced })
+        Ok(Traced { possible_owners, ..traced.with_behavior(behavior) })
     }
 
     /// The answer about an address that the chain does not have.
     fn no_flows(&self, request: TraceRequest<'_>, cluster: Option<Cluster>) -> Traced {
         let flows = FlowFacts { complete: true, ..FlowFacts::default() };
-        traced(request, &self.tip, flows, None, (cluster, Counterparties::default()))
+        let of_nobody = (cluster, Counterparties::default());
+        let traced = traced(request, &self.tip, flows, None, of_nobody);
+        traced.with_behavior(BehaviorFacts::without_transactions())
     }
 
     async fn flows_at_most(&self, of: TraceRequest<'_>) -> Result<Option<Traced>, GraphError> {
@@ -314,7 +325,7 @@ fn traced(
     (cluster, counterparties): (Option<Cluster>, Counterparties),
 ) -> Traced {
     let revision = revision(request.subject.chain(), tip, &flows);
-    let facts = ChainFacts { tip: assessed(tip), flows, patterns: None, activity };
+    let facts = ChainFacts { tip: assessed(tip), flows, behavior: None, activity };
     Traced { cluster, counterparties, ..Traced::facts(facts, revision) }
 }
 

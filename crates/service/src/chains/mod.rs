@@ -18,6 +18,7 @@
 //! Each builds on those above it.
 
 pub mod attributed_owners;
+mod behavior;
 pub mod changes;
 mod clusters;
 pub mod compositions;

@@ -6,7 +6,9 @@ use assay_chain_protocol::AskError;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
-    evidence::{ActivityFacts, AssetActivity, ChainFacts, ChainState, Tip, Unavailable},
+    evidence::{
+        ActivityFacts, AssetActivity, BehaviorFacts, ChainFacts, ChainState, Tip, Unavailable,
+    },
     facts::{Cluster, Counterparties, Facts, PossibleOwner},
     policy::Policy,
     reading::ViewError,
@@ -85,6 +87,14 @@ impl Traced {
     pub(super) fn facts(facts: ChainFacts, revision: String) -> Self {
         let state = ChainState::Followed(Box::new(facts));
         Self { revision: Some(revision), ..Self::without_data(state) }
+    }
+
+    /// The data with the behavior of the subject's owner, where the chain was read.
+    pub(super) fn with_behavior(mut self, behavior: BehaviorFacts) -> Self {
+        if let ChainState::Followed(facts) = &mut self.state {
+            facts.behavior = Some(behavior);
+        }
+        self
     }
 
     pub(super) fn unavailable(reason: Unavailable) -> Self {

@@ -169,7 +169,7 @@ impl TransferRead {
         }
         let activity = Some(activity(&transfer.receiver, statistics));
         let tip_height = tip.height;
-        let facts = ChainFacts { tip, flows, patterns: None, activity };
+        let facts = ChainFacts { tip, flows, behavior: None, activity };
         Self { transfer, traced: Traced::facts(facts, revision), destinations: None, tip_height }
     }
 

@@ -163,7 +163,7 @@ pub(super) fn names(parts: &[&Part]) -> Vec<String> {
 }
 
 /// An amount in whole units.
-pub(super) fn whole_units(amount: u128, decimals: u8) -> String {
+pub(in super::super) fn whole_units(amount: u128, decimals: u8) -> String {
     let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
     let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));
     let part = part.trim_end_matches('0');

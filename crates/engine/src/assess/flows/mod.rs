@@ -18,7 +18,10 @@ mod remarks;
 pub mod rules;
 mod view;
 
+pub(super) use minimum_scores::whole_units;
+pub(super) use parts::SHARE_WHOLE;
 pub(super) use reading::{Choice, Decay, Reading};
+pub(super) use view::{decimal, words};
 
 use parts::DirectionalFlows;
 

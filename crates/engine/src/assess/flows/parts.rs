@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Shares are shown in millionths.
-pub(super) const SHARE_WHOLE: u64 = 1_000_000;
+pub(in super::super) const SHARE_WHOLE: u64 = 1_000_000;
 
 /// The flows of one ledger in one direction.
 #[derive(Clone, Debug)]

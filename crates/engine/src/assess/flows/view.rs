@@ -301,7 +301,7 @@ fn party(flow: &FlowPart) -> String {
 }
 
 /// An identifier as words.
-pub(super) fn words(identifier: &str) -> String {
+pub(in super::super) fn words(identifier: &str) -> String {
     identifier.replace('_', " ")
 }
 
@@ -433,7 +433,7 @@ fn exposure_part(funds: RuleFunds) -> ExposurePart {
 }
 
 /// Millionths as a decimal.
-pub(super) fn decimal(millionths: u64) -> String {
+pub(in super::super) fn decimal(millionths: u64) -> String {
     format!("{}.{:06}", millionths / SHARE_WHOLE, millionths % SHARE_WHOLE)
 }
 

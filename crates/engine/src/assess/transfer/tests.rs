@@ -75,7 +75,7 @@ fn facts(
         sample: false,
     };
     let flows = FlowFacts { complete: true, ledgers: vec![ledger], compositions: None };
-    let chain = ChainFacts { tip, flows, patterns: None, activity: None };
+    let chain = ChainFacts { tip, flows, behavior: None, activity: None };
     let list = SourceState {
         id: "ofac-sdn".parse().unwrap(),
         kind: SourceKind::Sanctions,

@@ -567,12 +567,7 @@ fn associated_wallets_show_members_and_counterparties_with_their_evidence() {
 
 #[test]
 fn behaviour_alone_never_reaches_review_and_a_victim_is_not_scored() {
-    let fact = |pattern, role| PatternFact {
-        pattern,
-        role,
-        confidence: Confidence::CERTAIN,
-        transactions: vec![],
-    };
+    let fact = |pattern, role| PatternFact::plain(pattern, role, Confidence::CERTAIN);
     let all = Pattern::ALL.iter().map(|pattern| fact(*pattern, PatternRole::Actor)).collect();
     let answer = assess_facts(&Facts { chain: followed(vec![], all), ..nothing_known() });
     assert_eq!((tenths(&answer), verdict(&answer)), (499, "allow"));

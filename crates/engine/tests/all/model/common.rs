@@ -6,9 +6,9 @@ use assay_engine::{
     assessment::{Assessment, ComponentKind},
     chain::ChainId,
     evidence::{
-        ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart,
-        IngestMode, Label, Ledger, ListedEntity, Listing, ListingEntry, PatternFact, SourceKind,
-        SourceState, Tier, Tip, UnresolvedReason,
+        BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
+        FlowPart, IngestMode, Label, Ledger, ListedEntity, Listing, ListingEntry, PatternFact,
+        Searched, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
@@ -163,6 +163,17 @@ fn at_its_distance(part: FlowPart) -> FlowPart {
     FlowPart { mass, decayed, is_direct: part.distance <= FlowDistance::Hops(1), ..part }
 }
 
+/// Patterns found by a search that left nothing out.
+pub fn behavior(patterns: Vec<PatternFact>) -> BehaviorFacts {
+    let searched = Searched {
+        is_whole: true,
+        is_whole_around: true,
+        knows_others: true,
+        ..Searched::default()
+    };
+    BehaviorFacts { patterns, searched }
+}
+
 pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState {
     ChainState::Followed(Box::new(ChainFacts {
         tip: Tip {
@@ -175,7 +186,7 @@ pub fn followed(ledgers: Vec<Ledger>, patterns: Vec<PatternFact>) -> ChainState 
             sample: false,
         },
         flows: FlowFacts { complete: true, ledgers, compositions: None },
-        patterns: Some(patterns),
+        behavior: Some(behavior(patterns)),
         activity: None,
     }))
 }

@@ -2,7 +2,7 @@
 
 use super::common::*;
 use assay_engine::{
-    assessment::Assessment,
+    assessment::{Assessment, ComponentKind},
     evidence::{FlowDistance, FlowEnd, FlowPart, Label, Pattern, PatternFact, PatternRole, Tier},
     facts::{AccountControl, Facts},
     policy::{Policy, PolicySpec},
@@ -65,12 +65,7 @@ fn some_parts() -> impl Strategy<Value = Vec<FlowPart>> {
 fn any_facts() -> impl Strategy<Value = Facts> {
     let pattern =
         (prop::sample::select(Pattern::ALL), 0..=100_u8).prop_map(|(pattern, percent)| {
-            PatternFact {
-                pattern,
-                role: PatternRole::Actor,
-                confidence: Confidence::from_percent(percent),
-                transactions: vec![],
-            }
+            PatternFact::plain(pattern, PatternRole::Actor, Confidence::from_percent(percent))
         });
     let labels = prop::collection::vec(any_label(), 0..5);
     let cluster = prop::option::of(prop::collection::vec(any_label(), 0..3));
@@ -79,7 +74,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
         .prop_map(|(source, destination, labels, cluster, lists, patterns, listed_key)| {
             let mut chain = flows_in("USD", 2, source, destination);
             if let assay_engine::evidence::ChainState::Followed(facts) = &mut chain {
-                facts.patterns = Some(patterns);
+                facts.behavior = Some(behavior(patterns));
             }
             let key = same_key(AccountControl::Key, vec![listing("ofac-sdn")], vec![]);
             Facts {
@@ -147,6 +142,33 @@ fn any_rule() -> impl Strategy<Value = serde_json::Value> {
 }
 
 proptest! {
+    /// A pattern raises a score within its verdict, and takes nothing from what the other evidence contributes.
+    #[test]
+    fn patterns_never_change_a_verdict(facts in any_facts()) {
+        let with = assess_facts(&facts);
+        let mut bare = facts;
+        if let assay_engine::evidence::ChainState::Followed(chain) = &mut bare.chain {
+            chain.behavior.as_mut().unwrap().patterns.clear();
+        }
+        let without = assess_facts(&bare);
+        prop_assert_eq!(with.verdict, without.verdict);
+        prop_assert!(with.risk_score >= without.risk_score);
+        let is_pattern = |kind| kind == ComponentKind::Behavior;
+        let points = |answer: &Assessment, of_patterns: bool| -> u16 {
+            let components = answer.scoring_components.iter();
+            let counted = components.filter(|it| is_pattern(it.kind) == of_patterns);
+            // A minimum score rule lifts from the score of all evidence.
+            let counted = counted.filter(|it| it.kind != ComponentKind::MinimumScoreRule);
+            counted.filter(|it| it.kind != ComponentKind::Incomplete).map(|it| it.contribution.tenths()).sum()
+        };
+        prop_assert_eq!(points(&with, false), points(&without, false));
+        for pattern in &with.transaction_patterns {
+            let own = with.scoring_components.iter().find(|it| it.pattern == Some(pattern.pattern));
+            let own = own.map_or(0, |component| component.contribution.tenths());
+            prop_assert_eq!(pattern.contribution.tenths(), if pattern.scored { own } else { 0 });
+        }
+    }
+
     /// Bounds, exact sums and the rest of the invariants are checked inside `assess_facts`.
     #[test]
     fn the_same_facts_give_the_same_digest_in_any_order(facts in any_facts(), seed in any::<u64>()) {
@@ -156,7 +178,7 @@ proptest! {
         rotate(&mut shuffled.labels, seed);
         rotate(&mut shuffled.listings, seed);
         if let assay_engine::evidence::ChainState::Followed(chain) = &mut shuffled.chain {
-            rotate(chain.patterns.as_mut().unwrap(), seed);
+            rotate(&mut chain.behavior.as_mut().unwrap().patterns, seed);
             for ledger in &mut chain.flows.ledgers {
                 rotate(&mut ledger.source.parts, seed);
                 rotate(&mut ledger.destination.parts, seed);

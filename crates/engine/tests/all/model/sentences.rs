@@ -179,15 +179,11 @@ fn no_adverse_findings_never_stands_above_a_finding() {
     let little = assess_flows(flows(trace_of_scam, vec![]));
     assert_ne!(code(&little), "no_findings", "{:?}", little.reasons);
 
-    let pattern = PatternFact {
-        pattern: Pattern::RapidPassThrough,
-        role: PatternRole::Actor,
-        confidence: Confidence::CERTAIN,
-        transactions: vec![],
-    };
+    let (role, sure) = (PatternRole::Actor, Confidence::CERTAIN);
+    let pattern = PatternFact::plain(Pattern::RapidPassThrough, role, sure);
     let mut chain = flows(vec![part(Category::Exchange, 1_000)], vec![]);
     if let ChainState::Followed(facts) = &mut chain {
-        facts.patterns = Some(vec![pattern]);
+        facts.behavior = Some(behavior(vec![pattern]));
     }
     assert_eq!(code(&assess_flows(chain)), "minor_findings");
 

@@ -131,7 +131,7 @@ impl OnDemand {
         }
         flows.complete &= complete;
         let (tip, revision) = self.state(tip, reported_at, &source);
-        let facts = ChainFacts { tip, flows, patterns: None, activity: lifetime };
+        let facts = ChainFacts { tip, flows, behavior: None, activity: lifetime };
         Ok(Traced::facts(facts, revision))
     }
 

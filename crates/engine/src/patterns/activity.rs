@@ -1,0 +1,286 @@
+//! The transactions of the subject's owner, each with the owners on its other side (`docs/model/patterns.md` P1).
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    form::{FormEntry, FormOf, forms},
+    rules::{OWN_ENTRIES, OWN_ENTRIES_OF_ONE, OWN_TRANSACTIONS, PatternRules},
+};
+use crate::{
+    evidence::{Direction, Pattern},
+    reading::{
+        ChainView, Entry, OwnHistory, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
+    },
+    taxonomy::Category,
+    trace::Attributions,
+    utxo::{ScriptOwner, TransactionKind, history::change},
+};
+
+/// An owner on the other side of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Party {
+    /// Its cluster.
+    pub(super) owner: OwnerNumber,
+    /// What moved between it and the subject's owner, in base units.
+    pub(super) amount: u128,
+    /// The category by which lists or labels attribute it.
+    pub(super) category: Option<Category>,
+}
+
+/// A transaction of the owner.
+#[derive(Clone, Debug)]
+pub(super) struct OwnTransaction {
+    pub(super) number: TransactionNumber,
+    pub(super) position: u64,
+    pub(super) time: Timestamp,
+    pub(super) kind: TransactionKind,
+    /// Inputs of the owner in base units.
+    pub(super) sent: u128,
+    /// Outputs of the owner in base units.
+    pub(super) received: u128,
+    /// What it received net of change.
+    pub(super) income: u128,
+    /// What it sent net of change, fees included.
+    pub(super) spending: u128,
+    /// Those who paid the income.
+    pub(super) payers: Vec<Party>,
+    /// Those who were paid.
+    pub(super) payees: Vec<Party>,
+    pub(super) forms: Vec<Pattern>,
+    /// Distinct owners that get dust by it.
+    pub(super) dusted: u64,
+    /// Dust that the owner gets by it.
+    pub(super) own_dust: u128,
+    /// Number of inputs, known or not, and their total in base units.
+    pub(super) inputs_count: u64,
+    pub(super) inputs_total: u128,
+    /// Its inputs and outputs, for searches around.
+    pub(super) inputs: Vec<Entry>,
+    pub(super) outputs: Vec<Entry>,
+}
+
+/// The transactions of the owner that are read, in the order of the chain.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Activity {
+    pub(super) transactions: Vec<OwnTransaction>,
+    /// All income that was read.
+    pub(super) received: u128,
+    /// All spending that was read.
+    pub(super) sent: u128,
+    /// True if nothing was left out.
+    pub(super) is_whole: bool,
+}
+
+impl Activity {
+    /// Reads the transactions of histories of one owner's addresses: those that moved most.
+    pub(super) fn read(
+        reader: &OwnReader<'_>,
+        histories: &[&OwnHistory],
+    ) -> Result<Self, ViewError> {
+        let mut moved: BTreeMap<TransactionNumber, u128> = BTreeMap::new();
+        let mut is_whole = true;
+        for history in histories {
+            let mut known = (0_u128, 0_u128);
+            for own in &history.incoming {
+                *moved.entry(own.number).or_default() += own.received;
+                known.0 += own.income(own.inputs);
+            }
+            for own in &history.outgoing {
+                *moved.entry(own.number).or_default() += own.sent;
+                known.1 += own.spending(own.inputs);
+            }
+            let statistics = &history.statistics;
+            is_whole &= known.0 >= statistics.received && known.1 >= statistics.sent;
+        }
+        let mut numbers: Vec<(Reverse<u128>, TransactionNumber)> =
+            moved.into_iter().map(|(number, moved)| (Reverse(moved), number)).collect();
+        if numbers.len() > OWN_TRANSACTIONS {
+            numbers.select_nth_unstable(OWN_TRANSACTIONS);
+            numbers.truncate(OWN_TRANSACTIONS);
+            is_whole = false;
+        }
+        numbers.sort_unstable();
+        let mut activity = Self { is_whole, ..Self::default() };
+        let (mut left, mut read) = (OWN_ENTRIES, TransactionRead::default());
+        for (_, number) in numbers {
+            match reader.transaction(number, &mut left, &mut read)? {
+                Some((own, is_complete)) => {
+                    activity.is_whole &= is_complete;
+                    activity.received += own.income;
+                    activity.sent += own.spending;
+                    activity.transactions.push(own);
+                }
+                None => activity.is_whole = false,
+            }
+        }
+        activity.transactions.sort_by_key(|own| own.position);
+        Ok(activity)
+    }
+
+    /// The payments to the owner (`Source`) or of it (`Destination`) above `dust`, in the order of the chain: the
+    /// index of the transaction, its time, and the party.
+    pub(super) fn transfers(
+        &self,
+        direction: Direction,
+        dust: u128,
+    ) -> impl Iterator<Item = (usize, Timestamp, Party)> {
+        self.transactions.iter().enumerate().flat_map(move |(index, own)| {
+            let parties = match direction {
+                Direction::Source => &own.payers,
+                Direction::Destination => &own.payees,
+            };
+            let above = parties.iter().filter(move |party| party.amount > dust);
+            above.map(move |party| (index, own.time, *party))
+        })
+    }
+
+    /// All that was read of one direction, in base units.
+    pub(super) const fn whole(&self, direction: Direction) -> u128 {
+        match direction {
+            Direction::Source => self.received,
+            Direction::Destination => self.sent,
+        }
+    }
+}
+
+/// Reads transactions of the owner.
+#[derive(Clone, Copy)]
+pub(super) struct OwnReader<'v> {
+    pub(super) view: &'v dyn ChainView,
+    pub(super) attributions: &'v dyn Attributions,
+    /// The owner's cluster.
+    pub(super) cluster: OwnerNumber,
+    pub(super) rules: &'v PatternRules,
+}
+
+impl OwnReader<'_> {
+    /// A transaction, and true if all of its inputs and outputs are known; `None` where it has more entries than may
+    /// still be read.
+    fn transaction(
+        &self,
+        number: TransactionNumber,
+        left: &mut u64,
+        read: &mut TransactionRead,
+    ) -> Result<Option<(OwnTransaction, bool)>, ViewError> {
+        self.view.read(number, Direction::Source, OWN_ENTRIES_OF_ONE, read)?;
+        let entries = read.inputs.count + read.outputs.count;
+        let Some(rest) = left.checked_sub(entries) else { return Ok(None) };
+        *left = rest;
+        let mut is_complete = read.is_whole(Direction::Source);
+        let inputs = std::mem::take(&mut read.entries);
+        self.view.read(number, Direction::Destination, OWN_ENTRIES_OF_ONE, read)?;
+        is_complete &= read.is_whole(Direction::Destination);
+        let outputs = std::mem::take(&mut read.entries);
+        Ok(Some((self.own(read, inputs, outputs)?, is_complete)))
+    }
+
+    fn own(
+        &self,
+        read: &TransactionRead,
+        inputs: Vec<Entry>,
+        outputs: Vec<Entry>,
+    ) -> Result<OwnTransaction, ViewError> {
+        let of_inputs = self.form_entries(&inputs)?;
+        let of_outputs = self.form_entries(&outputs)?;
+        let own = |entries: &[FormEntry]| -> u128 {
+            let own = entries.iter().filter(|entry| entry.owner == self.cluster);
+            own.map(|entry| u128::from(entry.value)).sum()
+        };
+        let (sent, received) = (own(&of_inputs), own(&of_outputs));
+        let change = change(sent, received, read.inputs.total);
+        let (income, spending) = (received - change, sent - change);
+        let is_joint = matches!(read.kind, TransactionKind::Coinjoin(_));
+        let (mut payers, mut payees) = (Vec::new(), Vec::new());
+        if !is_joint && income > 0 {
+            let others = read.inputs.total.saturating_sub(sent);
+            payers = self.parties(&inputs, &of_inputs, (income, others))?;
+        }
+        if !is_joint && sent > 0 {
+            payees = self.parties(&outputs, &of_outputs, (sent, read.inputs.total))?;
+        }
+        let dust = self.rules.dust;
+        let dusty =
+            || of_outputs.iter().filter(move |it| it.value > 0 && u128::from(it.value) <= dust);
+        let dusted: FxHashSet<OwnerNumber> = dusty().map(|output| output.owner).collect();
+        let own_dust = dusty().filter(|output| output.owner == self.cluster);
+        let form = FormOf {
+            kind: read.kind,
+            inputs: read.inputs.count,
+            known_inputs: &of_inputs,
+            outputs: &of_outputs,
+            dust,
+        };
+        Ok(OwnTransaction {
+            number: read.number,
+            position: read.position,
+            time: read.time,
+            kind: read.kind,
+            sent,
+            received,
+            income,
+            spending,
+            payers,
+            payees,
+            forms: forms(&form),
+            dusted: dusted.len() as u64,
+            own_dust: own_dust.map(|output| u128::from(output.value)).sum(),
+            inputs_count: read.inputs.count,
+            inputs_total: read.inputs.total,
+            inputs,
+            outputs,
+        })
+    }
+
+    fn form_entries(&self, entries: &[Entry]) -> Result<Vec<FormEntry>, ViewError> {
+        let form = |entry: &Entry| {
+            let is_data =
+                entry.value == 0 && matches!(self.view.owner(entry.owner)?, ScriptOwner::Script(_));
+            let owner = self.view.cluster_of(entry.owner)?;
+            Ok(FormEntry { owner, value: entry.value, is_data })
+        };
+        entries.iter().map(form).collect()
+    }
+
+    /// The other owners of a side, with their amounts times `part` of `whole`.
+    fn parties(
+        &self,
+        entries: &[Entry],
+        clusters: &[FormEntry],
+        (part, whole): (u128, u128),
+    ) -> Result<Vec<Party>, ViewError> {
+        let mut parties: Vec<Party> = Vec::new();
+        let mut known: FxHashMap<OwnerNumber, usize> = FxHashMap::default();
+        for (entry, FormEntry { owner, value, .. }) in entries.iter().zip(clusters) {
+            if *owner == self.cluster || *value == 0 {
+                continue;
+            }
+            let amount = proportion((*value).into(), part, whole);
+            let attribution = self.attributions.of(entry.owner, self.view)?;
+            let category =
+                attribution.as_ref().and_then(|it| it.end.as_ref()).map(|end| end.category);
+            match known.get(owner).and_then(|index| parties.get_mut(*index)) {
+                Some(party) => {
+                    party.amount += amount;
+                    party.category = party.category.or(category);
+                }
+                None => {
+                    known.insert(*owner, parties.len());
+                    parties.push(Party { owner: *owner, amount, category });
+                }
+            }
+        }
+        Ok(parties)
+    }
+}
+
+/// `value` times `part` of `whole`, rounded down.
+pub(super) fn proportion(value: u128, part: u128, whole: u128) -> u128 {
+    if part >= whole {
+        return value;
+    }
+    // No sum exceeds the supply of a chain, which is below 2^64.
+    value.saturating_mul(part).checked_div(whole).unwrap_or(0)
+}

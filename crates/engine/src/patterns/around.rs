@@ -1,0 +1,212 @@
+//! Transactions of others around the owner, read within a counted budget.
+//!
+//! A transaction that the view has not read yet ends a search there and is asked for; the whole search is then repeated
+//! over what is known. So a search is a function of what is known of the chain.
+
+use std::rc::Rc;
+
+use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{
+    activity::{Activity, OwnTransaction},
+    rules::PASSED_ENTRIES,
+};
+use crate::{
+    evidence::Direction,
+    reading::{
+        ChainView, Entry, LookUp, OwnerNumber, ReadRequest, TransactionNumber, TransactionRead,
+        ViewError, Waypoint,
+    },
+    trace::Attributions,
+    utxo::TransactionKind,
+};
+
+/// A transaction with all of its inputs and outputs, or with none of a side that has too many.
+#[derive(Debug)]
+pub(super) struct Payment {
+    pub(super) number: TransactionNumber,
+    pub(super) position: u64,
+    pub(super) time: Timestamp,
+    pub(super) kind: TransactionKind,
+    /// Number of inputs, known or not.
+    pub(super) inputs_count: u64,
+    pub(super) inputs_total: u128,
+    pub(super) inputs: Vec<Entry>,
+    pub(super) outputs: Vec<Entry>,
+}
+
+impl Payment {
+    /// The owner of all inputs; `None` if there are several, or unknown ones.
+    pub(super) fn payer(&self) -> Option<OwnerNumber> {
+        let first = self.inputs.first()?.owner;
+        let is_one = self.inputs.len() as u64 == self.inputs_count
+            && self.inputs.iter().all(|input| input.owner == first);
+        is_one.then_some(first)
+    }
+
+    /// The outputs with a value.
+    pub(super) fn paid(&self) -> impl Iterator<Item = &Entry> {
+        self.outputs.iter().filter(|output| output.value > 0)
+    }
+}
+
+/// A budget of transactions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    pub(super) left: u32,
+}
+
+/// Reads transactions, each once.
+pub(super) struct Around<'v> {
+    pub(super) view: &'v dyn ChainView,
+    attributions: &'v dyn Attributions,
+    known: FxHashMap<TransactionNumber, Option<Rc<Payment>>>,
+    /// Transactions of the owner: they cost no budget.
+    own: FxHashSet<TransactionNumber>,
+    /// What the view has not read yet.
+    pub(super) missing: ReadRequest,
+    /// Transactions of others that were read.
+    pub(super) read: u64,
+    /// False if something was left out.
+    pub(super) is_whole: bool,
+    /// False if the view does not know how often others paid and were paid.
+    pub(super) knows_others: bool,
+}
+
+impl<'v> Around<'v> {
+    /// Begins with the transactions of the owner.
+    pub(super) fn new(
+        view: &'v dyn ChainView,
+        attributions: &'v dyn Attributions,
+        activity: &Activity,
+    ) -> Self {
+        let known = activity.transactions.iter().map(|own| (own.number, Some(payment(own))));
+        Self {
+            view,
+            attributions,
+            known: known.collect(),
+            own: activity.transactions.iter().map(|own| own.number).collect(),
+            missing: ReadRequest::default(),
+            read: 0,
+            is_whole: true,
+            knows_others: true,
+        }
+    }
+
+    /// A transaction; `None` if it cannot be read now.
+    pub(super) fn payment(
+        &mut self,
+        number: TransactionNumber,
+        budget: &mut Budget,
+    ) -> Result<Option<Rc<Payment>>, ViewError> {
+        if let Some(known) = self.known.get(&number) {
+            return Ok(known.clone());
+        }
+        match self.view.look_up(Waypoint::Transaction(number))? {
+            LookUp::Transaction { .. } => {}
+            LookUp::Unread => {
+                self.missing.push(Waypoint::Transaction(number));
+                self.is_whole = false;
+                return Ok(None);
+            }
+            LookUp::Nothing | LookUp::Failed => {
+                self.is_whole = false;
+                return Ok(None);
+            }
+        }
+        let Some(rest) = budget.left.checked_sub(1) else {
+            self.is_whole = false;
+            return Ok(None);
+        };
+        budget.left = rest;
+        self.read += 1;
+        let mut read = TransactionRead::default();
+        self.view.read(number, Direction::Source, 0, &mut read)?;
+        let (inputs_count, outputs_count) = (read.inputs.count, read.outputs.count);
+        let mut side = |direction, count| {
+            if count > PASSED_ENTRIES {
+                return Ok(Vec::new());
+            }
+            self.view.read(number, direction, u32::MAX, &mut read)?;
+            Ok::<_, ViewError>(std::mem::take(&mut read.entries))
+        };
+        let inputs = side(Direction::Source, inputs_count)?;
+        let outputs = side(Direction::Destination, outputs_count)?;
+        let payment = Rc::new(Payment {
+            number,
+            position: read.position,
+            time: read.time,
+            kind: read.kind,
+            inputs_count,
+            inputs_total: read.inputs.total,
+            inputs,
+            outputs,
+        });
+        self.known.insert(number, Some(Rc::clone(&payment)));
+        Ok(Some(payment))
+    }
+
+    /// The transaction that spends an output; `None` if none does, or it cannot be read now.
+    pub(super) fn spender(
+        &mut self,
+        output: &Entry,
+        budget: &mut Budget,
+    ) -> Result<Option<Rc<Payment>>, ViewError> {
+        let Some(waypoint) = output.leads_to else { return Ok(None) };
+        match self.view.look_up(waypoint)? {
+            LookUp::Transaction { number, .. } => self.payment(number, budget),
+            LookUp::Nothing => Ok(None),
+            LookUp::Failed => {
+                self.is_whole = false;
+                Ok(None)
+            }
+            LookUp::Unread => {
+                self.missing.push(waypoint);
+                self.is_whole = false;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The transaction that made what an input spends; `None` if it is not known, or cannot be read now.
+    pub(super) fn origin(
+        &mut self,
+        input: &Entry,
+        budget: &mut Budget,
+    ) -> Result<Option<Rc<Payment>>, ViewError> {
+        match input.leads_to {
+            Some(Waypoint::Transaction(number)) => self.payment(number, budget),
+            Some(Waypoint::Output(_)) | None => Ok(None),
+        }
+    }
+
+    /// True if lists or labels attribute an owner to a party at which traces end.
+    pub(super) fn is_attributed(&self, owner: OwnerNumber) -> Result<bool, ViewError> {
+        let attribution = self.attributions.of(owner, self.view)?;
+        Ok(attribution.as_ref().is_some_and(|it| it.end.is_some()))
+    }
+
+    /// True for a transaction of the owner.
+    pub(super) fn is_own(&self, number: TransactionNumber) -> bool {
+        self.own.contains(&number)
+    }
+
+    /// The transactions that were read and can be.
+    pub(super) fn payments(&self) -> impl Iterator<Item = &Rc<Payment>> {
+        self.known.values().flatten()
+    }
+}
+
+fn payment(own: &OwnTransaction) -> Rc<Payment> {
+    Rc::new(Payment {
+        number: own.number,
+        position: own.position,
+        time: own.time,
+        kind: own.kind,
+        inputs_count: own.inputs_count,
+        inputs_total: own.inputs_total,
+        inputs: own.inputs.clone(),
+        outputs: own.outputs.clone(),
+    })
+}

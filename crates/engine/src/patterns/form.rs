@@ -1,0 +1,76 @@
+//! Forms of single transactions (`docs/model/patterns.md` P2).
+
+use rustc_hash::FxHashSet;
+
+use super::rules::{BATCH_PAYEES, CONSOLIDATED_INPUTS, PEEL_PERCENT};
+use crate::{evidence::Pattern, reading::OwnerNumber, utxo::TransactionKind};
+
+/// An input or output with the cluster of its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormEntry {
+    /// Cluster of the owner, named by one number.
+    pub owner: OwnerNumber,
+    /// Amount in base units.
+    pub value: u64,
+    /// True if it is an output that holds data: one without value, whose script has no address.
+    pub is_data: bool,
+}
+
+/// What decides the forms of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct FormOf<'t> {
+    /// Kind.
+    pub kind: TransactionKind,
+    /// Number of inputs, known or not.
+    pub inputs: u64,
+    /// Known inputs.
+    pub known_inputs: &'t [FormEntry],
+    /// Outputs.
+    pub outputs: &'t [FormEntry],
+    /// Largest output that is dust, in base units.
+    pub dust: u128,
+}
+
+/// The forms of a transaction, in the order of [`Pattern`].
+#[must_use]
+pub fn forms(of: &FormOf<'_>) -> Vec<Pattern> {
+    let mut forms = Vec::new();
+    let is_dust = |output: &&FormEntry| output.value > 0 && u128::from(output.value) <= of.dust;
+    let is_payment = of.kind == TransactionKind::Payment;
+    let paid: Vec<&FormEntry> = of.outputs.iter().filter(|output| output.value > 0).collect();
+    if is_payment && of.inputs == 1 && peeled(&paid.iter().map(|it| it.value).collect::<Vec<_>>()) {
+        forms.push(Pattern::PeelStep);
+    }
+    let payers: FxHashSet<OwnerNumber> = of.known_inputs.iter().map(|input| input.owner).collect();
+    let is_known = of.known_inputs.len() as u64 == of.inputs;
+    if is_payment && is_known && payers.len() == 1 {
+        let payees: FxHashSet<OwnerNumber> =
+            paid.iter().map(|it| it.owner).filter(|owner| !payers.contains(owner)).collect();
+        if of.inputs >= CONSOLIDATED_INPUTS && paid.len() == 1 {
+            forms.push(Pattern::Consolidation);
+        }
+        if payees.len() >= BATCH_PAYEES {
+            forms.push(Pattern::BatchPayout);
+        }
+        if payees.is_empty() && !paid.is_empty() {
+            forms.push(Pattern::SelfTransfer);
+        }
+    }
+    if matches!(of.kind, TransactionKind::Coinjoin(_)) {
+        forms.push(Pattern::JointTransaction);
+    }
+    if of.outputs.iter().any(|output| output.is_data) {
+        forms.push(Pattern::DataOutput);
+    }
+    if of.outputs.iter().any(|output| is_dust(&output)) {
+        forms.push(Pattern::DustOutput);
+    }
+    forms
+}
+
+/// True if these are the values of a peel and of what is left.
+pub(super) fn peeled(values: &[u64]) -> bool {
+    let [one, other] = values else { return false };
+    let (small, both) = (u128::from(*one.min(other)), u128::from(*one) + u128::from(*other));
+    small * 100 <= both * PEEL_PERCENT
+}

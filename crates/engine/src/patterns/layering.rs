@@ -1,0 +1,207 @@
+//! Layering: runs of owners that only pass funds on (`docs/model/patterns.md` P10).
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use rustc_hash::FxHashSet;
+
+use super::{
+    activity::{Activity, OwnReader},
+    around::{Around, Budget, Payment},
+    finding::Finding,
+    rules::{LAYER_PERCENT, LAYER_WITHIN, LAYERS, MOST_LAYERS, confidence, is_percent_of},
+};
+use crate::{
+    evidence::{Pattern, PatternDetails, PatternRole},
+    reading::{Entry, OwnerNumber, TransactionNumber, ViewError},
+    utxo::TransactionKind,
+};
+
+/// What a payment gives an owner, in base units.
+fn given(payment: &Payment, owner: OwnerNumber) -> u128 {
+    let own = payment.outputs.iter().filter(|output| output.owner == owner);
+    own.map(|output| u128::from(output.value)).sum()
+}
+
+/// True if an owner without a name was paid by `paid`, passed nearly all of it on by `passed` soon, and did nothing
+/// else.
+fn only_passes_on(
+    owner: OwnerNumber,
+    (paid, passed): (&Payment, &Payment),
+    around: &mut Around<'_>,
+) -> Result<bool, ViewError> {
+    let is_soon =
+        passed.time.duration_since(paid.time) <= LAYER_WITHIN && paid.position < passed.position;
+    if !is_soon
+        || passed.kind != TransactionKind::Payment
+        || passed.payer() != Some(owner)
+        || around.is_attributed(owner)?
+    {
+        return Ok(false);
+    }
+    let Some(statistics) = around.view.statistics(owner)? else {
+        around.knows_others = false;
+        return Ok(false);
+    };
+    let largest = largest_payee(passed, owner).map_or(0, |(_, amount)| amount);
+    Ok((statistics.transactions_in, statistics.transactions_out) == (1, 1)
+        && given(paid, owner) >= statistics.received
+        && is_percent_of(largest, LAYER_PERCENT, statistics.received))
+}
+
+/// The other owner that a payment gives most, with an output to it.
+fn largest_payee(payment: &Payment, payer: OwnerNumber) -> Option<(Entry, u128)> {
+    let others = payment.paid().filter(|output| output.owner != payer);
+    let amounts = others.map(|output| (*output, given(payment, output.owner)));
+    amounts.reduce(|best, other| if other.1 > best.1 { other } else { best })
+}
+
+/// A run of owners between two payments.
+#[derive(Clone, Debug, Default)]
+struct Run {
+    /// The owners that pass funds on, in order.
+    owners: Vec<OwnerNumber>,
+    /// The payments from the first one that is paid to the last one that pays.
+    payments: Vec<Rc<Payment>>,
+}
+
+/// The run that ends with a payment to the owner.
+fn before(
+    payment: Rc<Payment>,
+    around: &mut Around<'_>,
+    budget: &mut Budget,
+) -> Result<Run, ViewError> {
+    let mut run = Run { owners: vec![], payments: vec![payment] };
+    while run.owners.len() < MOST_LAYERS {
+        let Some(last) = run.payments.last().map(Rc::clone) else { break };
+        let (Some(payer), Some(input)) = (last.payer(), last.inputs.first().copied()) else {
+            break;
+        };
+        let Some(paid) = around.origin(&input, budget)? else { break };
+        if run.owners.contains(&payer) || !only_passes_on(payer, (&paid, &last), around)? {
+            break;
+        }
+        run.owners.push(payer);
+        run.payments.push(paid);
+    }
+    run.owners.reverse();
+    run.payments.reverse();
+    Ok(run)
+}
+
+/// The run that begins with a payment of the owner to `first`.
+fn after(
+    payment: Rc<Payment>,
+    first: Entry,
+    around: &mut Around<'_>,
+    budget: &mut Budget,
+) -> Result<Run, ViewError> {
+    let mut run = Run { owners: vec![], payments: vec![payment] };
+    let mut output = first;
+    while run.owners.len() < MOST_LAYERS {
+        let Some(paid) = run.payments.last().map(Rc::clone) else { break };
+        let Some(passed) = around.spender(&output, budget)? else { break };
+        let owner = output.owner;
+        if run.owners.contains(&owner) || !only_passes_on(owner, (&paid, &passed), around)? {
+            break;
+        }
+        let Some((next, _)) = largest_payee(&passed, owner) else { break };
+        run.owners.push(owner);
+        run.payments.push(passed);
+        output = next;
+    }
+    Ok(run)
+}
+
+/// The layering runs through the owner, to it, and from it. Runs that are peel chains for the most part are left out:
+/// `in_chains` names the transactions of these.
+pub(super) fn layering(
+    activity: &Activity,
+    (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
+    in_chains: &[TransactionNumber],
+    reader: &OwnReader<'_>,
+    around: &mut Around<'_>,
+    budget: &mut Budget,
+) -> Result<Vec<Finding>, ViewError> {
+    let in_chains: FxHashSet<TransactionNumber> = in_chains.iter().copied().collect();
+    let mut actor = Finding::new(Pattern::Layering, PatternRole::Actor, activity.sent);
+    let mut recipient = Finding::new(Pattern::Layering, PatternRole::Recipient, activity.received);
+    // Where the owner itself only passes funds on, the runs before and after it are one.
+    let mut through: BTreeMap<TransactionNumber, Run> = BTreeMap::new();
+    for number in incoming {
+        let Some(paid) = around.payment(*number, budget)? else { continue };
+        let run = before(Rc::clone(&paid), around, budget)?;
+        let own = paid.outputs.iter().find(|output| {
+            reader.view.cluster_of(output.owner).is_ok_and(|it| it == reader.cluster)
+        });
+        if let Some(own) = own
+            && let Some(passed) = around.spender(own, budget)?
+            && only_passes_on(own.owner, (&paid, &passed), around)?
+        {
+            through.insert(
+                passed.number,
+                Run { owners: [run.owners, vec![own.owner]].concat(), ..run },
+            );
+            continue;
+        }
+        let amount = activity.transactions.iter().find(|it| it.number == *number);
+        add(&run, amount.map_or(0, |own| own.income), &in_chains, &mut recipient);
+    }
+    for number in outgoing {
+        let Some(payment) = around.payment(*number, budget)? else { continue };
+        let earlier = through.remove(number);
+        let mut outputs = Vec::new();
+        for output in payment.paid().filter(|_| payment.kind == TransactionKind::Payment) {
+            if reader.view.cluster_of(output.owner)? != reader.cluster {
+                outputs.push(*output);
+            }
+        }
+        outputs.sort_by_key(|output| (std::cmp::Reverse(output.value), output.index));
+        outputs.truncate(if earlier.is_some() { 1 } else { 5 });
+        if outputs.is_empty()
+            && let Some(run) = &earlier
+        {
+            add(run, run_amount(run), &in_chains, &mut actor);
+        }
+        for output in outputs {
+            let later = after(Rc::clone(&payment), output, around, budget)?;
+            let run = match &earlier {
+                Some(earlier) => Run {
+                    owners: [earlier.owners.clone(), later.owners].concat(),
+                    payments: [earlier.payments.clone(), later.payments].concat(),
+                },
+                None => later,
+            };
+            add(&run, u128::from(output.value), &in_chains, &mut actor);
+        }
+    }
+    for run in through.values() {
+        add(run, run_amount(run), &in_chains, &mut actor);
+    }
+    actor.whole = actor.whole.max(actor.amount);
+    recipient.whole = recipient.whole.max(recipient.amount);
+    Ok(vec![actor, recipient])
+}
+
+/// What the last payment of a run gives, in base units.
+fn run_amount(run: &Run) -> u128 {
+    let (Some(owner), Some(payment)) = (run.owners.last(), run.payments.last()) else { return 0 };
+    given(payment, *owner)
+}
+
+fn add(run: &Run, amount: u128, in_chains: &FxHashSet<TransactionNumber>, into: &mut Finding) {
+    let peels = run.payments.iter().filter(|payment| in_chains.contains(&payment.number)).count();
+    if run.owners.len() < LAYERS || peels * 2 > run.payments.len() {
+        return;
+    }
+    let (Some(first), Some(last)) = (run.payments.first(), run.payments.last()) else { return };
+    let length = run.owners.len() as u64;
+    into.occurs(confidence(length, LAYERS as u64, 8), amount);
+    into.detail(&PatternDetails {
+        length: Some(length),
+        seconds: u64::try_from(last.time.duration_since(first.time).as_secs()).ok(),
+        ..PatternDetails::default()
+    });
+    for payment in &run.payments {
+        into.show(payment.position, payment.number, payment.time);
+    }
+}

@@ -1,0 +1,124 @@
+//! The transfers around the owner: what it paid and was paid, and what its payees pay and its payers were paid, two
+//! payments further in each direction (`docs/model/patterns.md` P11). The coins are followed: a payee's next payment
+//! is the one that spends what it was paid.
+
+use std::rc::Rc;
+
+use super::{
+    activity::OwnReader,
+    around::{Around, Budget, Payment},
+    transfers::Transfer,
+};
+use crate::{
+    evidence::Direction,
+    reading::{Entry, OwnerNumber, TransactionNumber, ViewError},
+    utxo::TransactionKind,
+};
+
+/// Payments that are followed beyond the owner's own, in each direction. With the owner's own two, a cycle has as many
+/// owners as [`LONGEST_CYCLE`](super::rules::LONGEST_CYCLE).
+const LEVELS: usize = 2;
+/// Most payers of a payment that are told apart: more are one service, or many strangers.
+const MOST_PAYERS: usize = 5;
+
+/// Reads the payments around the owner's and returns all transfers that were read.
+pub(super) fn transfers_around(
+    (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
+    reader: &OwnReader<'_>,
+    around: &mut Around<'_>,
+    budget: u32,
+) -> Result<Vec<Transfer>, ViewError> {
+    for (direction, seeds) in [(Direction::Destination, outgoing), (Direction::Source, incoming)] {
+        // Each direction has its half, so that neither crowds out the other.
+        let mut budget = Budget { left: budget / 2 };
+        let mut frontier = Vec::new();
+        for seed in seeds {
+            frontier.extend(around.payment(*seed, &mut budget)?);
+        }
+        for _ in 0..LEVELS {
+            let mut next = Vec::new();
+            for payment in frontier {
+                for entry in followed(&payment, direction, reader, around)? {
+                    let found = match direction {
+                        Direction::Destination => around.spender(&entry, &mut budget)?,
+                        Direction::Source => around.origin(&entry, &mut budget)?,
+                    };
+                    next.extend(found.filter(|found| !around.is_own(found.number)));
+                }
+            }
+            frontier = next;
+        }
+    }
+    let payments: Vec<Rc<Payment>> = around.payments().map(Rc::clone).collect();
+    let mut transfers = Vec::new();
+    for payment in payments {
+        add_transfers(&payment, reader, &mut transfers)?;
+    }
+    transfers.sort_by_key(|transfer| transfer.position);
+    Ok(transfers)
+}
+
+/// The outputs (or inputs) of others that are followed from a payment: those of owners without a name.
+fn followed(
+    payment: &Payment,
+    direction: Direction,
+    reader: &OwnReader<'_>,
+    around: &Around<'_>,
+) -> Result<Vec<Entry>, ViewError> {
+    let mut followed = Vec::new();
+    if payment.kind != TransactionKind::Payment {
+        return Ok(followed);
+    }
+    let entries = match direction {
+        Direction::Destination => &payment.outputs,
+        Direction::Source => &payment.inputs,
+    };
+    for entry in entries.iter().filter(|entry| u128::from(entry.value) > reader.rules.dust) {
+        if reader.view.cluster_of(entry.owner)? != reader.cluster
+            && !around.is_attributed(entry.owner)?
+        {
+            followed.push(*entry);
+        }
+    }
+    Ok(followed)
+}
+
+/// What a payment moves from each payer's cluster to each payee's, in proportion.
+fn add_transfers(
+    payment: &Payment,
+    reader: &OwnReader<'_>,
+    transfers: &mut Vec<Transfer>,
+) -> Result<(), ViewError> {
+    let sums = |entries: &mut dyn Iterator<Item = &Entry>| {
+        let mut sums: Vec<(OwnerNumber, u128)> = Vec::new();
+        for entry in entries {
+            let owner = reader.view.cluster_of(entry.owner)?;
+            match sums.iter_mut().find(|(known, _)| *known == owner) {
+                Some((_, sum)) => *sum += u128::from(entry.value),
+                None => sums.push((owner, entry.value.into())),
+            }
+        }
+        Ok::<_, ViewError>(sums)
+    };
+    if payment.kind != TransactionKind::Payment {
+        return Ok(());
+    }
+    let payers = sums(&mut payment.inputs.iter())?;
+    if payers.len() > MOST_PAYERS {
+        return Ok(());
+    }
+    let payees = sums(&mut payment.paid())?;
+    for (payer, sent) in &payers {
+        for (payee, received) in payees.iter().filter(|(payee, _)| payee != payer) {
+            transfers.push(Transfer {
+                transaction: payment.number,
+                position: payment.position,
+                time: payment.time,
+                payer: *payer,
+                payee: *payee,
+                amount: super::activity::proportion(*received, *sent, payment.inputs_total),
+            });
+        }
+    }
+    Ok(())
+}
