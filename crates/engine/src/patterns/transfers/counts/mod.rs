@@ -9,7 +9,7 @@
 //!   owners, each later than the one before, and the last one; size: owners. Cycles over the same owners that end with
 //!   the same transfer are one pattern.
 //!
-//! Altman et al. (2023) count transfers by patterns in this way, and so does the graph feature preprocessor of Snap ML.
+//! The graph feature preprocessor of Snap ML (Blanuša et al., 2024) counts transfers by patterns in this way.
 //!
 //! Windows are measured by times that never go backward: a time before that of an earlier transfer is taken as the
 //! latest before it.
