@@ -2,11 +2,12 @@
 //!
 //! The search follows transfers in the order of the chain from a first one and keeps to those from which the payer of
 //! the first is still reached in time: before it follows them, it walks backward from that payer and notes for each
-//! owner the latest transfer that leads there. Hajdu and Krész (2020) and Kumar and Calders ("2SCENT", 2018) describe
-//! the idea; here the notes also tell by how many transfers, and one walk serves all first transfers of a payer.
+//! owner the latest transfer that leads there. Kumar and Calders ("2SCENT", 2018) find the owners of cycles in such a
+//! pass of their own. Here the notes also tell by how many transfers, and one walk serves all first transfers of a
+//! payer.
 //!
-//! - [`every`]: all cycles of a graph
-//! - [`through`]: the cycles in which one owner takes part
+//! - `every`: all cycles of a graph
+//! - `through`: the cycles in which one owner takes part
 //! - `departures`: the latest transfer of each owner that leads to an owner
 
 mod departures;

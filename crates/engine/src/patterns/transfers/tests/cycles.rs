@@ -116,6 +116,21 @@ proptest! {
     }
 
     #[test]
+    fn a_search_within_a_budget_finds_no_others_and_tells_whether_it_found_all(
+        rows in rows(6, 40),
+        rules in rules(),
+        budget in 0..200_u64,
+    ) {
+        let graph = graph(&rows);
+        for owner in graph.owners() {
+            let all = cycles_through(&graph, *owner, &rules, u64::MAX).cycles;
+            let some = cycles_through(&graph, *owner, &rules, budget);
+            prop_assert!(some.cycles.iter().all(|cycle| all.contains(cycle)));
+            prop_assert!(!some.is_complete || some.cycles == all);
+        }
+    }
+
+    #[test]
     fn planted_cycles_are_found_in_noise(seed in any::<u64>(), length in 2..=6_u64) {
         let mut numbers = Numbers::new(seed);
         let mut rows = Vec::new();
