@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+pub mod behavior;
 pub mod big_chain;
 pub mod block_builder;
 mod caller;

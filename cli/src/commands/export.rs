@@ -1,4 +1,4 @@
-//! `assay export`: listings, labels, transactions, clusters and exposures as CSV or JSON lines.
+//! `assay export`: listings, labels, transactions, clusters, exposures and patterns as CSV or JSON lines.
 
 use std::{
     borrow::Cow,
@@ -25,6 +25,7 @@ use super::{
     Context, Done, Failure,
     export_clusters::{self, ClustersArgs},
     export_exposures::{self, ExposuresArgs},
+    export_patterns::{self, PatternsArgs},
     export_transfers::{self, TransfersArgs},
     rows::csv_failure,
 };
@@ -36,6 +37,7 @@ pub(super) enum ExportCommand {
     Transfers(TransfersArgs),
     Clusters(ClustersArgs),
     Exposures(ExposuresArgs),
+    Patterns(PatternsArgs),
 }
 
 const EXAMPLES: &str = "\
@@ -114,6 +116,7 @@ pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Don
         ExportCommand::Transfers(args) => export_transfers::run(args, context).await,
         ExportCommand::Clusters(args) => export_clusters::run(args, context).await,
         ExportCommand::Exposures(args) => export_exposures::run(args, context).await,
+        ExportCommand::Patterns(args) => export_patterns::run(args, context).await,
     }
 }
 

@@ -1,10 +1,6 @@
 //! `assay export exposures`: what the money that each address of a chain received is made of.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use assay_engine::{
     chain::ChainId,
@@ -22,8 +18,8 @@ use serde::Serialize;
 use super::{
     Context, Done, Failure,
     export::{ExportFormat, target},
+    export_sink::Sink,
     progress::Progress,
-    rows::csv_failure,
 };
 
 const EXAMPLES: &str = "\
@@ -109,7 +105,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<Done, 
     let compositions = compositions.flatten().ok_or_else(|| {
         Failure::Failed(format!("the compositions of the {chain} chain were removed meanwhile"))
     })?;
-    let mut sink = Sink::new(args.format, target(args.output.as_deref())?)?;
+    let mut sink = Sink::new(args.format, &COLUMNS, target(args.output.as_deref())?)?;
     let (reader, owners) = (snapshot.reader(), snapshot.owners()?);
     let progress = Progress::towards("addresses");
     for owner in 0..owners {
@@ -166,44 +162,4 @@ fn decimal(share: CoinShare) -> f64 {
     const BILLION: u128 = 1_000_000_000;
     let billionths = u32::try_from(share.of(BILLION)).unwrap_or(u32::MAX);
     f64::from(billionths) / 1e9
-}
-
-/// The output.
-enum Sink {
-    Csv(Box<csv::Writer<Box<dyn Write + Send>>>),
-    Lines(Box<dyn Write + Send>),
-}
-
-impl Sink {
-    fn new(
-        format: ExportFormat,
-        target: io::BufWriter<Box<dyn Write + Send>>,
-    ) -> Result<Self, Failure> {
-        let target: Box<dyn Write + Send> = Box::new(target);
-        Ok(match format {
-            ExportFormat::Jsonl => Self::Lines(target),
-            ExportFormat::Csv => {
-                let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(target);
-                csv.write_record(COLUMNS).map_err(csv_failure)?;
-                Self::Csv(Box::new(csv))
-            }
-        })
-    }
-
-    fn row(&mut self, row: &Row<'_>) -> Result<(), Failure> {
-        match self {
-            Self::Csv(csv) => csv.serialize(row).map_err(csv_failure),
-            Self::Lines(target) => {
-                serde_json::to_writer(&mut *target, row).map_err(io::Error::from)?;
-                Ok(target.write_all(b"\n")?)
-            }
-        }
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        match self {
-            Self::Csv(mut csv) => Ok(csv.flush()?),
-            Self::Lines(mut target) => Ok(target.flush()?),
-        }
-    }
 }

@@ -12,6 +12,8 @@ mod entity;
 mod export;
 mod export_clusters;
 mod export_exposures;
+mod export_patterns;
+mod export_sink;
 mod export_transfers;
 mod flags;
 mod ingest;
@@ -108,7 +110,7 @@ enum Command {
     /// Import sanctions lists, labels and blocks
     #[command(subcommand)]
     Ingest(ingest::IngestCommand),
-    /// Export listings, labels, transactions and clusters
+    /// Export listings, labels, transactions, clusters, exposures and patterns
     #[command(subcommand)]
     Export(export::ExportCommand),
     Sources(sources::SourcesArgs),

@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 
-use assay_chain_protocol::message::TransactionQuestion;
+use assay_chain_protocol::message::{TransactionAnswer, TransactionQuestion};
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
+    evidence::Pattern,
     policy::Policy,
     utxo::{SideEntry, TransactionKind, TransactionSide, TransactionView, Txid},
 };
 use assay_intel::IntelSnapshot;
+use assay_service::chains::graph::transaction;
 use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -46,6 +48,8 @@ struct Shown {
     time: Timestamp,
     kind: &'static str,
     coinjoin: Option<&'static str>,
+    /// Forms of the transaction, such as `consolidation`.
+    patterns: Vec<&'static str>,
     /// Null where an input's value is not known.
     fee: Option<String>,
     /// Total value of the inputs as far as it is known, `inputs_unknown` included.
@@ -76,15 +80,15 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     let databases = context.open_databases().await?;
     let store = &databases.store;
     // All inputs are read, so that the missing ones are those of unknown value.
-    let transaction = if let Some(servers) = databases.chain_servers.of(args.chain) {
+    let answer = if let Some(servers) = databases.chain_servers.of(args.chain) {
         let question = TransactionQuestion { transaction: args.txid, largest: u32::MAX };
         let asked = servers.ask(&args.txid, 0, &question).await;
         asked.map_err(|error| Failure::Failed(error.to_string()))?
     } else {
         let graph = graph(&*databases.graphs, args.chain).await?;
-        graph.transaction(&args.txid, u32::MAX).await?
+        transaction(&*graph, args.chain, &args.txid, u32::MAX).await?
     };
-    let transaction = transaction.ok_or_else(|| {
+    let TransactionAnswer { transaction, forms } = answer.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
     let names = Names {
@@ -93,7 +97,8 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
         policy: policy(&**store, None).await?,
         today: context.clock.now().to_zoned(TimeZone::UTC).date(),
     };
-    let shown = shown(&names, &transaction, usize::try_from(args.most).unwrap_or(usize::MAX));
+    let most = usize::try_from(args.most).unwrap_or(usize::MAX);
+    let shown = shown(&names, &transaction, &forms, most);
     let mut output = output();
     if args.json {
         let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
@@ -112,7 +117,7 @@ struct Names {
     today: Date,
 }
 
-fn shown(names: &Names, transaction: &TransactionView, most: usize) -> Shown {
+fn shown(names: &Names, transaction: &TransactionView, forms: &[Pattern], most: usize) -> Shown {
     let (kind, coinjoin) = match transaction.kind {
         TransactionKind::Payment => ("payment", None),
         TransactionKind::Coinbase => ("coinbase", None),
@@ -129,6 +134,7 @@ fn shown(names: &Names, transaction: &TransactionView, most: usize) -> Shown {
         time: transaction.time,
         kind,
         coinjoin,
+        patterns: forms.iter().map(|form| form.as_str()).collect(),
         fee: (unknown == 0).then(|| transaction.fee().to_string()),
         inputs_total: transaction.inputs.total.to_string(),
         inputs_unknown: transaction.inputs.unknown.to_string(),
@@ -174,6 +180,11 @@ fn draw(chain: ChainId, transaction: &TransactionView, shown: &Shown) -> String 
         format!("{}  {}", shown.txid, info.name),
         format!("block {}  {}  {kind}  fee {fee}", shown.height, shown.time),
     ];
+    let mut head = head.to_vec();
+    if !shown.patterns.is_empty() {
+        let names: Vec<String> = shown.patterns.iter().map(|name| name.replace('_', " ")).collect();
+        head.push(format!("patterns: {}", names.join(", ")));
+    }
     let unknown = (shown.inputs_unknown_count, transaction.inputs.unknown);
     let sides = [
         side("Inputs", &transaction.inputs, &shown.inputs, unknown),

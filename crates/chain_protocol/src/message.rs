@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     cluster::LinkKind,
-    evidence::{ChainState, DirectionFlows, Unavailable},
+    evidence::{ChainState, DirectionFlows, Pattern, Unavailable},
     facts::CoSpend,
     names::ListId,
     policy::ListEffect,
@@ -274,7 +274,16 @@ pub struct TransactionQuestion {
 
 impl Question for TransactionQuestion {
     const PATH: &'static str = "transaction";
-    type Answer = Option<TransactionView>;
+    type Answer = Option<TransactionAnswer>;
+}
+
+/// A transaction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransactionAnswer {
+    /// The transaction with its largest inputs and outputs.
+    pub transaction: TransactionView,
+    /// Its forms, such as `consolidation`.
+    pub forms: Vec<Pattern>,
 }
 
 /// `history`: what an address received and sent; `null` if it never appeared.

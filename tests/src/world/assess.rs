@@ -10,8 +10,9 @@ use assay_engine::{
     assess,
     assessment::Assessment,
     chain::ChainId,
-    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
+    evidence::{BehaviorFacts, ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
     facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
+    patterns::rules::SHOWN,
     policy::Policy,
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
@@ -21,7 +22,10 @@ use assay_graph::{
     memory::MemoryGraph, run,
 };
 use assay_intel::IntelSnapshot;
-use assay_service::chains::ends::ends;
+use assay_service::chains::{
+    behavior::{BehaviorOf, behavior},
+    ends::ends,
+};
 use futures_util::FutureExt;
 use jiff::{Timestamp, tz::TimeZone};
 use tempfile::TempDir;
@@ -107,17 +111,57 @@ impl World {
     /// Panics if the owner has no address or never appeared on the chain.
     #[must_use]
     pub fn assess(&self, owner: &ScriptOwner) -> Assessment {
+        self.assess_with(owner, Some(self.behavior(owner)))
+    }
+
+    /// The same as if no patterns were searched.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the owner has no address or never appeared on the chain.
+    #[must_use]
+    pub fn assess_without_behavior(&self, owner: &ScriptOwner) -> Assessment {
+        self.assess_with(owner, None)
+    }
+
+    fn assess_with(&self, owner: &ScriptOwner, behavior: Option<BehaviorFacts>) -> Assessment {
         let subject = owner.address(self.chain).expect("an owner with an address");
         let mut facts = self.intel.facts(&subject);
         let flows = at_once(self.flows(owner));
         facts.chain = ChainState::Followed(Box::new(ChainFacts {
             tip: self.tip(),
             flows,
-            behavior: None,
+            behavior,
             activity: None,
         }));
         facts.cluster = at_once(self.cluster(&subject, owner));
         assess(&subject, &facts, &POLICY, self.now)
+    }
+
+    /// The behavior of an owner, searched as the server does.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the owner never appeared on the chain.
+    #[must_use]
+    pub fn behavior(&self, owner: &ScriptOwner) -> BehaviorFacts {
+        at_once(self.search(owner))
+    }
+
+    async fn search(&self, script: &ScriptOwner) -> BehaviorFacts {
+        let (view, rules) = (&*self.view, TraceRules::new(&POLICY, self.chain.info()));
+        let number = view.owner_number(script).await.expect("a store that answers");
+        let owner = number.expect("the owner appears on the chain");
+        let history = view.history(owner, rules.read_limits()).await.expect("a history");
+        let cluster = view.clusters(std::slice::from_ref(script)).await.expect("a cluster");
+        let cluster_size = cluster.into_iter().flatten().next().map_or(1, |cluster| cluster.size);
+        let today = TimeZone::UTC.to_datetime(self.now).date();
+        let attribute =
+            |owner: &ScriptOwner| self.intel.attribution(self.chain, owner, &POLICY, today);
+        let attributions = AttributionsByScript::new(attribute);
+        let (rules, history) = (rules.patterns, &history);
+        let of = BehaviorOf { rules, script, owner, history, cluster_size, shown: SHOWN };
+        behavior(view, of, &attributions).await.expect("a store that answers")
     }
 
     /// The cluster of an owner, with the claims about its other members and the co-spends that connect them.

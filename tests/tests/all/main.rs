@@ -39,6 +39,7 @@ mod labels;
 mod large_chain;
 mod limits;
 mod ofac;
+mod patterns;
 mod postgres;
 mod ready_lists;
 mod replay;

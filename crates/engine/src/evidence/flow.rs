@@ -75,6 +75,7 @@ pub struct ChainFacts {
     /// The traced flows.
     pub flows: FlowFacts,
     /// The owner's behavior; `None` where no patterns were searched.
+    #[serde(default, rename = "patterns")]
     pub behavior: Option<BehaviorFacts>,
     /// The subject's activity over its lifetime; `None` if it never appeared.
     pub activity: Option<ActivityFacts>,

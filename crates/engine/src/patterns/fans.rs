@@ -42,13 +42,17 @@ fn windows_of(transfers: &[Transfer], fewest: u64) -> Vec<FanWindow> {
 
 fn fan(activity: &Activity, pattern: Pattern, transfers: &[Transfer], whole: u128) -> Finding {
     let mut finding = Finding::new(pattern, PatternRole::Actor, whole);
-    let mut days = BTreeSet::new();
     for window in windows_of(transfers, FAN_PARTIES) {
         let within = transfers.get(window.transfers.clone()).unwrap_or_default();
-        days.extend(within.first().map(|(_, time, _)| day(*time)));
         add(activity, within, window.parties.into(), (FAN_PARTIES, 30), &mut finding);
     }
-    unscored_if_regular(&days, &mut finding);
+    if finding.count > 0 {
+        // A business has smaller days, too.
+        let usual = windows_of(transfers, FAN_PARTIES / 2);
+        let firsts = usual.iter().filter_map(|window| transfers.get(window.transfers.start));
+        let days = firsts.map(|(_, time, _)| day(*time)).collect();
+        unscored_if_regular(&days, &mut finding);
+    }
     finding
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{activity::OwnTransaction, rules::SHOWN};
+use super::activity::OwnTransaction;
 use crate::{
     evidence::{Pattern, PatternDetails, PatternFact, PatternRole, UnscoredReason},
     reading::{ChainView, TransactionNumber, ViewError},
@@ -70,8 +70,12 @@ impl Finding {
         known.threshold = known.threshold.max(details.threshold);
     }
 
-    /// The fact; `None` without an occurrence.
-    pub(super) fn into_fact(self, view: &dyn ChainView) -> Result<Option<PatternFact>, ViewError> {
+    /// The fact with the first `shown` transactions; `None` without an occurrence.
+    pub(super) fn into_fact(
+        self,
+        view: &dyn ChainView,
+        shown: usize,
+    ) -> Result<Option<PatternFact>, ViewError> {
         let (Some((_, (_, from))), Some((_, (_, to)))) =
             (self.transactions.first_key_value(), self.transactions.last_key_value())
         else {
@@ -81,7 +85,7 @@ impl Finding {
             return Ok(None);
         }
         let period = (*from, *to);
-        let shown = self.transactions.values().take(SHOWN);
+        let shown = self.transactions.values().take(shown);
         let transactions =
             shown.map(|(number, _)| Ok::<_, ViewError>(view.txid(*number)?.to_string()));
         Ok(Some(PatternFact {

@@ -53,6 +53,8 @@ pub struct PatternSubject<'s> {
     pub histories: &'s [&'s OwnHistory],
     /// Number of all of its addresses.
     pub addresses: u64,
+    /// Most transactions that are named of a pattern; [`rules::SHOWN`] in answers.
+    pub shown: usize,
 }
 
 /// A search for patterns in progress.
@@ -65,6 +67,7 @@ pub struct PatternSearch<'a> {
     searched: Searched,
     /// How often what was missing may still be asked for.
     rounds: u32,
+    shown: usize,
     found: Vec<PatternFact>,
 }
 
@@ -82,7 +85,7 @@ impl<'a> PatternSearch<'a> {
         attributions: &'a dyn Attributions,
         rounds: u32,
     ) -> Result<Self, ViewError> {
-        let PatternSubject { cluster, histories, addresses } = subject;
+        let PatternSubject { cluster, histories, addresses, shown } = subject;
         let reader = OwnReader { view, attributions, cluster, rules: &rules };
         let activity = Activity::read(&reader, histories)?;
         let searched = Searched {
@@ -92,7 +95,16 @@ impl<'a> PatternSearch<'a> {
             is_whole: activity.is_whole && histories.len() as u64 >= addresses,
             ..Searched::default()
         };
-        Ok(Self { attributions, rules, cluster, activity, searched, rounds, found: Vec::new() })
+        Ok(Self {
+            attributions,
+            rules,
+            cluster,
+            activity,
+            searched,
+            rounds,
+            shown,
+            found: Vec::new(),
+        })
     }
 
     /// The behavior that was found.
@@ -137,7 +149,7 @@ impl<'a> PatternSearch<'a> {
 
         let mut found = Vec::new();
         for finding in findings {
-            found.extend(finding.into_fact(view)?);
+            found.extend(finding.into_fact(view, self.shown)?);
         }
         found.sort_by_key(|fact| (fact.pattern, fact.role));
         let missing = std::mem::take(&mut around.missing);

@@ -27,7 +27,8 @@ fn outputs_of_step(payment: &Payment) -> Option<(&Entry, &Entry)> {
         && payment.inputs_count == 1
         && peeled(&[one.value, other.value])
         // What stays at the address that paid is change of an ordinary payment.
-        && rest.owner != input.owner;
+        && rest.owner != input.owner
+        && peel.owner != input.owner;
     is_step.then_some((rest, peel))
 }
 

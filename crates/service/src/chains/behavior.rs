@@ -17,23 +17,32 @@ const ROUNDS: u32 = 8;
 
 /// An address of the owner whose behavior is searched.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BehaviorOf<'a> {
-    pub(super) rules: PatternRules,
+pub struct BehaviorOf<'a> {
+    /// The rules.
+    pub rules: PatternRules,
     /// The address.
-    pub(super) script: &'a ScriptOwner,
-    pub(super) owner: OwnerNumber,
-    pub(super) history: &'a OwnHistory,
+    pub script: &'a ScriptOwner,
+    /// Its number.
+    pub owner: OwnerNumber,
+    /// Its history.
+    pub history: &'a OwnHistory,
     /// Number of addresses of its cluster, itself included.
-    pub(super) cluster_size: u64,
+    pub cluster_size: u64,
+    /// Most transactions that are named of a pattern.
+    pub shown: usize,
 }
 
 /// Searches the patterns of the subject's cluster: of its own transactions, and of those of the first other members.
-pub(super) async fn behavior(
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn behavior(
     view: &dyn GraphView,
     of: BehaviorOf<'_>,
     attributions: &dyn Attributions,
 ) -> Result<BehaviorFacts, GraphError> {
-    let BehaviorOf { rules, script, owner, history, cluster_size } = of;
+    let BehaviorOf { rules, script, owner, history, cluster_size, shown } = of;
     let mut others = Vec::new();
     if cluster_size > 1 {
         let cluster = view.cluster(script, OTHER_ADDRESSES + 1).await?;
@@ -49,7 +58,8 @@ pub(super) async fn behavior(
     }
     let histories: Vec<&OwnHistory> = std::iter::once(history).chain(&others).collect();
     let cluster = view.read(|view| view.cluster_of(owner))?;
-    let subject = PatternSubject { cluster, histories: &histories, addresses: cluster_size.max(1) };
+    let subject =
+        PatternSubject { cluster, histories: &histories, addresses: cluster_size.max(1), shown };
     let mut search =
         view.read(|view| PatternSearch::begin(view, subject, rules, attributions, ROUNDS))?;
     run(&mut search, &mut ViewSource(view)).await?;

@@ -2,15 +2,18 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use assay_chain_protocol::message::TransactionAnswer;
 use assay_engine::{
     address::CanonicalAddress,
     chain::ChainId,
     evidence::{ActivityFacts, BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
+    patterns::{PatternRules, rules::SHOWN},
+    policy::Policy,
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
     trace::{ReadLimits, Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
-    utxo::{BlockRef, ScriptOwner, Spending, TransactionView, Transfer, Txid},
+    utxo::{BlockRef, ScriptOwner, Spending, Transfer, Txid},
 };
 use assay_graph::{
     Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,
@@ -29,6 +32,7 @@ use super::{
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     ends::ends,
+    forms::forms_of,
     possible_owners::possible_owners,
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
@@ -81,13 +85,13 @@ impl GraphReader {
         Ok(self.graph.tip().await?)
     }
 
-    /// A transaction with its largest inputs and outputs; `None` if the chain does not have it.
+    /// A transaction with its largest inputs and outputs, and its forms; `None` if the chain does not have it.
     pub(super) async fn transaction(
         &self,
         txid: &Txid,
         largest: u32,
-    ) -> Result<Option<TransactionView>, ReadError> {
-        Ok(self.graph.transaction(txid, largest).await?)
+    ) -> Result<Option<TransactionAnswer>, ReadError> {
+        Ok(transaction(&*self.graph, self.chain, txid, largest).await?)
     }
 
     /// What an address received and sent, by the transactions of its largest transfers in each direction, with their
@@ -132,6 +136,27 @@ impl GraphReader {
     }
 }
 
+/// A transaction of a graph with its `largest` inputs and outputs, and its forms. Outputs are dust by the default
+/// policy.
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn transaction(
+    graph: &dyn Graph,
+    chain: ChainId,
+    txid: &Txid,
+    largest: u32,
+) -> Result<Option<TransactionAnswer>, GraphError> {
+    let Some(mut transaction) = graph.transaction(txid, u32::MAX).await? else { return Ok(None) };
+    let dust = PatternRules::new(&Policy::default(), chain.info()).dust;
+    let forms = forms_of(graph, &transaction, dust).await?;
+    let largest = usize::try_from(largest).unwrap_or(usize::MAX);
+    transaction.inputs.largest.truncate(largest);
+    transaction.outputs.largest.truncate(largest);
+    Ok(Some(TransactionAnswer { transaction, forms }))
+}
+
 /// One state of a graph, from which an answer is read.
 struct State<'r> {
     view: Arc<dyn GraphView>,
@@ -171,6 +196,7 @@ impl State<'_> {
             owner,
             history: &history,
             cluster_size: cluster.size,
+            shown: SHOWN,
         };
         let behavior = behavior(view, of, &attributions).await?;
         let activity = Some(activity(subject, &history.statistics));

@@ -18,13 +18,14 @@
 //! Each builds on those above it.
 
 pub mod attributed_owners;
-mod behavior;
+pub mod behavior;
 pub mod changes;
 mod clusters;
 pub mod compositions;
 mod counterparties;
 pub mod ends;
 pub mod follower;
+pub mod forms;
 pub mod graph;
 pub mod host;
 mod messages;

@@ -28,8 +28,8 @@ use assay_chain_protocol::{
         Asked, AtLeast, ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
         CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
         FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, NewestBlock, Outputs, PART_BYTES,
-        RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransactionQuestion, TransferAnswer,
-        TransferQuestion,
+        RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransactionAnswer,
+        TransactionQuestion, TransferAnswer, TransferQuestion,
     },
 };
 use assay_engine::{
@@ -37,7 +37,7 @@ use assay_engine::{
     chain::ChainId,
     evidence::ChainState,
     transfer::TransferQuery,
-    utxo::{OutputSelector, ScriptOwner, TransactionView},
+    utxo::{OutputSelector, ScriptOwner},
 };
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking, embedded::GraphCopy};
 use assay_intel::IntelSnapshot;
@@ -425,7 +425,7 @@ impl ChainHost {
         &self,
         chain: ChainId,
         asked: Asked<TransactionQuestion>,
-    ) -> Result<Option<TransactionView>, Refused> {
+    ) -> Result<Option<TransactionAnswer>, Refused> {
         let Asked { deadline_ms, knows, question } = asked;
         let TransactionQuestion { transaction, largest } = question;
         let Working { reader, .. } = &self.working(chain, knows).await?;

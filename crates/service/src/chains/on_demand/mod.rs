@@ -28,8 +28,9 @@ use std::{
 use assay_chain::histories::HistorySource;
 use assay_engine::{
     chain::ChainId,
-    evidence::{ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
-    reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, ReadRequest, Waypoint},
+    evidence::{BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
+    patterns::{PatternSearch, PatternSubject, rules::SHOWN},
+    reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, Query, ReadRequest, Waypoint},
     trace::{Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
     utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
@@ -114,7 +115,7 @@ impl OnDemand {
         let mut source = source(&fetching, &kept, tip.height);
         let mut complete = true;
         let mut flows = FlowFacts { complete: true, ..FlowFacts::default() };
-        let mut lifetime = None;
+        let (mut lifetime, mut behavior) = (None, None);
         if let Some(owner) = ScriptOwner::from_address(subject) {
             let (transactions, totals, whole) =
                 fetching.history(&kept, subject, tip.height, &rules).await?;
@@ -127,11 +128,12 @@ impl OnDemand {
             if let Some((owner, history)) = found {
                 flows = self.follow(&mut source, (owner, &history), request, rules).await?;
                 lifetime = Some(activity(subject, &history.statistics));
+                behavior = Some(self.behavior(&source, (owner, &history), request)?);
             }
         }
         flows.complete &= complete;
         let (tip, revision) = self.state(tip, reported_at, &source);
-        let facts = ChainFacts { tip, flows, behavior: None, activity: lifetime };
+        let facts = ChainFacts { tip, flows, behavior, activity: lifetime };
         Ok(Traced::facts(facts, revision))
     }
 
@@ -152,6 +154,25 @@ impl OnDemand {
         let mut trace = Trace::begin(&source.gathered, subject, &attributions)?;
         run(&mut trace, source).await?;
         Ok(trace.finish(&source.gathered)?)
+    }
+
+    /// Searches the patterns of an address in what was read for its flows: nothing is asked for besides.
+    fn behavior(
+        &self,
+        source: &OnDemandSource<'_>,
+        (owner, history): (OwnerNumber, &OwnHistory),
+        request: TraceRequest<'_>,
+    ) -> Result<BehaviorFacts, ReadError> {
+        let TraceRequest { rules, policy, intel, now, .. } = request;
+        let (chain, today) = (self.chain, now.to_zoned(TimeZone::UTC).date());
+        let by = AttributedBy { chain, intel, policy, today };
+        let attributions = OwnersOfView::of_numbers_for_once(by);
+        let histories = &[history];
+        let subject = PatternSubject { cluster: owner, histories, addresses: 1, shown: SHOWN };
+        let view = &source.gathered;
+        let mut search = PatternSearch::begin(view, subject, rules.patterns, &attributions, 0)?;
+        search.advance(view)?;
+        Ok(search.finish())
     }
 
     /// The newest block as a fact, and the name of the data that an answer rests on.

@@ -1,0 +1,157 @@
+//! `assay export patterns`: the behavior patterns of all owners of a chain.
+
+use std::{path::PathBuf, sync::Arc};
+
+use assay_engine::{
+    chain::ChainId,
+    evidence::{Direction, PatternFact},
+    reading::{OwnerNumber, TransactionRead},
+    trace::TraceRules,
+    utxo::Txid,
+};
+use assay_graph::{Graph, GraphView};
+use assay_intel::IntelSnapshot;
+use assay_service::chains::{
+    attributed_owners::{AttributedBy, AttributedOwners},
+    behavior::{BehaviorOf, behavior},
+};
+use clap::Args;
+use jiff::{Timestamp, tz::TimeZone};
+use serde::Serialize;
+
+use super::{
+    Context, Done, Failure,
+    check::policy,
+    export::{ExportFormat, target},
+    export_sink::Sink,
+    progress::Progress,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  assay export patterns --blockchain btc --format csv -o patterns.csv
+  assay export patterns --blockchain btc --format jsonl |
+    jq -c 'select(.kind == \"layering\" and .confidence >= 70)'";
+
+/// Export the behavior patterns of all owners of a chain
+///
+/// One row per pattern and transaction that shows it: `blockchain`, `txid`, `address` (of the owner: the member of its
+/// cluster that appeared first), `kind` (the pattern, such as `peel_chain`), `confidence` (percent), `role` (`actor`,
+/// `recipient` or `victim`), `block`, `time`. Patterns are those that a check shows, with the same limits, but all of
+/// their transactions.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct PatternsArgs {
+    /// Blockchain, such as btc
+    #[arg(long, value_name = "CHAIN")]
+    blockchain: ChainId,
+    /// Format of the output
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    format: ExportFormat,
+    /// Name of the risk policy, which sets the amounts of dust and structuring [default: default; with --sample:
+    /// sample]
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A transaction that shows a pattern.
+#[derive(Serialize)]
+struct Row<'a> {
+    blockchain: ChainId,
+    txid: &'a str,
+    address: &'a str,
+    kind: &'static str,
+    confidence: u8,
+    role: &'static str,
+    block: u64,
+    time: Timestamp,
+}
+
+const COLUMNS: [&str; 8] =
+    ["blockchain", "txid", "address", "kind", "confidence", "role", "block", "time"];
+
+pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<Done, Failure> {
+    let chain = args.blockchain;
+    let databases = context.open_databases().await?;
+    let graph = context.graphs().open(chain)?.ok_or_else(|| {
+        Failure::Failed(format!(
+            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
+        ))
+    })?;
+    let intel = IntelSnapshot::load(&*databases.store, None).await?;
+    let policy = policy(&*databases.store, args.policy.as_deref()).await?;
+    // All owners of this state are in the view, which is the same or a newer one.
+    let owners = graph.snapshot()?.owners()?;
+    let Some(view) = Arc::clone(&graph).view().await? else {
+        return Err(Failure::Failed(format!("the {chain} chain holds no block yet")));
+    };
+    let view = &*view;
+    let today = context.clock.now().to_zoned(TimeZone::UTC).date();
+    let attributed = AttributedOwners::default();
+    let by = AttributedBy { chain, intel: &intel, policy: &policy, today };
+    let attributions = attributed.of(view, by).await?;
+    let rules = TraceRules::new(&policy, chain.info());
+    let mut sink = Sink::new(args.format, &COLUMNS, target(args.output.as_deref())?)?;
+    let progress = Progress::towards("owners");
+    for number in 0..owners {
+        if number % 1_000 == 0 {
+            progress.reached(number, owners);
+        }
+        let owner = OwnerNumber(number);
+        // A cluster is searched once, as its first member.
+        if view.read(|view| view.cluster_of(owner))? != owner {
+            continue;
+        }
+        let script = view.read(|view| view.owner(owner))?;
+        let Some(address) = script.address(chain) else { continue };
+        let cluster = view.clusters(std::slice::from_ref(&script)).await?.pop().flatten();
+        let history = view.history(owner, rules.read_limits()).await?;
+        let of = BehaviorOf {
+            rules: rules.patterns,
+            script: &script,
+            owner,
+            history: &history,
+            cluster_size: cluster.map_or(1, |cluster| cluster.size),
+            shown: usize::MAX,
+        };
+        for pattern in behavior(view, of, &attributions).await?.patterns {
+            write(view, (chain, address.as_str()), &pattern, &mut sink).await?;
+        }
+    }
+    progress.finish();
+    sink.finish()?;
+    Ok(Done::Success)
+}
+
+/// Writes the rows of a pattern.
+async fn write(
+    view: &dyn GraphView,
+    (blockchain, address): (ChainId, &str),
+    pattern: &PatternFact,
+    sink: &mut Sink,
+) -> Result<(), Failure> {
+    let mut read = TransactionRead::default();
+    for txid in &pattern.transactions {
+        let parsed: Option<Txid> = txid.parse().ok();
+        let number = match &parsed {
+            Some(txid) => view.transaction_number(txid).await?,
+            None => None,
+        };
+        let Some(number) = number else { continue };
+        view.read(|view| view.read(number, Direction::Source, 0, &mut read))?;
+        sink.row(&Row {
+            blockchain,
+            txid,
+            address,
+            kind: pattern.pattern.as_str(),
+            confidence: pattern.confidence.percent(),
+            role: pattern.role.as_str(),
+            block: read.height,
+            time: read.time,
+        })?;
+    }
+    Ok(())
+}
