@@ -6,11 +6,16 @@
 //! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
 //! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
 //! both directions, cluster, counterparties, assessment), and CPU time of the trace for each input and output that it
-//! reads; without compositions and with them. Then rows of `screen` in full: of random wallets, how many are decided
+//! reads; without compositions and with them; and what the search for patterns adds. Then rows of `screen` in full: of random wallets, how many are decided
 //! without a trace, and rows a second, beside checks of the same wallets. Then (alone with the argument `hub`) the same
 //! of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as transactions: of the
 //! hub, and of 1,000 of its customers.
-#![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
+#![expect(
+    clippy::print_stdout,
+    clippy::expect_used,
+    clippy::cast_precision_loss,
+    reason = "a program for people at a terminal"
+)]
 
 use std::{
     collections::BTreeMap,
@@ -25,6 +30,7 @@ use assay_engine::{
     assess,
     chain::ChainId,
     facts::Environment,
+    patterns::rules::SHOWN,
     policy::{Policy, PolicySpec},
     taxonomy::Category,
     trace::{Trace, TraceRules, TraceSubject},
@@ -36,6 +42,7 @@ use assay_service::{
     Databases, DecidedBy, Screening,
     chains::{
         attributed_owners::{AttributedBy, AttributedOwners},
+        behavior::{BehaviorOf, behavior},
         ends::ends,
         facts,
         graph::GraphReader,
@@ -159,7 +166,6 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "for people")]
 fn per_second(count: usize, spent: Duration) -> f64 {
     count as f64 / spent.as_secs_f64()
 }
@@ -229,10 +235,56 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
             }
         }
     }
+    let all: Duration = checks.iter().sum();
+    let searching = patterns_of(graph, &subjects, &owners, (&policy, &intel, now)).await;
+    let without = all.saturating_sub(searching);
     println!("  a whole check, ms of CPU time: {}", Figures::of_times(checks));
+    println!(
+        "  patterns: {:.2} ms each; a check costs {:.2} times as much as without them",
+        searching.as_secs_f64() * 1e3 / subjects.len().max(1) as f64,
+        all.as_secs_f64() / without.as_secs_f64()
+    );
     let each =
         tracing.as_secs_f64() * 1e6 / f64::from(u32::try_from(entries.max(1)).unwrap_or(u32::MAX));
     println!("  traces: {entries} inputs and outputs, {each:.2} us of CPU time each");
+}
+
+/// CPU time of searching the patterns of all subjects once, after they were searched before.
+async fn patterns_of(
+    graph: &Arc<dyn Graph>,
+    subjects: &[ScriptOwner],
+    owners: &AttributedOwners,
+    (policy, intel, now): (&Policy, &IntelSnapshot, Timestamp),
+) -> Duration {
+    let (rules, today) =
+        (TraceRules::new(policy, CHAIN.info()), now.to_zoned(TimeZone::UTC).date());
+    let mut searching = Duration::ZERO;
+    for round in 0..2 {
+        for script in subjects {
+            let view = Arc::clone(graph).view().await.expect("a view").expect("blocks");
+            let Some(owner) = view.owner_number(script).await.expect("a number") else { continue };
+            let history = view.history(owner, rules.read_limits()).await.expect("a history");
+            let clusters = view.clusters(std::slice::from_ref(script)).await.expect("a cluster");
+            let cluster = clusters.into_iter().flatten().next();
+            let by = AttributedBy { chain: CHAIN, intel, policy, today };
+            let attributions = owners.of(&*view, by).await.expect("attributions");
+            let of = BehaviorOf {
+                rules: rules.patterns,
+                script,
+                owner,
+                history: &history,
+                cluster_size: cluster.map_or(1, |cluster| cluster.size),
+                shown: SHOWN,
+            };
+            let begun = cpu_time();
+            let found = behavior(&*view, of, &attributions).await.expect("patterns");
+            if round == 1 {
+                searching += cpu_time().saturating_sub(begun);
+            }
+            drop(found);
+        }
+    }
+    searching
 }
 
 /// The default policy, but for `ASSAY_SOURCE_TRANSACTIONS`, its `trace.sourceTransactions`.

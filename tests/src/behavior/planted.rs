@@ -38,6 +38,10 @@ pub const PATTERNS: [Pattern; 9] = [
 ];
 
 /// A world with `each` owners of every pattern, and as many of the crowd as all of these together.
+///
+/// # Panics
+///
+/// Panics if the generator pays more than somebody has.
 #[must_use]
 pub fn planted(seed: u64, each: usize) -> (World, Vec<Planted>) {
     let begin: Timestamp = "2024-01-01T00:00:00Z".parse().expect("a moment");
@@ -128,10 +132,10 @@ fn gather_scatter(crowd: &mut Crowd) -> ScriptOwner {
     crowd.pause(70, 600);
     let all: u64 = coins.iter().map(|coin| coin.value).sum();
     let percent = crowd.between(85, 99);
-    let payees = crowd.between(5, 9);
-    let amount = (all - FEE) / 100 * percent / payees;
+    let others = crowd.between(5, 9);
+    let amount = (all - FEE) / 100 * percent / others;
     let mut paid = Vec::new();
-    for _ in 0..payees {
+    for _ in 0..others {
         paid.push((crowd.address(), amount));
     }
     let _made = crowd.pay(&coins, &paid, Some(&owner));
@@ -238,8 +242,8 @@ fn cycle(crowd: &mut Crowd) -> ScriptOwner {
 
 /// An owner pays five to nine others at once, each of whom pays most of it to the same further one.
 fn scatter_gather(crowd: &mut Crowd) -> Vec<Planted> {
-    let (payer, payee) = (crowd.address(), crowd.address());
-    let coin = crowd.coin_of(&payer, 10 * COIN);
+    let (first, last) = (crowd.address(), crowd.address());
+    let coin = crowd.coin_of(&first, 10 * COIN);
     crowd.pause(1_500, 3_000);
     let others = crowd.between(5, 9);
     let mut paid = Vec::new();
@@ -247,17 +251,17 @@ fn scatter_gather(crowd: &mut Crowd) -> Vec<Planted> {
         let amount = crowd.between(COIN / 2, COIN);
         paid.push((crowd.address(), amount));
     }
-    let made = crowd.pay(&[coin], &paid, Some(&payer));
-    for coin in made.iter().filter(|coin| coin.owner != payer) {
+    let made = crowd.pay(&[coin], &paid, Some(&first));
+    for coin in made.iter().filter(|coin| coin.owner != first) {
         crowd.pause(70, 8_000 / others);
         let amount = coin.value / 100 * crowd.between(80, 95);
         let _made =
-            crowd.pay(std::slice::from_ref(coin), &[(payee.clone(), amount)], Some(&coin.owner));
+            crowd.pay(std::slice::from_ref(coin), &[(last.clone(), amount)], Some(&coin.owner));
     }
     let shows = |role| Some((Pattern::ScatterGather, role));
     vec![
-        Planted { owner: payer, shows: shows(PatternRole::Actor) },
-        Planted { owner: payee, shows: shows(PatternRole::Recipient) },
+        Planted { owner: first, shows: shows(PatternRole::Actor) },
+        Planted { owner: last, shows: shows(PatternRole::Recipient) },
     ]
 }
 

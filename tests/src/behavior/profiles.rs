@@ -46,6 +46,10 @@ fn end_day(crowd: &mut Crowd, begun: Timestamp) {
 }
 
 /// A world with `each` innocents of every kind, in lives of their own one after the other.
+///
+/// # Panics
+///
+/// Panics if the generator pays more than somebody has.
 #[must_use]
 pub fn innocents(seed: u64, each: usize) -> (World, Vec<(Profile, ScriptOwner)>) {
     let begin: Timestamp = "2024-01-01T00:00:00Z".parse().expect("a moment");

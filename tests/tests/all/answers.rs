@@ -25,7 +25,7 @@ fn the_demo_data_set_has_the_recorded_answers() {
         insta::assert_json_snapshot!(format!("sample_{what}"), steady(answer.json()));
         count += 1;
     }
-    assert_eq!(count, 16);
+    assert_eq!(count, 19);
 }
 
 #[test]

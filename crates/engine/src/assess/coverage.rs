@@ -290,7 +290,9 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
     match around {
         0 => {}
         1 => detail.push_str("; 1 transaction of others around them"),
-        _ => detail.push_str(&format!("; {around} transactions of others around them")),
+        _ => {
+            let _ = write!(detail, "; {around} transactions of others around them");
+        }
     }
     if !searched.is_whole_around {
         detail.push_str(", up to the limits of the search");

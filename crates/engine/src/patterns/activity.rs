@@ -193,13 +193,13 @@ impl OwnReader<'_> {
         let change = change(sent, received, read.inputs.total);
         let (income, spending) = (received - change, sent - change);
         let is_joint = matches!(read.kind, TransactionKind::Coinjoin(_));
-        let (mut payers, mut payees) = (Vec::new(), Vec::new());
+        let (mut payers, mut paid) = (Vec::new(), Vec::new());
         if !is_joint && income > 0 {
             let others = read.inputs.total.saturating_sub(sent);
             payers = self.parties(&inputs, &of_inputs, (income, others))?;
         }
         if !is_joint && sent > 0 {
-            payees = self.parties(&outputs, &of_outputs, (sent, read.inputs.total))?;
+            paid = self.parties(&outputs, &of_outputs, (sent, read.inputs.total))?;
         }
         let dust = self.rules.dust;
         let dusty =
@@ -223,7 +223,7 @@ impl OwnReader<'_> {
             income,
             spending,
             payers,
-            payees,
+            payees: paid,
             forms: forms(&form),
             dusted: dusted.len() as u64,
             own_dust: own_dust.map(|output| u128::from(output.value)).sum(),
@@ -261,15 +261,12 @@ impl OwnReader<'_> {
             let attribution = self.attributions.of(entry.owner, self.view)?;
             let category =
                 attribution.as_ref().and_then(|it| it.end.as_ref()).map(|end| end.category);
-            match known.get(owner).and_then(|index| parties.get_mut(*index)) {
-                Some(party) => {
-                    party.amount += amount;
-                    party.category = party.category.or(category);
-                }
-                None => {
-                    known.insert(*owner, parties.len());
-                    parties.push(Party { owner: *owner, amount, category });
-                }
+            if let Some(party) = known.get(owner).and_then(|index| parties.get_mut(*index)) {
+                party.amount += amount;
+                party.category = party.category.or(category);
+            } else {
+                known.insert(*owner, parties.len());
+                parties.push(Party { owner: *owner, amount, category });
             }
         }
         Ok(parties)

@@ -108,12 +108,12 @@ fn gather_scatter(activity: &Activity, incoming: &[Transfer], outgoing: &[Transf
             .filter(|(_, _, party)| !payers.contains(&party.owner))
             .copied()
             .collect();
-        let payees: FxHashSet<OwnerNumber> =
+        let others: FxHashSet<OwnerNumber> =
             scattered.iter().map(|(_, _, party)| party.owner).collect();
         let sum = |transfers: &[Transfer]| -> u128 {
             transfers.iter().map(|(_, _, party)| party.amount).sum()
         };
-        if (payees.len() as u64) < GATHER_PARTIES
+        if (others.len() as u64) < GATHER_PARTIES
             || !is_percent_of(sum(&scattered), SCATTERED_PERCENT, sum(gathered))
         {
             continue;

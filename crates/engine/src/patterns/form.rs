@@ -44,15 +44,15 @@ pub fn forms(of: &FormOf<'_>) -> Vec<Pattern> {
     let payers: FxHashSet<OwnerNumber> = of.known_inputs.iter().map(|input| input.owner).collect();
     let is_known = of.known_inputs.len() as u64 == of.inputs;
     if is_payment && is_known && payers.len() == 1 {
-        let payees: FxHashSet<OwnerNumber> =
+        let others: FxHashSet<OwnerNumber> =
             paid.iter().map(|it| it.owner).filter(|owner| !payers.contains(owner)).collect();
         if of.inputs >= CONSOLIDATED_INPUTS && paid.len() == 1 {
             forms.push(Pattern::Consolidation);
         }
-        if payees.len() >= BATCH_PAYEES {
+        if others.len() >= BATCH_PAYEES {
             forms.push(Pattern::BatchPayout);
         }
-        if payees.is_empty() && !paid.is_empty() {
+        if others.is_empty() && !paid.is_empty() {
             forms.push(Pattern::SelfTransfer);
         }
     }

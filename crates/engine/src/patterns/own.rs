@@ -141,7 +141,9 @@ pub(super) fn dormant_reactivation(activity: &Activity, rules: &PatternRules) ->
             let moved: u128 = awake.iter().map(|later| later.spending).sum();
             if balance > 0 && is_percent_of(moved, AWAKE_PERCENT, balance) {
                 finding.occurs(80, moved);
-                awake.iter().for_each(|later| finding.show_own(later));
+                for later in &awake {
+                    finding.show_own(later);
+                }
                 finding.detail(&PatternDetails {
                     seconds: u64::try_from(pause.as_secs()).ok(),
                     ..PatternDetails::default()

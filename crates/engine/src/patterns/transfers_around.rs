@@ -107,9 +107,9 @@ fn add_transfers(
     if payers.len() > MOST_PAYERS {
         return Ok(());
     }
-    let payees = sums(&mut payment.paid())?;
+    let paid = sums(&mut payment.paid())?;
     for (payer, sent) in &payers {
-        for (payee, received) in payees.iter().filter(|(payee, _)| payee != payer) {
+        for (payee, received) in paid.iter().filter(|(payee, _)| payee != payer) {
             transfers.push(Transfer {
                 transaction: payment.number,
                 position: payment.position,

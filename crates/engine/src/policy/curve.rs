@@ -71,13 +71,11 @@ impl AmountCurve {
     /// The amounts in base units that structured transfers stay below.
     #[must_use]
     pub fn structuring_thresholds(&self, decimals: u8) -> Vec<u128> {
-        match &self.structuring_below {
-            Some(thresholds) => thresholds.iter().map(|it| it.base_units(decimals)).collect(),
-            None => {
-                let once = self.unsolicited_ceiling(decimals);
-                STRUCTURING_TIMES.iter().map(|times| once.saturating_mul(*times)).collect()
-            }
+        if let Some(thresholds) = &self.structuring_below {
+            return thresholds.iter().map(|it| it.base_units(decimals)).collect();
         }
+        let once = self.unsolicited_ceiling(decimals);
+        STRUCTURING_TIMES.iter().map(|times| once.saturating_mul(*times)).collect()
     }
 
     /// The amount in base units below which a flow of a small share is not followed.

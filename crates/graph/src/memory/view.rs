@@ -153,7 +153,7 @@ impl ChainView for MemoryGraph {
 
     fn statistics(&self, of: OwnerNumber) -> Result<Option<Statistics>, ViewError> {
         let found = usize::try_from(of.0).ok().and_then(|index| self.owners.get(index));
-        Ok(found.and_then(|found| MemoryGraph::statistics(self, found)))
+        Ok(found.and_then(|found| Self::statistics(self, found)))
     }
 
     fn first_new_owner(&self, of: TransactionNumber) -> Result<Option<OwnerNumber>, ViewError> {
