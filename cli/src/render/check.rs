@@ -195,7 +195,7 @@ fn patterns(page: &mut Page, assessment: &Assessment, all: bool) {
     page.section("Behavior of the owner");
     for pattern in shown {
         let why = match pattern.unscored_reason {
-            None => format!("{} % sure", pattern.confidence.percent()),
+            None => format!("confidence {} %", pattern.confidence.percent()),
             Some(reason) => format!("not scored: {}", reason.in_words()),
         };
         let (name, role) = (pattern.pattern.as_str().replace('_', " "), pattern.role.as_str());

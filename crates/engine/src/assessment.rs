@@ -410,12 +410,14 @@ pub struct AssessedPattern {
     /// True if the pattern counts for the score.
     pub scored: bool,
     /// Reason for which it does not count: `victim` (the owner suffered it), `service` (services behave like this),
-    /// `regular_activity` (the owner does it day after day, as businesses do), `counted_as_exposure` (the funds are
+    /// `regular_activity` (the owner does it day after day, as businesses do), `little_received` (anybody can send
+    /// little to anybody), `paid_into_only` (others may have done the rest), `counted_as_exposure` (the funds are
     /// scored as exposure), `counted_once` (the pattern counts in another role), `form_of_transaction` (no risk by
     /// itself). Null where it counts.
     pub unscored_reason: Option<UnscoredReason>,
     /// Points that it contributes to the score: the contribution of the component of kind `behavior` with the same
-    /// `pattern`. Patterns never change a verdict.
+    /// `pattern`. Patterns never change a verdict; 0 where the score is at the highest one of its verdict or more than
+    /// what the pattern adds.
     pub contribution: Score,
     /// Confidence of the detection, in percent.
     pub confidence: Confidence,
@@ -430,12 +432,30 @@ pub struct AssessedPattern {
     /// Share of these funds in all that the owner sent (role `actor`) or received, as far as it was read; a decimal
     /// from 0 to 1.
     pub share: String,
-    /// Most other owners in one occurrence; null where the pattern does not count owners.
-    pub parties: Option<u64>,
-    /// Length of the longest occurrence: steps of a peel chain, owners of a layering run or cycle. Null for others.
-    pub length: Option<u64>,
-    /// Transactions that show it, at most 20, in the order of the chain.
+    /// The occurrence with the largest amount, which the sentence describes.
+    pub largest: LargestOccurrence,
+    /// Transactions that show it, at most 20, those of the owner before others; in the order of the chain.
     pub transactions: Vec<String>,
+}
+
+/// The occurrence of a pattern with the largest amount. Which figures there are depends on the pattern; others are null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LargestOccurrence {
+    /// Funds of the owner that took part in it.
+    pub amount: Amount,
+    /// Distinct owners on the other side, or intermediaries.
+    pub parties: Option<u64>,
+    /// Payments of a `structuring`.
+    pub payments: Option<u64>,
+    /// Steps of a `peel_chain`; owners of a `layering` run or of a `cycle`.
+    pub length: Option<u64>,
+    /// Time from the first transaction to the last, or of the pause before a `dormant_reactivation`, in seconds. Of
+    /// `rapid_pass_through`: the longest stay of all payments.
+    pub duration_seconds: Option<u64>,
+    /// Amount that the payments of a `structuring` stay below.
+    pub threshold: Option<Amount>,
+    /// Protocol of a joint transaction.
+    pub coinjoin: Option<&'static str>,
 }
 
 /// Activity of an address over its lifetime.

@@ -63,7 +63,7 @@ pub fn planted(seed: u64, each: usize) -> (World, Vec<Planted>) {
 /// Plants one pattern.
 fn plant(pattern: Pattern, crowd: &mut Crowd) -> Vec<Planted> {
     let (role, owners) = match pattern {
-        Pattern::FanIn => (PatternRole::Actor, vec![fan_in(crowd)]),
+        Pattern::FanIn => (PatternRole::Recipient, vec![fan_in(crowd)]),
         Pattern::FanOut => (PatternRole::Actor, vec![fan_out(crowd)]),
         Pattern::GatherScatter => (PatternRole::Actor, vec![gather_scatter(crowd)]),
         Pattern::Structuring => (PatternRole::Actor, vec![structuring(crowd)]),
@@ -185,7 +185,7 @@ fn pass_through(crowd: &mut Crowd) -> ScriptOwner {
     owner
 }
 
-/// Six to twenty steps, up to 20 hours apart. The owner is that of one of the addresses on the way.
+/// Six to twenty steps, up to 11 hours apart. The owner is that of one of the addresses on the way.
 fn peel_chain(crowd: &mut Crowd) -> ScriptOwner {
     let steps = crowd.between(6, 20);
     let at = crowd.between(1, steps - 1);
@@ -201,7 +201,7 @@ fn peel_chain(crowd: &mut Crowd) -> ScriptOwner {
         let (peel, rest) = (crowd.address(), crowd.address());
         let made = crowd.pay(&[coin.clone()], &[(peel, coin.value / 100 * percent)], Some(&rest));
         coin = made.last().cloned().expect("what is left");
-        crowd.pause(5, 1_200);
+        crowd.pause(5, 660);
     }
     owner.expect("an address on the way")
 }
@@ -281,6 +281,13 @@ pub struct Count {
 }
 
 impl Count {
+    /// Adds another count.
+    pub const fn add(&mut self, other: Self) {
+        self.right += other.right;
+        self.missed += other.missed;
+        self.wrong += other.wrong;
+    }
+
     /// Part of those planted that was found, in percent, rounded down; 100 where none was planted.
     #[must_use]
     pub fn recall(self) -> u32 {

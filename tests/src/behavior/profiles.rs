@@ -11,6 +11,8 @@ use crate::world::{ChainBuilder, Claims, Coin, World};
 pub enum Profile {
     /// Is paid monthly and spends it, with change to new addresses.
     Salary,
+    /// Buys something small each day, with change to new addresses; at one of these.
+    Commuter,
     /// Puts something aside each week, and moves it once.
     Savings,
     /// Is paid by customers all day, and joins their coins in the evening.
@@ -25,8 +27,9 @@ pub enum Profile {
 
 impl Profile {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Salary,
+        Self::Commuter,
         Self::Savings,
         Self::Merchant,
         Self::HotWallet,
@@ -45,28 +48,27 @@ fn end_day(crowd: &mut Crowd, begun: Timestamp) {
     crowd.minutes(left.unsigned_abs());
 }
 
-/// A world with `each` innocents of every kind, in lives of their own one after the other.
+/// A world with an innocent of every kind, in lives of their own one after the other.
 ///
 /// # Panics
 ///
 /// Panics if the generator pays more than somebody has.
 #[must_use]
-pub fn innocents(seed: u64, each: usize) -> (World, Vec<(Profile, ScriptOwner)>) {
+pub fn innocents(seed: u64) -> (World, Vec<(Profile, ScriptOwner)>) {
     let begin: Timestamp = "2024-01-01T00:00:00Z".parse().expect("a moment");
-    let mut crowd = Crowd::new(ChainBuilder::new(ChainId::BTC, seed, begin), 500);
+    let mut crowd = Crowd::new(ChainBuilder::new(ChainId::BTC, seed, begin), 100);
     let mut all = Vec::new();
-    for _ in 0..each {
-        for profile in Profile::ALL {
-            let owner = match profile {
-                Profile::Salary => salary(&mut crowd),
-                Profile::Savings => savings(&mut crowd),
-                Profile::Merchant => merchant(&mut crowd),
-                Profile::HotWallet => hot_wallet(&mut crowd),
-                Profile::MiningPool => mining_pool(&mut crowd),
-                Profile::Faucet => faucet(&mut crowd),
-            };
-            all.push((profile, owner));
-        }
+    for profile in Profile::ALL {
+        let owner = match profile {
+            Profile::Salary => salary(&mut crowd),
+            Profile::Commuter => commuter(&mut crowd),
+            Profile::Savings => savings(&mut crowd),
+            Profile::Merchant => merchant(&mut crowd),
+            Profile::HotWallet => hot_wallet(&mut crowd),
+            Profile::MiningPool => mining_pool(&mut crowd),
+            Profile::Faucet => faucet(&mut crowd),
+        };
+        all.push((profile, owner));
     }
     (World::new(crowd.chain, Claims::default()), all)
 }
@@ -90,6 +92,25 @@ fn salary(crowd: &mut Crowd) -> ScriptOwner {
                 crowd.pay(&[coin.clone()], &[(shop, coin.value / 100 * percent)], Some(&change));
             coin = made.last().cloned().expect("change");
         }
+    }
+    owner
+}
+
+fn commuter(crowd: &mut Crowd) -> ScriptOwner {
+    let mut coin = crowd.coin(COIN / 4);
+    let mut owner = coin.owner.clone();
+    for day in 0..20 {
+        let begun = crowd.chain.now();
+        // Between breakfast and lunch.
+        crowd.pause(1, 240);
+        let percent = crowd.between(1, 5);
+        let (shop, change) = (crowd.address(), crowd.address());
+        let made = crowd.pay(&[coin.clone()], &[(shop, coin.value / 100 * percent)], Some(&change));
+        coin = made.last().cloned().expect("change");
+        if day == 10 {
+            owner = coin.owner.clone();
+        }
+        end_day(crowd, begun);
     }
     owner
 }

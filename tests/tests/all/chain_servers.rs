@@ -250,7 +250,10 @@ fn questions_without_an_answer_say_why() {
     };
     let txid = crate::chain_tools::txid;
     let found = of_chain("btc/transaction", json!({"transaction": txid(2), "largest": 10}));
-    assert_eq!((&found["height"], &found["inputs"]["count"]), (&1.into(), &1.into()), "{found}");
+    let transaction = &found["transaction"];
+    let counted = (&transaction["height"], &transaction["inputs"]["count"]);
+    assert_eq!(counted, (&1.into(), &1.into()), "{found}");
+    assert_eq!(found["forms"], json!([]), "one input and one output to somebody else");
     assert!(of_chain("btc/transaction", json!({"transaction": txid(9), "largest": 10})).is_null());
     let history = of_chain("btc/history", json!({"address": of("thief"), "largest": 10}));
     let coins = |number: u64| Value::from(number * 100_000_000);

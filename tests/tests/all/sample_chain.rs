@@ -213,7 +213,7 @@ fn every_server_has_the_same_chain_and_a_restart_changes_nothing() {
     let (server, ..) = sample_server();
     let (other, ..) = sample_server();
     let first = export(&server);
-    assert_eq!(first.lines().count(), 100 + 69, "a coinbase a block, and every payment");
+    assert_eq!(first.lines().count(), 100 + 83, "a coinbase a block, and every payment");
     assert_eq!(export(&other), first);
     let directory = server.directory();
     drop(server);

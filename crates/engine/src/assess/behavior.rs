@@ -9,9 +9,11 @@ use super::{
 };
 use crate::{
     assessment::{
-        Amount, AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent,
+        Amount, AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, LargestOccurrence,
+        ScoringComponent,
     },
     chain::ChainId,
+    coinjoin::CoinjoinKind,
     evidence::{ChainState, Pattern, PatternFact, PatternRole, Tier, UnscoredReason},
     facts::Facts,
     policy::Policy,
@@ -25,7 +27,8 @@ pub(super) struct Findings {
     pub(super) terms: Vec<Term>,
 }
 
-/// Assesses the patterns of a chain's address. Those of a service are shown and do not count.
+/// Assesses the patterns of a chain's address. Those of a service are shown and do not count, also where another address
+/// of the owner is the one that a label attributes.
 pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service: bool) -> Findings {
     let ChainState::Followed(followed) = &facts.chain else {
         return Findings::default();
@@ -40,13 +43,16 @@ pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service:
             &b.transactions,
         ))
     });
+    let is_service = is_service || has_service(facts);
     let mut findings = Findings::default();
     let mut counted: BTreeSet<Pattern> = BTreeSet::new();
     for fact in patterns {
-        let reason = if fact.role == PatternRole::Victim {
+        let unscored = if fact.role == PatternRole::Victim {
             Some(UnscoredReason::Victim)
         } else if fact.pattern.is_form_of_transaction() {
             Some(UnscoredReason::FormOfTransaction)
+        } else if fact.unscored.is_some() {
+            fact.unscored
         } else if is_service {
             Some(UnscoredReason::Service)
         } else if counted.contains(&fact.pattern) {
@@ -54,7 +60,6 @@ pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service:
         } else {
             None
         };
-        let unscored = fact.unscored.or(reason);
         let description = sentence(fact, chain);
         if unscored.is_none() {
             counted.insert(fact.pattern);
@@ -67,6 +72,14 @@ pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service:
     findings
 }
 
+/// True if a label of an investigation attributes an address of the cluster to a service.
+fn has_service(facts: &Facts) -> bool {
+    let members = facts.cluster.iter().flat_map(|cluster| &cluster.members);
+    members
+        .flat_map(|member| &member.labels)
+        .any(|label| label.category.info().service && label.tier <= Tier::Investigation)
+}
+
 fn view(
     fact: &PatternFact,
     unscored: Option<UnscoredReason>,
@@ -75,6 +88,12 @@ fn view(
 ) -> AssessedPattern {
     let millionths = fact.amount.min(fact.whole).saturating_mul(SHARE_WHOLE.into());
     let share = millionths.checked_div(fact.whole).unwrap_or(0);
+    let details = &fact.details;
+    let coins = |amount: u128| Amount {
+        value: amount.to_string(),
+        asset: chain.info().asset.to_owned(),
+        usd: None,
+    };
     AssessedPattern {
         pattern: fact.pattern,
         role: fact.role,
@@ -86,14 +105,17 @@ fn view(
         count: fact.count,
         first_seen: fact.period.0,
         last_seen: fact.period.1,
-        amount: Amount {
-            value: fact.amount.to_string(),
-            asset: chain.info().asset.to_owned(),
-            usd: None,
-        },
+        amount: coins(fact.amount),
         share: decimal(u64::try_from(share).unwrap_or(SHARE_WHOLE)),
-        parties: fact.details.parties,
-        length: fact.details.length,
+        largest: LargestOccurrence {
+            amount: coins(details.amount),
+            parties: details.parties,
+            payments: details.payments,
+            length: details.length,
+            duration_seconds: details.seconds,
+            threshold: details.threshold.map(coins),
+            coinjoin: details.coinjoin.map(CoinjoinKind::as_str),
+        },
         transactions: fact.transactions.clone(),
     }
 }

@@ -282,10 +282,13 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
         (0, _) => "no transactions".to_owned(),
         (1, 0 | 1) => "1 transaction of the address".to_owned(),
         (_, 0 | 1) => format!("{transactions} transactions of the address"),
-        _ => format!("{transactions} transactions of {addresses} of {all_addresses} addresses"),
+        (1, _) => format!("1 transaction of {addresses} of the owner's {all_addresses} addresses"),
+        _ => format!(
+            "{transactions} transactions of {addresses} of the owner's {all_addresses} addresses"
+        ),
     };
     if !searched.is_whole {
-        detail.push_str(", those that moved most");
+        detail.push_str(", not all");
     }
     match around {
         0 => {}
@@ -297,10 +300,10 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
     if !searched.is_whole_around {
         detail.push_str(", up to the limits of the search");
     }
-    if !searched.knows_others {
+    if !searched.has_activity_of_others {
         detail.push_str("; layering was not searched: histories of others are not read on demand");
     }
-    let is_whole = searched.is_whole && searched.is_whole_around && searched.knows_others;
+    let is_whole = searched.is_whole && searched.is_whole_around && searched.has_activity_of_others;
     let status = if is_whole { CoverageStatus::Assessed } else { CoverageStatus::Partial };
     block(status, &format!("{detail}; {}", up_to(chain)))
 }

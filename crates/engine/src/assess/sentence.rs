@@ -7,127 +7,131 @@ use crate::{
     evidence::{Pattern, PatternFact, PatternRole},
 };
 
-/// The sentence of a pattern on a chain.
+/// The sentence of a pattern on a chain: its occurrence with the largest amount, and how many there are.
 pub(super) fn sentence(fact: &PatternFact, chain: ChainId) -> String {
     let info = chain.info();
     let coins = |amount| format!("{} {}", whole_units(amount, info.decimals), info.asset);
-    let amount = coins(fact.amount);
+    if fact.pattern.is_form_of_transaction() {
+        return form_of_transaction(fact, &coins(fact.amount));
+    }
+    let sentence = of_largest(fact, &coins);
+    let sums_up = matches!(
+        fact.pattern,
+        Pattern::RapidPassThrough | Pattern::MixerUse | Pattern::CoinjoinUse
+    );
+    if fact.count < 2 || sums_up {
+        return sentence;
+    }
+    format!(
+        "{sentence}; the largest of {} occurrences with {} in all",
+        fact.count,
+        coins(fact.amount)
+    )
+}
+
+fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String) -> String {
     let details = &fact.details;
+    let (amount, all) = (coins(details.amount), coins(fact.amount));
     let parties = details.parties.unwrap_or_default();
+    let payments = details.payments.unwrap_or_default();
     let length = details.length.unwrap_or_default();
     let span = duration(details.seconds.unwrap_or_default());
-    let occasions = match fact.count {
-        0 | 1 => String::new(),
-        count => format!(" on {count} occasions"),
-    };
-    let chains = match fact.count {
-        0 | 1 => String::new(),
-        count => format!("; the longest of {count} chains"),
-    };
     let is_actor = fact.role == PatternRole::Actor;
     match (fact.pattern, is_actor) {
         (Pattern::PeelChain, true) => format!(
-            "{amount} went through {length} transactions in a row, within {span}, that each split \
-             off at most 30 % and left the rest at another address{chains}"
+            "{amount} went into {length} transactions in a row, {span}, that each split off at most 30 % \
+             and left the rest at another address"
         ),
         (Pattern::PeelChain, false) => format!(
-            "received {amount} that {length} transactions in a row, within {span}, split off or left: \
-             each split off at most 30 % and left the rest at another address{chains}"
+            "received {amount} that {length} transactions in a row, {span}, split off or left: each split \
+             off at most 30 % and left the rest at another address"
         ),
         (Pattern::Layering, true) => format!(
-            "{amount} went through {length} unattributed addresses in a row, within {span}, that each \
-             passed on at least 90 % of what they received and did nothing else{chains}"
+            "{amount} went through {length} unattributed addresses in a row, {span}, that each passed on \
+             at least 90 % of all that they ever received by their only payment"
         ),
         (Pattern::Layering, false) => format!(
-            "received {amount} through {length} unattributed addresses in a row, within {span}, that \
-             each passed on at least 90 % of what they received and did nothing else{chains}"
+            "received {amount} through {length} unattributed addresses in a row, {span}, that each passed \
+             on at least 90 % of all that they ever received by their only payment"
         ),
-        (Pattern::FanIn, _) => {
-            format!("received {amount} from up to {parties} owners within 24 hours{occasions}")
-        }
-        (Pattern::FanOut, _) => {
-            format!("paid {amount} to up to {parties} owners within 24 hours{occasions}")
-        }
+        (Pattern::FanIn, _) => format!("received {amount} from {parties} owners, {span}"),
+        (Pattern::FanOut, _) => format!("paid {amount} to {parties} owners, {span}"),
         (Pattern::GatherScatter, _) => format!(
-            "collected {amount} from up to {parties} owners within 24 hours and paid at least 80 % of \
-             it to at least 5 others within 48 hours{occasions}"
+            "received {amount} from {parties} owners, {span}, and until 48 hours after the last payment \
+             paid at least 80 % as much to at least 5 others"
         ),
         (Pattern::ScatterGather, true) => format!(
-            "paid {amount} to {parties} owners that all paid the same further owner, within \
-             {span}{occasions}"
+            "paid {amount} to {parties} owners that paid at least 80 % as much to the same further owner, \
+             {span}"
         ),
         (Pattern::ScatterGather, false) => format!(
-            "received {amount} from {parties} owners that the same owner had paid, within \
-             {span}{occasions}"
+            "received {amount} from {parties} owners whom the same owner had paid at most a quarter more, \
+             {span}"
         ),
         (Pattern::Cycle, _) => format!(
-            "{amount} went around {length} owners, its own included, and came back to the first within \
-             {span}{occasions}"
+            "received {amount} in a circle of {length} owners, itself included, each of which paid the \
+             next, {span}"
         ),
         (Pattern::Structuring, true) => format!(
-            "paid {amount} in transfers that are each less than 10 % below {}, up to {parties} within \
-             24 hours{occasions}",
+            "made {payments} payments of {amount} together, {span}, that are each at most 10 % below {}",
             coins(details.threshold.unwrap_or_default())
         ),
         (Pattern::Structuring, false) => format!(
-            "received {amount} of one payer in transfers that are each less than 10 % below {}, up to \
-             {parties} within 24 hours{occasions}",
+            "received {payments} payments of {amount} together from one payer, {span}, that are each at \
+             most 10 % below {}",
             coins(details.threshold.unwrap_or_default())
         ),
         (Pattern::RapidPassThrough, _) => format!(
-            "passed {amount} on within {span}, in {} payments: at least 90 % of each, and at least 80 % \
-             of all that it received",
+            "paid on {all} of {} payments, each {span}: at least 90 % of each, and at least 80 % of all \
+             that it received",
             fact.count
         ),
         (Pattern::DormantReactivation, _) => format!(
-            "moved {amount}, at least half of its balance, within 30 days after {span} without \
-             activity{occasions}"
+            "moved {amount}, at least half of its balance, within 30 days after {} days without activity",
+            details.seconds.unwrap_or_default() / 86_400
         ),
-        (Pattern::MixerUse, true) => format!("paid {amount} to mixing services{}", payments(fact)),
+        (Pattern::MixerUse, true) => format!("paid {all} to mixing services{}", payments_of(fact)),
         (Pattern::MixerUse, false) => {
-            format!("received {amount} from mixing services{}", payments(fact))
+            format!("received {all} from mixing services{}", payments_of(fact))
         }
-        (Pattern::CoinjoinUse, true) => {
-            format!("put {amount} into {}", joint_transactions(fact))
-        }
+        (Pattern::CoinjoinUse, true) => format!("put {all} into {}", joint_transactions(fact)),
         (Pattern::CoinjoinUse, false) => {
-            format!("received {amount} from {}", joint_transactions(fact))
+            format!("received {all} from {}", joint_transactions(fact))
         }
-        (Pattern::Dusting, true) => {
-            format!("sent {amount} of dust to up to {parties} owners within 24 hours{occasions}")
+        (Pattern::Dusting, true) => format!("sent {amount} of dust to {parties} owners, {span}"),
+        (Pattern::Dusting, false) => {
+            format!("received {amount} of dust by a transaction that sent dust to {parties} owners")
         }
-        (Pattern::Dusting, false) => format!(
-            "received {amount} of dust by transactions that sent dust to up to {parties} owners{}",
-            payments(fact)
-        ),
-        (Pattern::AddressPoisoning, _) => {
-            "sent worthless transfers from addresses that look like those of a victim's \
-             counterparties"
-                .to_owned()
-        }
-        (form, _) => form_of_transaction(form, fact, &amount),
+        _ => "sent worthless transfers from addresses that look like those of a victim's \
+              counterparties"
+            .to_owned(),
     }
 }
 
-fn form_of_transaction(form: Pattern, fact: &PatternFact, amount: &str) -> String {
+fn form_of_transaction(fact: &PatternFact, amount: &str) -> String {
     let count = transactions(fact.count);
     let is_actor = fact.role == PatternRole::Actor;
     let moved = if is_actor { "sent" } else { "received" };
-    match form {
+    match fact.pattern {
         Pattern::PeelStep => format!(
             "sent {amount} by {count} with one input and two outputs, the smaller one at most 30 % of \
              both"
         ),
-        Pattern::Consolidation => {
-            format!("joined at least 5 inputs in one output by {count}")
-        }
+        Pattern::Consolidation => format!("joined at least 5 inputs in one output by {count}"),
         Pattern::BatchPayout => {
             format!("{moved} {amount} by {count} by which one owner pays at least 5 others")
         }
         Pattern::SelfTransfer => format!("paid nobody but itself by {count}"),
-        Pattern::JointTransaction => format!("took part in {count} of several parties together"),
-        Pattern::DataOutput => format!("wrote data into {count}"),
-        _ => format!("{moved} dust by {count}"),
+        Pattern::JointTransaction if is_actor => {
+            format!("took part in {count} of several parties together")
+        }
+        Pattern::JointTransaction => {
+            format!("received {amount} by {count} of several parties together")
+        }
+        Pattern::DataOutput => {
+            format!("made {count} with an output without value or address, as data have")
+        }
+        _ => format!("{moved} {amount} of dust by {count}"),
     }
 }
 
@@ -138,7 +142,7 @@ fn transactions(count: u64) -> String {
     }
 }
 
-fn payments(fact: &PatternFact) -> String {
+fn payments_of(fact: &PatternFact) -> String {
     match fact.count {
         1 => String::new(),
         count => format!(" in {count} payments"),
@@ -154,18 +158,16 @@ fn joint_transactions(fact: &PatternFact) -> String {
     format!("{count}{} that {hide} who paid whom", kind.unwrap_or_default())
 }
 
-/// A duration in its largest unit, rounded up.
+/// A duration in its largest unit, rounded up, as a limit.
 fn duration(seconds: u64) -> String {
-    if seconds == 0 {
-        return "one block".to_owned();
-    }
     let (unit, length) = match seconds {
-        0..=3_600 => ("minute", 60),
+        0 => return "at one block time".to_owned(),
+        1..=3_600 => ("minute", 60),
         3_601..=172_800 => ("hour", 3_600),
         _ => ("day", 86_400),
     };
-    match seconds.div_ceil(length).max(1) {
-        1 => format!("1 {unit}"),
-        many => format!("{many} {unit}s"),
+    match seconds.div_ceil(length) {
+        1 => format!("within 1 {unit}"),
+        many => format!("within {many} {unit}s"),
     }
 }

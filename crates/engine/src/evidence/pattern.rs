@@ -12,11 +12,11 @@ use crate::{coinjoin::CoinjoinKind, score::Confidence};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PatternRole {
-    /// Carries it out.
+    /// The owner carries it out.
     Actor,
-    /// Receives from it.
+    /// The owner is paid by it.
     Recipient,
-    /// Suffers it; never scored.
+    /// The owner suffers it; never scored.
     Victim,
 }
 
@@ -44,6 +44,10 @@ pub enum UnscoredReason {
     Service,
     /// The owner does it day after day, as businesses do.
     RegularActivity,
+    /// The owner received little by it: anybody can send money to anybody.
+    LittleReceived,
+    /// The owner only paid into it: others may have done the rest.
+    PaidIntoOnly,
     /// The funds are scored as exposure.
     CountedAsExposure,
     /// The pattern counts in another role.
@@ -60,6 +64,8 @@ impl UnscoredReason {
             Self::Victim => "the owner suffered it",
             Self::Service => "services behave like this",
             Self::RegularActivity => "regular activity, as of a business",
+            Self::LittleReceived => "little was received, and anybody can send money to anybody",
+            Self::PaidIntoOnly => "the owner only paid into it; others may have done the rest",
             Self::CountedAsExposure => "the funds are scored as exposure",
             Self::CountedOnce => "counts in another role",
             Self::FormOfTransaction => "no risk by itself",
@@ -111,17 +117,21 @@ impl PatternFact {
     }
 }
 
-/// Figures of a pattern; which ones there are depends on the pattern.
+/// Figures of the occurrence of a pattern with the largest amount; which ones there are depends on the pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PatternDetails {
-    /// Most distinct owners on the other side in one occurrence.
+    /// Funds of the owner that took part in it, in base units.
+    pub amount: u128,
+    /// Distinct owners on the other side.
     pub parties: Option<u64>,
-    /// Length of the longest occurrence: steps of a peel chain, owners of a layering run or of a cycle.
+    /// Payments of a structuring.
+    pub payments: Option<u64>,
+    /// Length: steps of a peel chain, owners of a layering run or of a cycle.
     pub length: Option<u64>,
-    /// Duration in seconds: of the longest occurrence, or of a pause.
+    /// Duration in seconds from the first transaction to the last, or of a pause.
     pub seconds: Option<u64>,
-    /// Amount in base units that structured transfers stay below.
+    /// Amount in base units that structured payments stay below.
     pub threshold: Option<u128>,
     /// Protocol of the joint transactions, if all have the same.
     pub coinjoin: Option<CoinjoinKind>,
@@ -147,7 +157,7 @@ impl BehaviorFacts {
             is_whole: true,
             around: 0,
             is_whole_around: true,
-            knows_others: true,
+            has_activity_of_others: true,
         };
         Self { patterns: Vec::new(), searched }
     }
@@ -168,8 +178,8 @@ pub struct Searched {
     pub around: u64,
     /// True if the limits of the search left nothing out around them.
     pub is_whole_around: bool,
-    /// True if it is known of other owners how often they paid and were paid, which layering rests on.
-    pub knows_others: bool,
+    /// True if the activity of other owners is known, which layering rests on.
+    pub has_activity_of_others: bool,
 }
 
 macro_rules! patterns {
@@ -214,17 +224,17 @@ patterns! {
     AddressPoisoning "address_poisoning" 45
         "Sends dust or worthless transfers from addresses made to look like a victim's counterparties.";
     Structuring "structuring" 40
-        "At least 5 transfers within 24 hours that are each less than 10 % below the same threshold.";
+        "At least 5 payments within 24 hours that are each at most 10 % below the same threshold.";
     Layering "layering" 40
-        "Funds pass at least 3 owners without a name in a row, each of which was paid once, passed at least 90 % of it on within 3 days and did nothing else.";
+        "Funds pass at least 3 unattributed owners in a row, each of which passed at least 90 % of all that it ever received on within 3 days by its only payment.";
     PeelChain "peel_chain" 35
-        "Funds pass at least 5 transactions in a row, each within 24 hours of the one before, that split off a payment of at most 30 % and leave the rest in one output.";
+        "Funds pass at least 5 transactions in a row, each within 12 hours of the one before, that split off a payment of at most 30 % and leave the rest at another address.";
     RapidPassThrough "rapid_pass_through" 35
         "At least 2 payments, and at least 80 % of all funds received, are passed on within an hour.";
     GatherScatter "gather_scatter" 35
-        "At least 5 owners pay within 24 hours, and at least 80 % of it goes to at least 5 other owners within 48 hours.";
+        "At least 5 owners pay within 24 hours, and at least 80 % as much is paid to at least 5 others until 48 hours later.";
     ScatterGather "scatter_gather" 35
-        "At least 5 owners are paid, and each of them pays the same further owner, all within 7 days.";
+        "At least 5 owners are paid, and pay at least 80 % as much to the same further owner, all within 7 days.";
     Cycle "cycle" 35
         "Funds return over 2 to 5 other owners within 7 days, each payment at least half as large as the one before and at most twice.";
     CoinjoinUse "coinjoin_use" 30

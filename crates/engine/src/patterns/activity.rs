@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     form::{FormEntry, FormOf, forms},
-    rules::{OWN_ENTRIES, OWN_ENTRIES_OF_ONE, OWN_TRANSACTIONS, PatternRules},
+    rules::{OWN_ENTRIES, OWN_TRANSACTIONS, PatternRules},
 };
 use crate::{
     evidence::{Direction, Pattern},
@@ -28,6 +28,9 @@ pub(super) struct Party {
     pub(super) amount: u128,
     /// The category by which lists or labels attribute it.
     pub(super) category: Option<Category>,
+    /// True for the largest of several payees of a payment that returns nothing to the owner: it may be the owner's
+    /// change at a new address.
+    pub(super) may_be_change: bool,
 }
 
 /// A transaction of the owner.
@@ -52,11 +55,14 @@ pub(super) struct OwnTransaction {
     pub(super) forms: Vec<Pattern>,
     /// Distinct owners that get dust by it.
     pub(super) dusted: u64,
-    /// Dust that the owner gets by it.
+    /// Dust that it pays, and that the owner gets by it.
+    pub(super) dust: u128,
     pub(super) own_dust: u128,
     /// Number of inputs, known or not, and their total in base units.
     pub(super) inputs_count: u64,
     pub(super) inputs_total: u128,
+    /// True if all of its inputs and outputs are known.
+    pub(super) is_whole: bool,
     /// Its inputs and outputs, for searches around.
     pub(super) inputs: Vec<Entry>,
     pub(super) outputs: Vec<Entry>,
@@ -75,40 +81,37 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    /// Reads the transactions of histories of one owner's addresses: those that moved most.
+    /// Reads the transactions of histories of one owner's addresses: of many, those that moved most and the newest.
     pub(super) fn read(
         reader: &OwnReader<'_>,
         histories: &[&OwnHistory],
     ) -> Result<Self, ViewError> {
-        let mut moved: BTreeMap<TransactionNumber, u128> = BTreeMap::new();
+        let mut moved: BTreeMap<TransactionNumber, (u128, Timestamp)> = BTreeMap::new();
         let mut is_whole = true;
         for history in histories {
             let mut known = (0_u128, 0_u128);
+            let mut add = |number, amount, time| {
+                let (sum, _) = moved.entry(number).or_insert((0, time));
+                *sum += amount;
+            };
             for own in &history.incoming {
-                *moved.entry(own.number).or_default() += own.received;
+                add(own.number, own.received, own.time);
                 known.0 += own.income(own.inputs);
             }
             for own in &history.outgoing {
-                *moved.entry(own.number).or_default() += own.sent;
+                add(own.number, own.sent, own.time);
                 known.1 += own.spending(own.inputs);
             }
             let statistics = &history.statistics;
             is_whole &= known.0 >= statistics.received && known.1 >= statistics.sent;
         }
-        let mut numbers: Vec<(Reverse<u128>, TransactionNumber)> =
-            moved.into_iter().map(|(number, moved)| (Reverse(moved), number)).collect();
-        if numbers.len() > OWN_TRANSACTIONS {
-            numbers.select_nth_unstable(OWN_TRANSACTIONS);
-            numbers.truncate(OWN_TRANSACTIONS);
-            is_whole = false;
-        }
-        numbers.sort_unstable();
-        let mut activity = Self { is_whole, ..Self::default() };
+        let numbers = chosen(moved);
+        let mut activity = Self { is_whole: is_whole && !numbers.1, ..Self::default() };
         let (mut left, mut read) = (OWN_ENTRIES, TransactionRead::default());
-        for (_, number) in numbers {
+        for number in numbers.0 {
             match reader.transaction(number, &mut left, &mut read)? {
-                Some((own, is_complete)) => {
-                    activity.is_whole &= is_complete;
+                Some(own) => {
+                    activity.is_whole &= own.is_whole;
                     activity.received += own.income;
                     activity.sent += own.spending;
                     activity.transactions.push(own);
@@ -117,6 +120,12 @@ impl Activity {
             }
         }
         activity.transactions.sort_by_key(|own| own.position);
+        // Times of blocks may go backward; windows of time need them in order.
+        let mut latest = Timestamp::MIN;
+        for own in &mut activity.transactions {
+            latest = latest.max(own.time);
+            own.time = latest;
+        }
         Ok(activity)
     }
 
@@ -137,6 +146,16 @@ impl Activity {
         })
     }
 
+    /// The transaction of a number, if it was read.
+    pub(super) fn transaction(&self, number: TransactionNumber) -> Option<&OwnTransaction> {
+        self.transactions.iter().find(|own| own.number == number)
+    }
+
+    /// What the owner received by a transaction, net of change, in base units.
+    pub(super) fn income_of(&self, number: TransactionNumber) -> u128 {
+        self.transaction(number).map_or(0, |own| own.income)
+    }
+
     /// All that was read of one direction, in base units.
     pub(super) const fn whole(&self, direction: Direction) -> u128 {
         match direction {
@@ -144,6 +163,22 @@ impl Activity {
             Direction::Destination => self.sent,
         }
     }
+}
+
+/// The transactions that are read, those that moved most first, and true if some are left out.
+fn chosen(moved: BTreeMap<TransactionNumber, (u128, Timestamp)>) -> (Vec<TransactionNumber>, bool) {
+    let mut all: Vec<(Reverse<u128>, Reverse<Timestamp>, TransactionNumber)> = moved
+        .into_iter()
+        .map(|(number, (sum, time))| (Reverse(sum), Reverse(time), number))
+        .collect();
+    all.sort_unstable();
+    let is_cut = all.len() > OWN_TRANSACTIONS;
+    if is_cut {
+        let mut newest = all.split_off(OWN_TRANSACTIONS / 2);
+        newest.sort_by_key(|(_, time, _)| *time);
+        all.extend(newest.into_iter().take(OWN_TRANSACTIONS / 2));
+    }
+    (all.into_iter().map(|(_, _, number)| number).collect(), is_cut)
 }
 
 /// Reads transactions of the owner.
@@ -157,24 +192,25 @@ pub(super) struct OwnReader<'v> {
 }
 
 impl OwnReader<'_> {
-    /// A transaction, and true if all of its inputs and outputs are known; `None` where it has more entries than may
-    /// still be read.
+    /// A transaction; `None` where it has more entries than may still be read.
     fn transaction(
         &self,
         number: TransactionNumber,
         left: &mut u64,
         read: &mut TransactionRead,
-    ) -> Result<Option<(OwnTransaction, bool)>, ViewError> {
-        self.view.read(number, Direction::Source, OWN_ENTRIES_OF_ONE, read)?;
+    ) -> Result<Option<OwnTransaction>, ViewError> {
+        self.view.read(number, Direction::Source, 0, read)?;
         let entries = read.inputs.count + read.outputs.count;
         let Some(rest) = left.checked_sub(entries) else { return Ok(None) };
         *left = rest;
-        let mut is_complete = read.is_whole(Direction::Source);
+        self.view.read(number, Direction::Source, u32::MAX, read)?;
+        let is_whole = read.is_whole(Direction::Source);
         let inputs = std::mem::take(&mut read.entries);
-        self.view.read(number, Direction::Destination, OWN_ENTRIES_OF_ONE, read)?;
-        is_complete &= read.is_whole(Direction::Destination);
+        self.view.read(number, Direction::Destination, u32::MAX, read)?;
+        let is_whole = is_whole && read.is_whole(Direction::Destination);
         let outputs = std::mem::take(&mut read.entries);
-        Ok(Some((self.own(read, inputs, outputs)?, is_complete)))
+        let own = self.own(read, inputs, outputs)?;
+        Ok(Some(OwnTransaction { is_whole, ..own }))
     }
 
     fn own(
@@ -200,12 +236,22 @@ impl OwnReader<'_> {
         }
         if !is_joint && sent > 0 {
             paid = self.parties(&outputs, &of_outputs, (sent, read.inputs.total))?;
+            if received == 0 && paid.len() > 1 {
+                let largest =
+                    paid.iter_mut().reduce(|a, b| if b.amount > a.amount { b } else { a });
+                if let Some(largest) = largest {
+                    largest.may_be_change = true;
+                }
+            }
         }
         let dust = self.rules.dust;
         let dusty =
             || of_outputs.iter().filter(move |it| it.value > 0 && u128::from(it.value) <= dust);
         let dusted: FxHashSet<OwnerNumber> = dusty().map(|output| output.owner).collect();
-        let own_dust = dusty().filter(|output| output.owner == self.cluster);
+        let sum = |dust: &mut dyn Iterator<Item = &FormEntry>| -> u128 {
+            dust.map(|output| u128::from(output.value)).sum()
+        };
+        let own_dust = sum(&mut dusty().filter(|output| output.owner == self.cluster));
         let form = FormOf {
             kind: read.kind,
             inputs: read.inputs.count,
@@ -226,7 +272,9 @@ impl OwnReader<'_> {
             payees: paid,
             forms: forms(&form),
             dusted: dusted.len() as u64,
-            own_dust: own_dust.map(|output| u128::from(output.value)).sum(),
+            dust: sum(&mut dusty()),
+            own_dust,
+            is_whole: true,
             inputs_count: read.inputs.count,
             inputs_total: read.inputs.total,
             inputs,
@@ -266,7 +314,7 @@ impl OwnReader<'_> {
                 party.category = party.category.or(category);
             } else {
                 known.insert(*owner, parties.len());
-                parties.push(Party { owner: *owner, amount, category });
+                parties.push(Party { owner: *owner, amount, category, may_be_change: false });
             }
         }
         Ok(parties)

@@ -70,8 +70,8 @@ pub(super) struct Around<'v> {
     pub(super) read: u64,
     /// False if something was left out.
     pub(super) is_whole: bool,
-    /// False if the view does not know how often others paid and were paid.
-    pub(super) knows_others: bool,
+    /// False if the view does not know the activity of others.
+    pub(super) has_activity_of_others: bool,
 }
 
 impl<'v> Around<'v> {
@@ -90,7 +90,7 @@ impl<'v> Around<'v> {
             missing: ReadRequest::default(),
             read: 0,
             is_whole: true,
-            knows_others: true,
+            has_activity_of_others: true,
         }
     }
 
@@ -199,6 +199,9 @@ impl<'v> Around<'v> {
 }
 
 fn payment(own: &OwnTransaction) -> Rc<Payment> {
+    let side = |entries: &[Entry]| {
+        if entries.len() as u64 > PASSED_ENTRIES { Vec::new() } else { entries.to_vec() }
+    };
     Rc::new(Payment {
         number: own.number,
         position: own.position,
@@ -206,7 +209,7 @@ fn payment(own: &OwnTransaction) -> Rc<Payment> {
         kind: own.kind,
         inputs_count: own.inputs_count,
         inputs_total: own.inputs_total,
-        inputs: own.inputs.clone(),
-        outputs: own.outputs.clone(),
+        inputs: side(&own.inputs),
+        outputs: side(&own.outputs),
     })
 }

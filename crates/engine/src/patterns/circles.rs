@@ -1,11 +1,14 @@
 //! Cycles and scatter-gathers of the owner among the transfers around it (`docs/model/patterns.md` P11, P12).
 
+use std::collections::BTreeSet;
+
 use super::{
     activity::Activity,
     finding::Finding,
+    own::seconds,
     rules::{
-        AROUND_WITHIN, GATHER_PARTIES, KEPT_PERCENT, LONGEST_CYCLE, SHORTEST_CYCLE, VISITS,
-        confidence,
+        AROUND_WITHIN, GATHER_PARTIES, KEPT_PERCENT, LONGEST_CYCLE, SCATTERED_PERCENT,
+        SHORTEST_CYCLE, VISITS, confidence, is_percent_of,
     },
     transfers::{
         Transfer, TransferGraph,
@@ -35,13 +38,14 @@ pub(super) fn circles(
     let scattered = scatter_gathers_from(&graph, owner, &rules, VISITS);
     let gathered = scatter_gathers_to(&graph, owner, &rules, VISITS);
     let mut paid = Finding::new(Pattern::ScatterGather, PatternRole::Actor, activity.sent);
+    let mut counted = BTreeSet::new();
     for found in &scattered.found {
-        add_scatter_gather(&graph, found, true, &mut paid);
+        add_scatter_gather(&graph, found, owner, &mut counted, &mut paid);
     }
     let mut was_paid =
         Finding::new(Pattern::ScatterGather, PatternRole::Recipient, activity.received);
     for found in &gathered.found {
-        add_scatter_gather(&graph, found, false, &mut was_paid);
+        add_scatter_gather(&graph, found, owner, &mut counted, &mut was_paid);
     }
     let is_complete = all_cycles && scattered.is_complete && gathered.is_complete;
     (vec![cycle, paid, was_paid], is_complete)
@@ -54,51 +58,74 @@ fn cycles(activity: &Activity, owner: OwnerNumber, graph: &TransferGraph) -> (Fi
         least_kept: KEPT_PERCENT,
     };
     let found = cycles_through(graph, owner, &rules, VISITS);
-    let mut finding = Finding::new(Pattern::Cycle, PatternRole::Actor, activity.sent);
+    let mut finding = Finding::new(Pattern::Cycle, PatternRole::Actor, activity.received);
     let is_long = |length: usize| length >= SHORTEST_CYCLE;
+    let mut counted = BTreeSet::new();
     for cycle in found.cycles.iter().filter(|cycle| is_long(cycle.transfers.len())) {
-        let transfers: Vec<&Transfer> =
-            cycle.transfers.iter().filter_map(|index| graph.transfer(*index)).collect();
-        let own = transfers.iter().find(|transfer| transfer.payer == owner);
-        let amount = own.map_or(0, |transfer| transfer.amount);
-        finding.occurs(80, amount);
-        show(&transfers, &mut finding, |details| details.length = Some(transfers.len() as u64));
+        let transfers: Vec<(u32, &Transfer)> = cycle
+            .transfers
+            .iter()
+            .filter_map(|index| Some((*index, graph.transfer(*index)?)))
+            .collect();
+        let own = transfers.iter().find(|(_, transfer)| transfer.payee == owner);
+        let Some((own, transfer)) = own else { continue };
+        let length = Some(transfers.len() as u64);
+        let details = PatternDetails { amount: transfer.amount, length, ..span(&transfers) };
+        finding.occurs(80, details);
+        if !counted.insert(*own) {
+            // Another cycle came back by the same payment.
+            finding.amount -= transfer.amount;
+        }
+        show(&transfers, owner, &mut finding);
     }
-    // Cycles may share a payment.
-    finding.amount = finding.amount.min(finding.whole);
     (finding, found.is_complete)
 }
 
 fn add_scatter_gather(
     graph: &TransferGraph,
     found: &ScatterGather,
-    is_payer: bool,
+    owner: OwnerNumber,
+    counted: &mut BTreeSet<u32>,
     into: &mut Finding,
 ) {
-    let transfers: Vec<&Transfer> = found
-        .intermediaries
+    let of = |index: u32| Some((index, graph.transfer(index)?));
+    let paid: Vec<(u32, &Transfer)> =
+        found.intermediaries.iter().filter_map(|it| of(it.paid)).collect();
+    let pays: Vec<(u32, &Transfer)> =
+        found.intermediaries.iter().filter_map(|it| of(it.pays)).collect();
+    let sum = |transfers: &[(u32, &Transfer)]| -> u128 {
+        transfers.iter().map(|(_, transfer)| transfer.amount).sum()
+    };
+    if !is_percent_of(sum(&pays), SCATTERED_PERCENT, sum(&paid)) {
+        return;
+    }
+    let own = if found.payer == owner { &paid } else { &pays };
+    let amount = sum(own);
+    let again: u128 = own
         .iter()
-        .flat_map(|it| [it.paid, it.pays])
-        .filter_map(|index| graph.transfer(index))
-        .collect();
-    let own = found.intermediaries.iter().map(|it| if is_payer { it.paid } else { it.pays });
-    let amount =
-        own.filter_map(|index| graph.transfer(index)).map(|transfer| transfer.amount).sum();
+        .filter(|(index, _)| !counted.insert(*index))
+        .map(|(_, transfer)| transfer.amount)
+        .sum();
+    let all = [paid.as_slice(), pays.as_slice()].concat();
     let parties = found.intermediaries.len() as u64;
-    into.occurs(confidence(parties, GATHER_PARTIES, 15), amount);
-    show(&transfers, into, |details| details.parties = Some(parties));
+    let details = PatternDetails { amount, parties: Some(parties), ..span(&all) };
+    into.occurs(confidence(parties, GATHER_PARTIES, 15), details);
+    into.amount -= again;
+    show(&all, owner, into);
 }
 
-/// Notes the transactions of an occurrence, its duration, and more details.
-fn show(transfers: &[&Transfer], into: &mut Finding, more: impl FnOnce(&mut PatternDetails)) {
-    for transfer in transfers {
-        into.show(transfer.position, transfer.transaction, transfer.time);
+/// The duration of an occurrence.
+fn span(transfers: &[(u32, &Transfer)]) -> PatternDetails {
+    let times = || transfers.iter().map(|(_, transfer)| transfer.time);
+    let span = times().min().zip(times().max());
+    let seconds = span.and_then(|(first, last)| seconds(first, last));
+    PatternDetails { seconds, ..PatternDetails::default() }
+}
+
+/// Notes the transactions of an occurrence.
+fn show(transfers: &[(u32, &Transfer)], owner: OwnerNumber, into: &mut Finding) {
+    for (_, transfer) in transfers {
+        let is_own = transfer.payer == owner || transfer.payee == owner;
+        into.show(transfer.position, (transfer.transaction, transfer.time), is_own);
     }
-    let times = || transfers.iter().map(|transfer| transfer.time);
-    let mut details = PatternDetails::default();
-    if let (Some(first), Some(last)) = (times().min(), times().max()) {
-        details.seconds = u64::try_from(last.duration_since(first).as_secs()).ok();
-    }
-    more(&mut details);
-    into.detail(&details);
 }

@@ -9,9 +9,10 @@ use rustc_hash::FxHashSet;
 use super::{
     activity::{Activity, Party},
     finding::Finding,
+    own::seconds,
     rules::{
-        DUSTED_OWNERS, FAN_PARTIES, GATHER_PARTIES, PatternRules, REGULAR_DAYS, REGULAR_SPAN,
-        SCATTER_WITHIN, SCATTERED_PERCENT, WINDOW, confidence, is_percent_of,
+        BURST_TIMES, DUSTED_OWNERS, FAN_PARTIES, GATHER_PARTIES, PatternRules, REGULAR_DAYS,
+        REGULAR_SPAN, SCATTER_WITHIN, SCATTERED_PERCENT, WINDOW, confidence, is_percent_of,
     },
     transfers::fan::{FanWindow, fan_windows},
 };
@@ -26,10 +27,16 @@ type Transfer = (usize, Timestamp, Party);
 /// All of these patterns.
 pub(super) fn fans(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
     let incoming: Vec<Transfer> = activity.transfers(Direction::Source, rules.dust).collect();
-    let outgoing: Vec<Transfer> = activity.transfers(Direction::Destination, rules.dust).collect();
+    // Change at new addresses is no payment to another owner.
+    let outgoing: Vec<Transfer> = activity
+        .transfers(Direction::Destination, rules.dust)
+        .filter(|(_, _, party)| !party.may_be_change)
+        .collect();
+    let received = Finding::new(Pattern::FanIn, PatternRole::Recipient, activity.received);
+    let paid = Finding::new(Pattern::FanOut, PatternRole::Actor, activity.sent);
     vec![
-        fan(activity, Pattern::FanIn, &incoming, activity.received),
-        fan(activity, Pattern::FanOut, &outgoing, activity.sent),
+        fan(activity, received, &incoming),
+        fan(activity, paid, &outgoing),
         gather_scatter(activity, &incoming, &outgoing),
         dust_sent(activity, rules),
     ]
@@ -40,20 +47,41 @@ fn windows_of(transfers: &[Transfer], fewest: u64) -> Vec<FanWindow> {
     fan_windows(parties, WINDOW.unsigned_abs(), u32::try_from(fewest).unwrap_or(u32::MAX))
 }
 
-fn fan(activity: &Activity, pattern: Pattern, transfers: &[Transfer], whole: u128) -> Finding {
-    let mut finding = Finding::new(pattern, PatternRole::Actor, whole);
-    for window in windows_of(transfers, FAN_PARTIES) {
+fn fan(activity: &Activity, mut finding: Finding, transfers: &[Transfer]) -> Finding {
+    let mut windows = windows_of(transfers, FAN_PARTIES);
+    if windows.is_empty() {
+        return finding;
+    }
+    // A business has smaller days, too. What is far above them is a burst.
+    let usual = windows_of(transfers, FAN_PARTIES / 2);
+    if is_regular(&usual, transfers) {
+        let mut parties: Vec<u32> = usual.iter().map(|window| window.parties).collect();
+        parties.sort_unstable();
+        let median = parties.get(parties.len() / 2).copied().unwrap_or_default();
+        let is_burst = |window: &FanWindow| window.parties > median.saturating_mul(BURST_TIMES);
+        if windows.iter().any(is_burst) {
+            windows.retain(is_burst);
+        } else {
+            finding.unscored(UnscoredReason::RegularActivity);
+        }
+    }
+    for window in windows {
         let within = transfers.get(window.transfers.clone()).unwrap_or_default();
         add(activity, within, window.parties.into(), (FAN_PARTIES, 30), &mut finding);
     }
-    if finding.count > 0 {
-        // A business has smaller days, too.
-        let usual = windows_of(transfers, FAN_PARTIES / 2);
-        let firsts = usual.iter().filter_map(|window| transfers.get(window.transfers.start));
-        let days = firsts.map(|(_, time, _)| day(*time)).collect();
-        unscored_if_regular(&days, &mut finding);
-    }
     finding
+}
+
+/// True for windows on many days over a long time, as those of a business.
+fn is_regular(windows: &[FanWindow], transfers: &[Transfer]) -> bool {
+    let firsts = windows.iter().filter_map(|window| transfers.get(window.transfers.start));
+    let days: BTreeSet<Date> =
+        firsts.map(|(_, time, _)| time.to_zoned(TimeZone::UTC).date()).collect();
+    days.len() >= REGULAR_DAYS
+        && days
+            .first()
+            .zip(days.last())
+            .is_some_and(|(first, last)| last.duration_since(*first) >= REGULAR_SPAN)
 }
 
 /// Adds the transfers of a window.
@@ -64,9 +92,15 @@ fn add(
     (fewest, most): (u64, u64),
     into: &mut Finding,
 ) {
-    let amount = transfers.iter().map(|(_, _, party)| party.amount).sum();
-    into.occurs(confidence(parties, fewest, most), amount);
-    into.detail(&PatternDetails { parties: Some(parties), ..PatternDetails::default() });
+    let mut details = PatternDetails {
+        amount: transfers.iter().map(|(_, _, party)| party.amount).sum(),
+        parties: Some(parties),
+        ..PatternDetails::default()
+    };
+    if let (Some((_, first, _)), Some((_, last, _))) = (transfers.first(), transfers.last()) {
+        details.seconds = seconds(*first, *last);
+    }
+    into.occurs(confidence(parties, fewest, most), details);
     for (index, ..) in transfers {
         if let Some(own) = activity.transactions.get(*index) {
             into.show_own(own);
@@ -74,37 +108,27 @@ fn add(
     }
 }
 
-fn day(time: Timestamp) -> Date {
-    time.to_zoned(TimeZone::UTC).date()
-}
-
-/// What is found on many days over a long time is a business.
-fn unscored_if_regular(days: &BTreeSet<Date>, finding: &mut Finding) {
-    if let (Some(first), Some(last)) = (days.first(), days.last())
-        && days.len() >= REGULAR_DAYS
-        && last.duration_since(*first) >= REGULAR_SPAN
-    {
-        finding.unscored = Some(UnscoredReason::RegularActivity);
-    }
-}
-
-/// Windows in which many pay, followed by payments of most of it to many others.
+/// Windows in which many pay, followed by payments of as much, or nearly, to many others. Each payment is part of one.
 fn gather_scatter(activity: &Activity, incoming: &[Transfer], outgoing: &[Transfer]) -> Finding {
     let mut finding = Finding::new(Pattern::GatherScatter, PatternRole::Actor, activity.received);
-    let mut days = BTreeSet::new();
-    for window in windows_of(incoming, GATHER_PARTIES) {
+    let mut windows = windows_of(incoming, GATHER_PARTIES);
+    windows.sort_by_key(|window| window.transfers.start);
+    let (mut scattering, mut free) = (Vec::new(), 0);
+    for window in windows {
         let gathered = incoming.get(window.transfers.clone()).unwrap_or_default();
         let (Some((first, ..)), Some((_, until, _))) = (gathered.first(), gathered.last()) else {
             continue;
         };
         let payers: FxHashSet<OwnerNumber> =
             gathered.iter().map(|(_, _, party)| party.owner).collect();
-        let from = outgoing.partition_point(|(index, ..)| index <= first);
+        let from = outgoing.partition_point(|(index, ..)| index <= first).max(free);
         let later = outgoing.get(from..).unwrap_or_default();
         let in_time = |(_, time, _): &&Transfer| time.duration_since(*until) <= SCATTER_WITHIN;
-        let scattered: Vec<Transfer> = later
+        let end = from + later.iter().take_while(in_time).count();
+        let scattered: Vec<Transfer> = outgoing
+            .get(from..end)
+            .unwrap_or_default()
             .iter()
-            .take_while(in_time)
             .filter(|(_, _, party)| !payers.contains(&party.owner))
             .copied()
             .collect();
@@ -118,15 +142,19 @@ fn gather_scatter(activity: &Activity, incoming: &[Transfer], outgoing: &[Transf
         {
             continue;
         }
-        days.insert(day(*until));
-        add(activity, gathered, window.parties.into(), (GATHER_PARTIES, 15), &mut finding);
+        free = end;
+        let parties = window.parties.into();
+        add(activity, gathered, parties, (GATHER_PARTIES, 15), &mut finding);
         for (index, ..) in &scattered {
             if let Some(own) = activity.transactions.get(*index) {
                 finding.show_own(own);
             }
         }
+        scattering.push(window);
     }
-    unscored_if_regular(&days, &mut finding);
+    if is_regular(&scattering, incoming) {
+        finding.unscored(UnscoredReason::RegularActivity);
+    }
     finding
 }
 

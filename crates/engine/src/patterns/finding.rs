@@ -25,7 +25,16 @@ pub(super) struct Finding {
     pub(super) whole: u128,
     pub(super) details: PatternDetails,
     /// Its transactions, in the order of the chain.
-    pub(super) transactions: BTreeMap<u64, (TransactionNumber, Timestamp)>,
+    pub(super) transactions: BTreeMap<u64, Shown>,
+}
+
+/// A transaction that shows a pattern.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    number: TransactionNumber,
+    time: Timestamp,
+    /// True for a transaction of the owner.
+    is_own: bool,
 }
 
 impl Finding {
@@ -44,39 +53,45 @@ impl Finding {
         }
     }
 
-    /// Counts an occurrence of this confidence.
-    pub(super) fn occurs(&mut self, confidence: u8, amount: u128) {
+    /// Counts an occurrence of this confidence. The details are those of the occurrence with the largest amount, of
+    /// several the first.
+    pub(super) fn occurs(&mut self, confidence: u8, details: PatternDetails) {
         self.count += 1;
         self.confidence = self.confidence.max(confidence);
-        self.amount = self.amount.saturating_add(amount);
+        self.amount = self.amount.saturating_add(details.amount);
+        if self.count == 1 || details.amount > self.details.amount {
+            self.details = details;
+        }
     }
 
-    /// Notes a transaction that shows it.
-    pub(super) fn show(&mut self, position: u64, number: TransactionNumber, time: Timestamp) {
-        self.transactions.insert(position, (number, time));
+    /// Notes a transaction that shows it, of the owner or of others.
+    pub(super) fn show(
+        &mut self,
+        position: u64,
+        (number, time): (TransactionNumber, Timestamp),
+        is_own: bool,
+    ) {
+        let shown = self.transactions.entry(position).or_insert(Shown { number, time, is_own });
+        shown.is_own |= is_own;
     }
 
     /// Notes a transaction of the owner that shows it.
     pub(super) fn show_own(&mut self, own: &OwnTransaction) {
-        self.show(own.position, own.number, own.time);
+        self.show(own.position, (own.number, own.time), true);
     }
 
-    /// Raises the details to those of another occurrence, where they are larger.
-    pub(super) fn detail(&mut self, details: &PatternDetails) {
-        let known = &mut self.details;
-        known.parties = known.parties.max(details.parties);
-        known.length = known.length.max(details.length);
-        known.seconds = known.seconds.max(details.seconds);
-        known.threshold = known.threshold.max(details.threshold);
+    /// Does not count it for this reason, unless there is another one.
+    pub(super) fn unscored(&mut self, reason: UnscoredReason) {
+        self.unscored.get_or_insert(reason);
     }
 
-    /// The fact with the first `shown` transactions; `None` without an occurrence.
+    /// The fact with at most `shown` transactions, those of the owner before others; `None` without an occurrence.
     pub(super) fn into_fact(
         self,
         view: &dyn ChainView,
         shown: usize,
     ) -> Result<Option<PatternFact>, ViewError> {
-        let (Some((_, (_, from))), Some((_, (_, to)))) =
+        let (Some((_, first)), Some((_, last))) =
             (self.transactions.first_key_value(), self.transactions.last_key_value())
         else {
             return Ok(None);
@@ -84,10 +99,14 @@ impl Finding {
         if self.count == 0 {
             return Ok(None);
         }
-        let period = (*from, *to);
-        let shown = self.transactions.values().take(shown);
+        let period = (first.time, last.time);
+        let mut named: Vec<(u64, Shown)> =
+            self.transactions.iter().map(|(position, shown)| (*position, *shown)).collect();
+        named.sort_by_key(|(position, shown)| (!shown.is_own, *position));
+        named.truncate(shown);
+        named.sort_by_key(|(position, _)| *position);
         let transactions =
-            shown.map(|(number, _)| Ok::<_, ViewError>(view.txid(*number)?.to_string()));
+            named.iter().map(|(_, shown)| Ok::<_, ViewError>(view.txid(shown.number)?.to_string()));
         Ok(Some(PatternFact {
             transactions: transactions.collect::<Result<_, _>>()?,
             pattern: self.pattern,

@@ -8,10 +8,13 @@ use super::{
     activity::{Activity, OwnReader},
     around::{Around, Budget, Payment},
     finding::Finding,
-    rules::{LAYER_PERCENT, LAYER_WITHIN, LAYERS, MOST_LAYERS, confidence, is_percent_of},
+    own::seconds,
+    rules::{
+        FOLLOWED, LAYER_PERCENT, LAYER_WITHIN, LAYERS, MOST_LAYERS, confidence, is_percent_of,
+    },
 };
 use crate::{
-    evidence::{Pattern, PatternDetails, PatternRole},
+    evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     reading::{Entry, OwnerNumber, TransactionNumber, ViewError},
     utxo::TransactionKind,
 };
@@ -22,8 +25,8 @@ fn given(payment: &Payment, owner: OwnerNumber) -> u128 {
     own.map(|output| u128::from(output.value)).sum()
 }
 
-/// True if an owner without a name was paid by `paid`, passed nearly all of it on by `passed` soon, and did nothing
-/// else.
+/// True if an unattributed owner was paid nearly all that it ever received by `paid`, and passed nearly all of it on
+/// soon, by its only payment `passed`.
 fn only_passes_on(
     owner: OwnerNumber,
     (paid, passed): (&Payment, &Payment),
@@ -39,12 +42,13 @@ fn only_passes_on(
         return Ok(false);
     }
     let Some(statistics) = around.view.statistics(owner)? else {
-        around.knows_others = false;
+        around.has_activity_of_others = false;
         return Ok(false);
     };
     let largest = largest_payee(passed, owner).map_or(0, |(_, amount)| amount);
-    Ok((statistics.transactions_in, statistics.transactions_out) == (1, 1)
-        && given(paid, owner) >= statistics.received
+    // Others can send it more, such as dust; nobody else can pay for it.
+    Ok(statistics.transactions_out == 1
+        && is_percent_of(given(paid, owner), LAYER_PERCENT, statistics.received)
         && is_percent_of(largest, LAYER_PERCENT, statistics.received))
 }
 
@@ -83,6 +87,7 @@ fn before(
         run.owners.push(payer);
         run.payments.push(paid);
     }
+    around.is_whole &= run.owners.len() < MOST_LAYERS;
     run.owners.reverse();
     run.payments.reverse();
     Ok(run)
@@ -109,11 +114,12 @@ fn after(
         run.payments.push(passed);
         output = next;
     }
+    around.is_whole &= run.owners.len() < MOST_LAYERS;
     Ok(run)
 }
 
 /// The layering runs through the owner, to it, and from it. Runs that are peel chains for the most part are left out:
-/// `in_chains` names the transactions of these.
+/// `in_chains` names the transactions of these. Of runs from the owner alone, others may have done the rest.
 pub(super) fn layering(
     activity: &Activity,
     (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
@@ -123,8 +129,10 @@ pub(super) fn layering(
     budget: &mut Budget,
 ) -> Result<Vec<Finding>, ViewError> {
     let in_chains: FxHashSet<TransactionNumber> = in_chains.iter().copied().collect();
-    let mut actor = Finding::new(Pattern::Layering, PatternRole::Actor, activity.sent);
-    let mut recipient = Finding::new(Pattern::Layering, PatternRole::Recipient, activity.received);
+    let new = |role, whole| Finding::new(Pattern::Layering, role, whole);
+    let mut actor = new(PatternRole::Actor, activity.sent);
+    let mut paid_into = new(PatternRole::Actor, activity.sent);
+    let mut recipient = new(PatternRole::Recipient, activity.received);
     // Where the owner itself only passes funds on, the runs before and after it are one.
     let mut through: BTreeMap<TransactionNumber, Run> = BTreeMap::new();
     for number in incoming {
@@ -137,14 +145,11 @@ pub(super) fn layering(
             && let Some(passed) = around.spender(own, budget)?
             && only_passes_on(own.owner, (&paid, &passed), around)?
         {
-            through.insert(
-                passed.number,
-                Run { owners: [run.owners, vec![own.owner]].concat(), ..run },
-            );
+            let owners = [run.owners, vec![own.owner]].concat();
+            through.insert(passed.number, Run { owners, ..run });
             continue;
         }
-        let amount = activity.transactions.iter().find(|it| it.number == *number);
-        add(&run, amount.map_or(0, |own| own.income), &in_chains, &mut recipient);
+        add(&run, activity.income_of(*number), (&in_chains, &*around), &mut recipient);
     }
     for number in outgoing {
         let Some(payment) = around.payment(*number, budget)? else { continue };
@@ -156,26 +161,26 @@ pub(super) fn layering(
             }
         }
         outputs.sort_by_key(|output| (std::cmp::Reverse(output.value), output.index));
-        outputs.truncate(if earlier.is_some() { 1 } else { 5 });
-        if outputs.is_empty()
-            && let Some(run) = &earlier
-        {
-            add(run, run_amount(run), &in_chains, &mut actor);
-        }
+        outputs.truncate(if earlier.is_some() { 1 } else { FOLLOWED });
         for output in outputs {
             let later = after(Rc::clone(&payment), output, around, budget)?;
-            let run = match &earlier {
-                Some(earlier) => Run {
-                    owners: [earlier.owners.clone(), later.owners].concat(),
-                    payments: [earlier.payments.clone(), later.payments].concat(),
-                },
-                None => later,
-            };
-            add(&run, u128::from(output.value), &in_chains, &mut actor);
+            let amount = u128::from(output.value);
+            match &earlier {
+                Some(earlier) => {
+                    let owners = [earlier.owners.clone(), later.owners].concat();
+                    let payments = [earlier.payments.clone(), later.payments].concat();
+                    add(&Run { owners, payments }, amount, (&in_chains, &*around), &mut actor);
+                }
+                None => add(&later, amount, (&in_chains, &*around), &mut paid_into),
+            }
         }
     }
     for run in through.values() {
-        add(run, run_amount(run), &in_chains, &mut actor);
+        add(run, run_amount(run), (&in_chains, &*around), &mut actor);
+    }
+    if actor.count == 0 {
+        paid_into.unscored(UnscoredReason::PaidIntoOnly);
+        actor = paid_into;
     }
     actor.whole = actor.whole.max(actor.amount);
     recipient.whole = recipient.whole.max(recipient.amount);
@@ -188,20 +193,27 @@ fn run_amount(run: &Run) -> u128 {
     given(payment, *owner)
 }
 
-fn add(run: &Run, amount: u128, in_chains: &FxHashSet<TransactionNumber>, into: &mut Finding) {
+fn add(
+    run: &Run,
+    amount: u128,
+    (in_chains, around): (&FxHashSet<TransactionNumber>, &Around<'_>),
+    into: &mut Finding,
+) {
     let peels = run.payments.iter().filter(|payment| in_chains.contains(&payment.number)).count();
     if run.owners.len() < LAYERS || peels * 2 > run.payments.len() {
         return;
     }
     let (Some(first), Some(last)) = (run.payments.first(), run.payments.last()) else { return };
     let length = run.owners.len() as u64;
-    into.occurs(confidence(length, LAYERS as u64, 8), amount);
-    into.detail(&PatternDetails {
+    let details = PatternDetails {
+        amount,
         length: Some(length),
-        seconds: u64::try_from(last.time.duration_since(first.time).as_secs()).ok(),
+        seconds: seconds(first.time, last.time),
         ..PatternDetails::default()
-    });
+    };
+    into.occurs(confidence(length, LAYERS as u64, 8), details);
     for payment in &run.payments {
-        into.show(payment.position, payment.number, payment.time);
+        let is_own = around.is_own(payment.number);
+        into.show(payment.position, (payment.number, payment.time), is_own);
     }
 }

@@ -1,4 +1,4 @@
-//! Behavior patterns: what the transactions of an owner, and those around them, look like.
+//! Behavior patterns: the form of an owner's transactions, and of those around them.
 //!
 //! A search is a [query](crate::reading::Query) like a trace: it reads a chain by numbers and says what it needs where
 //! the view has not read something yet. It is a function of what is known of the chain, and its reads are counted, so
@@ -32,7 +32,7 @@ use std::cmp::Reverse;
 pub use rules::PatternRules;
 
 use crate::{
-    evidence::{BehaviorFacts, PatternFact, Searched},
+    evidence::{BehaviorFacts, PatternFact, PatternRole, Searched, UnscoredReason},
     reading::{
         ChainView, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, TransactionNumber,
         ViewError,
@@ -42,7 +42,7 @@ use crate::{
 use activity::{Activity, OwnReader};
 use around::{Around, Budget};
 use finding::Finding;
-use rules::{AROUND_READS, CHAIN_READS, SEEDS};
+use rules::{AROUND_READS, CHAIN_READS, LITTLE_PERCENT, SEEDS, is_percent_of};
 
 /// An owner whose behavior is searched.
 #[derive(Clone, Copy, Debug)]
@@ -118,16 +118,18 @@ impl<'a> PatternSearch<'a> {
         let Self { attributions, rules, cluster, activity, .. } = &*self;
         let reader = OwnReader { view, attributions: *attributions, cluster: *cluster, rules };
         let mut findings: Vec<Finding> = own::structuring(activity, rules);
-        findings.push(own::rapid_pass_through(activity, rules));
-        findings.push(own::dormant_reactivation(activity, rules));
+        let is_whole = self.searched.is_whole;
+        findings.push(own::rapid_pass_through(activity, rules, is_whole));
+        findings.push(own::dormant_reactivation(activity, is_whole));
         findings.extend(own::mixing(activity));
         findings.push(own::dust_received(activity));
         findings.extend(own::forms_of_transactions(activity));
         findings.extend(fans::fans(activity, rules));
 
         let mut around = Around::new(view, *attributions, activity);
-        let incoming = seeds(activity, |own| if own.sent == 0 { own.income } else { 0 });
-        let outgoing = seeds(activity, |own| if own.sent > 0 { own.spending } else { 0 });
+        let (incoming, all_in) = seeds(activity, |own| if own.sent == 0 { own.income } else { 0 });
+        let (outgoing, all_out) =
+            seeds(activity, |own| if own.sent > 0 { own.spending } else { 0 });
         let mut budget = Budget { left: CHAIN_READS };
         let both = [incoming.as_slice(), outgoing.as_slice()].concat();
         let (chains, in_chains) =
@@ -148,24 +150,34 @@ impl<'a> PatternSearch<'a> {
         findings.extend(circles);
 
         let mut found = Vec::new();
-        for finding in findings {
+        for mut finding in findings {
+            unscored_if_little(activity, rules, &mut finding);
             found.extend(finding.into_fact(view, self.shown)?);
         }
         found.sort_by_key(|fact| (fact.pattern, fact.role));
         let missing = std::mem::take(&mut around.missing);
         self.searched.around = around.read;
-        self.searched.is_whole_around = around.is_whole && is_complete;
-        self.searched.knows_others = around.knows_others;
+        self.searched.is_whole_around = around.is_whole && is_complete && all_in && all_out;
+        self.searched.has_activity_of_others = around.has_activity_of_others;
         self.found = found;
         Ok(missing)
     }
 }
 
-/// The transactions that moved most, in the order of the chain.
+/// Anybody can send anybody money: what the owner only received counts from a sum and a share on.
+fn unscored_if_little(activity: &Activity, rules: &PatternRules, finding: &mut Finding) {
+    let is_little = finding.amount <= rules.little
+        || !is_percent_of(finding.amount, LITTLE_PERCENT, activity.received);
+    if finding.role == PatternRole::Recipient && is_little {
+        finding.unscored(UnscoredReason::LittleReceived);
+    }
+}
+
+/// The transactions that moved most, in the order of the chain, and true if these are all.
 fn seeds(
     activity: &Activity,
     moved: impl Fn(&activity::OwnTransaction) -> u128,
-) -> Vec<TransactionNumber> {
+) -> (Vec<TransactionNumber>, bool) {
     let mut seeds: Vec<(Reverse<u128>, u64, TransactionNumber)> = activity
         .transactions
         .iter()
@@ -173,9 +185,10 @@ fn seeds(
         .filter(|(Reverse(moved), ..)| *moved > 0)
         .collect();
     seeds.sort_unstable();
+    let is_all = seeds.len() <= SEEDS;
     seeds.truncate(SEEDS);
     seeds.sort_unstable_by_key(|(_, position, _)| *position);
-    seeds.into_iter().map(|(_, _, number)| number).collect()
+    (seeds.into_iter().map(|(_, _, number)| number).collect(), is_all)
 }
 
 impl Query for PatternSearch<'_> {

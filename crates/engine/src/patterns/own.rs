@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::{
     activity::{Activity, OwnTransaction, Party},
     finding::Finding,
     rules::{
-        AWAKE, AWAKE_PERCENT, DORMANT, DUSTED_OWNERS, JUST_BELOW_PERCENT, PASSED_OF_ALL_PERCENT,
-        PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN, PatternRules, STRUCTURED_TRANSFERS, WINDOW,
-        confidence, is_percent_of,
+        AWAKE, AWAKE_PERCENT, AWAKENING_PERCENT, DORMANT, DUSTED_OWNERS, JUST_BELOW_PERCENT,
+        PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN, PatternRules,
+        STRUCTURED_TRANSFERS, WINDOW, confidence, is_percent_of,
     },
 };
 use crate::{
@@ -19,8 +21,8 @@ use crate::{
     utxo::TransactionKind,
 };
 
-/// Transfers of structured sums: at least [`STRUCTURED_TRANSFERS`] within a window, just below one threshold, and at
-/// least half of all transfers of the window. Those received are of one payer.
+/// Structured payments: at least [`STRUCTURED_TRANSFERS`] within a window, just below one threshold, and at least half
+/// of all that is paid in the window. Those received are of one payer.
 pub(super) fn structuring(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
     let role = |direction| match direction {
         Direction::Source => PatternRole::Recipient,
@@ -47,40 +49,72 @@ pub(super) fn structuring(activity: &Activity, rules: &PatternRules) -> Vec<Find
     findings
 }
 
-/// Finds the windows of one threshold, each transfer in one of them at most.
-fn structured(transfers: &[(&OwnTransaction, Party)], threshold: u128, into: &mut Finding) {
+/// Finds the windows of one threshold, each payment in one of them at most.
+fn structured(payments: &[(&OwnTransaction, Party)], threshold: u128, into: &mut Finding) {
     let is_just_below = |party: &Party| {
         party.amount < threshold && is_percent_of(party.amount, JUST_BELOW_PERCENT, threshold)
     };
-    let mut rest = transfers;
-    while let Some((first, party)) = rest.first() {
-        let end = rest.partition_point(|(own, _)| own.time.duration_since(first.time) <= WINDOW);
-        let (window, after) = rest.split_at(end);
-        let below = window.iter().filter(|(_, party)| is_just_below(party));
-        let count = below.clone().count();
-        if !is_just_below(party) || count < STRUCTURED_TRANSFERS || count * 2 < window.len() {
-            rest = rest.split_first().map_or(&[], |(_, rest)| rest);
+    // Of the payments before each: how many are just below, what they are worth, and what all are worth.
+    let mut before: Vec<(usize, u128, u128)> = Vec::with_capacity(payments.len() + 1);
+    let mut sums = (0, 0, 0);
+    before.push(sums);
+    for (_, party) in payments {
+        if is_just_below(party) {
+            sums = (sums.0 + 1, sums.1 + party.amount, sums.2 + party.amount);
+        } else {
+            sums.2 += party.amount;
+        }
+        before.push(sums);
+    }
+    let (mut from, mut to) = (0, 0);
+    while let Some((first, party)) = payments.get(from) {
+        let is_in = |own: &OwnTransaction| own.time.duration_since(first.time) <= WINDOW;
+        to = to.max(from);
+        while payments.get(to).is_some_and(|(own, _)| is_in(own)) {
+            to += 1;
+        }
+        let (Some(start), Some(end)) = (before.get(from), before.get(to)) else { return };
+        let (count, below, all) = (end.0 - start.0, end.1 - start.1, end.2 - start.2);
+        if !is_just_below(party) || count < STRUCTURED_TRANSFERS || below * 2 < all {
+            from += 1;
             continue;
         }
-        let mut amount = 0;
-        for (own, party) in below {
-            amount += party.amount;
+        let window = payments.get(from..to).unwrap_or_default();
+        let shown = window.iter().filter(|(_, party)| is_just_below(party));
+        let mut last = first.time;
+        for (own, _) in shown {
             into.show_own(own);
+            last = own.time;
         }
-        into.occurs(confidence(count as u64, 5, 10), amount);
-        into.detail(&PatternDetails {
+        let details = PatternDetails {
+            amount: below,
             threshold: Some(threshold),
-            parties: Some(count as u64),
+            payments: Some(count as u64),
+            seconds: seconds(first.time, last),
             ..PatternDetails::default()
-        });
-        rest = after;
+        };
+        into.occurs(confidence(count as u64, STRUCTURED_TRANSFERS as u64, 10), details);
+        from = to;
     }
 }
 
+/// The seconds from one moment to a later one.
+pub(super) fn seconds(from: Timestamp, to: Timestamp) -> Option<u64> {
+    u64::try_from(to.duration_since(from).as_secs()).ok()
+}
+
 /// Payments that leave again within [`PASSED_WITHIN`].
-pub(super) fn rapid_pass_through(activity: &Activity, rules: &PatternRules) -> Finding {
+pub(super) fn rapid_pass_through(
+    activity: &Activity,
+    rules: &PatternRules,
+    is_whole: bool,
+) -> Finding {
     let whole = activity.received;
     let mut finding = Finding::new(Pattern::RapidPassThrough, PatternRole::Actor, whole);
+    if !is_whole {
+        // All that it received is not known.
+        return finding;
+    }
     // What each payment of the owner may still stand for.
     let mut left: Vec<(&OwnTransaction, u128)> = activity
         .transactions
@@ -106,14 +140,16 @@ pub(super) fn rapid_pass_through(activity: &Activity, rules: &PatternRules) -> F
         if !is_percent_of(passed, PASSED_PERCENT, own.income) {
             continue;
         }
-        finding.occurs(0, passed.min(own.income));
+        let amount = passed.min(own.income);
+        finding.occurs(0, PatternDetails { amount, ..PatternDetails::default() });
         finding.show_own(own);
         for (out, _) in taken {
             finding.show_own(out);
-            longest = longest.max(out.time.duration_since(own.time).as_secs());
+            longest = longest.max(seconds(own.time, out.time).unwrap_or_default());
         }
     }
-    finding.details.seconds = u64::try_from(longest).ok();
+    // The longest stay of all, not of one occurrence.
+    finding.details.seconds = Some(longest);
     finding.confidence = confidence(finding.count, PASSED_PAYMENTS, 10);
     let is_most = is_percent_of(finding.amount, PASSED_OF_ALL_PERCENT, whole);
     if finding.count < PASSED_PAYMENTS || !is_most {
@@ -122,10 +158,10 @@ pub(super) fn rapid_pass_through(activity: &Activity, rules: &PatternRules) -> F
     finding
 }
 
-/// Half of the balance that moves after a year without activity. Dust is no activity.
-pub(super) fn dormant_reactivation(activity: &Activity, rules: &PatternRules) -> Finding {
+/// Half of the balance that moves after a year without activity. Income of next to nothing is no activity.
+pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Finding {
     let mut finding = Finding::new(Pattern::DormantReactivation, PatternRole::Actor, activity.sent);
-    if !activity.is_whole {
+    if !is_whole {
         // The balance and the pauses are not known.
         return finding;
     }
@@ -140,17 +176,19 @@ pub(super) fn dormant_reactivation(activity: &Activity, rules: &PatternRules) ->
                 .collect();
             let moved: u128 = awake.iter().map(|later| later.spending).sum();
             if balance > 0 && is_percent_of(moved, AWAKE_PERCENT, balance) {
-                finding.occurs(80, moved);
                 for later in &awake {
                     finding.show_own(later);
                 }
-                finding.detail(&PatternDetails {
+                let details = PatternDetails {
+                    amount: moved,
                     seconds: u64::try_from(pause.as_secs()).ok(),
                     ..PatternDetails::default()
-                });
+                };
+                finding.occurs(80, details);
             }
         }
-        if own.income > rules.dust || own.spending > 0 {
+        let is_much = is_percent_of(own.income, AWAKENING_PERCENT, balance) && own.income > 0;
+        if own.spending > 0 || is_much {
             last = Some(own.time);
         }
         balance = (balance + own.income).saturating_sub(own.spending);
@@ -179,7 +217,7 @@ pub(super) fn mixing(activity: &Activity) -> Vec<Finding> {
             [(&mut into, mixed(&own.payees)), (&mut out_of, mixed(&own.payers))]
         {
             if amount > 0 {
-                finding.occurs(95, amount);
+                finding.occurs(95, PatternDetails { amount, ..PatternDetails::default() });
                 finding.show_own(own);
             }
         }
@@ -189,7 +227,8 @@ pub(super) fn mixing(activity: &Activity) -> Vec<Finding> {
         } else {
             (&mut was_paid, &mut kinds_paid, own.received)
         };
-        finding.occurs(kind.confidence().percent(), amount);
+        let details = PatternDetails { amount, ..PatternDetails::default() };
+        finding.occurs(kind.confidence().percent(), details);
         finding.show_own(own);
         kinds.push(kind);
     }
@@ -208,9 +247,12 @@ pub(super) fn dust_received(activity: &Activity) -> Finding {
     let mut finding = Finding::new(Pattern::Dusting, PatternRole::Victim, activity.received);
     for own in &activity.transactions {
         if own.sent == 0 && own.own_dust > 0 && own.dusted >= DUSTED_OWNERS {
-            finding.occurs(confidence(own.dusted, DUSTED_OWNERS, 50), own.own_dust);
-            finding
-                .detail(&PatternDetails { parties: Some(own.dusted), ..PatternDetails::default() });
+            let details = PatternDetails {
+                amount: own.own_dust,
+                parties: Some(own.dusted),
+                ..PatternDetails::default()
+            };
+            finding.occurs(confidence(own.dusted, DUSTED_OWNERS, 50), details);
             finding.show_own(own);
         }
     }
@@ -235,7 +277,16 @@ pub(super) fn forms_of_transactions(activity: &Activity) -> Vec<Finding> {
         for form in own.forms.iter().filter(concerns) {
             let new = || Finding::new(*form, role, whole);
             let finding = findings.entry((*form, role)).or_insert_with(new);
-            finding.occurs(100, amount);
+            let amount = match (form, role) {
+                (Pattern::DustOutput, PatternRole::Actor) => own.dust,
+                (Pattern::DustOutput, _) => own.own_dust,
+                _ => amount,
+            };
+            let coinjoin = match own.kind {
+                TransactionKind::Coinjoin(kind) => Some(kind),
+                TransactionKind::Payment | TransactionKind::Coinbase => None,
+            };
+            finding.occurs(100, PatternDetails { amount, coinjoin, ..PatternDetails::default() });
             finding.show_own(own);
         }
     }

@@ -2,22 +2,25 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
+use rustc_hash::FxHashSet;
+
 use super::{
     activity::{Activity, OwnReader},
     around::{Around, Budget, Payment},
     finding::Finding,
     form::peeled,
-    rules::{MOST_PEEL_STEPS, PEEL_STEPS, PEEL_WITHIN, confidence},
+    own::seconds,
+    rules::{FOLLOWED, MOST_PEEL_STEPS, PEEL_STEPS, PEEL_WITHIN, confidence},
 };
 use crate::{
-    evidence::{Pattern, PatternDetails, PatternRole},
+    evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     reading::{Entry, TransactionNumber, ViewError},
     utxo::TransactionKind,
 };
 
-/// The two outputs of a peel step: what is left, and what was split off.
-fn outputs_of_step(payment: &Payment) -> Option<(&Entry, &Entry)> {
-    let mut paid = payment.paid();
+/// The two outputs of a peel step: what is left, and what was split off. Outputs of up to `dust` do not count.
+fn outputs_of_step(payment: &Payment, dust: u128) -> Option<(&Entry, &Entry)> {
+    let mut paid = payment.outputs.iter().filter(|output| u128::from(output.value) > dust);
     let (Some(one), Some(other), None) = (paid.next(), paid.next(), paid.next()) else {
         return None;
     };
@@ -35,8 +38,8 @@ fn outputs_of_step(payment: &Payment) -> Option<(&Entry, &Entry)> {
 /// A peel chain.
 struct Chain {
     steps: Vec<Rc<Payment>>,
-    /// Income of the owner from payments that spend what the chain left, in base units.
-    end: u128,
+    /// The owner's transaction that spends what the last step left, and its income from it.
+    end: Option<(TransactionNumber, u128)>,
 }
 
 /// True if both are within the time from one step to the next.
@@ -44,9 +47,10 @@ fn is_soon(earlier: &Payment, later: &Payment) -> bool {
     later.time.duration_since(earlier.time) <= PEEL_WITHIN
 }
 
-/// The chain that a step is part of, in the order of the chain.
-fn chain_of(
+/// The steps of the chain that a step is part of, in the order of the chain.
+fn steps_around(
     step: Rc<Payment>,
+    dust: u128,
     around: &mut Around<'_>,
     budget: &mut Budget,
 ) -> Result<Vec<Rc<Payment>>, ViewError> {
@@ -56,31 +60,42 @@ fn chain_of(
         let Some(input) = first.inputs.first().copied() else { break };
         let Some(before) = around.origin(&input, budget)? else { break };
         // Only what the step before left goes on in the chain.
-        let is_left = outputs_of_step(&before)
-            .is_some_and(|(rest, _)| (rest.owner, rest.value) == (input.owner, input.value));
+        let is_left = is_what_is_left(&before, &input, dust);
         if !is_left || !is_soon(&before, &first) || around.is_attributed(input.owner)? {
             break;
         }
         first = Rc::clone(&before);
         earlier.push(before);
     }
-    let mut chain: Vec<Rc<Payment>> = earlier.into_iter().rev().collect();
+    around.is_whole &= earlier.len() < MOST_PEEL_STEPS;
+    let mut steps: Vec<Rc<Payment>> = earlier.into_iter().rev().collect();
     let mut last = Rc::clone(&step);
-    chain.push(step);
-    for _ in 0..MOST_PEEL_STEPS {
-        let Some((rest, _)) = outputs_of_step(&last) else { break };
+    steps.push(step);
+    let mut later = 0;
+    while let Some((rest, _)) = outputs_of_step(&last, dust) {
         let rest = *rest;
+        if later == MOST_PEEL_STEPS {
+            around.is_whole = false;
+            break;
+        }
         if around.is_attributed(rest.owner)? {
             break;
         }
         let Some(next) = around.spender(&rest, budget)? else { break };
-        if outputs_of_step(&next).is_none() || !is_soon(&last, &next) {
+        if outputs_of_step(&next, dust).is_none() || !is_soon(&last, &next) {
             break;
         }
         last = Rc::clone(&next);
-        chain.push(next);
+        steps.push(next);
+        later += 1;
     }
-    Ok(chain)
+    Ok(steps)
+}
+
+/// True if an input spends what a step left.
+fn is_what_is_left(step: &Payment, input: &Entry, dust: u128) -> bool {
+    outputs_of_step(step, dust)
+        .is_some_and(|(rest, _)| (rest.owner, rest.value) == (input.owner, input.value))
 }
 
 /// The peel chains that the owner's transactions are part of, or end in; also the numbers of their transactions.
@@ -91,91 +106,112 @@ pub(super) fn peel_chains(
     around: &mut Around<'_>,
     budget: &mut Budget,
 ) -> Result<(Vec<Finding>, Vec<TransactionNumber>), ViewError> {
+    let dust = reader.rules.dust;
     let mut chains: BTreeMap<u64, Chain> = BTreeMap::new();
+    let mut seen: FxHashSet<TransactionNumber> = FxHashSet::default();
     for seed in seeds {
         let Some(own) = around.payment(*seed, budget)? else { continue };
-        let (mut steps, mut end) = (Vec::new(), 0);
-        if outputs_of_step(&own).is_some() {
-            steps.push(own);
+        let mut found = Vec::new();
+        if outputs_of_step(&own, dust).is_some() {
+            found.push((own, None));
         } else {
-            let at = activity.transactions.iter().find(|it| it.number == *seed);
-            end = at.map_or(0, |own| own.income);
             // What is left at the end of a chain may be spent by any transaction.
-            for input in own.inputs.iter().take(3) {
-                steps.extend(around.origin(input, budget)?);
+            let income = activity.income_of(*seed);
+            for input in own.inputs.iter().take(if income > 0 { FOLLOWED } else { 0 }) {
+                let origin = around.origin(input, budget)?;
+                let step = origin.filter(|step| is_what_is_left(step, input, dust));
+                found.extend(step.map(|step| (step, Some((*seed, income)))));
             }
         }
-        for step in steps {
-            if outputs_of_step(&step).is_none() {
-                continue;
-            }
-            let has_step =
-                |chain: &&mut Chain| chain.steps.iter().any(|it| it.number == step.number);
-            if let Some(known) = chains.values_mut().find(has_step) {
-                known.end += end;
-                continue;
-            }
+        for (step, end) in found {
             let payer = step.inputs.first().map(|input| input.owner);
-            if payer.is_none_or(|payer| around.is_attributed(payer).unwrap_or(true)) {
+            let Some(payer) = payer else { continue };
+            if around.is_attributed(payer)? {
                 continue;
             }
-            let steps = chain_of(step, around, budget)?;
+            if seen.contains(&step.number) {
+                let has_step = |chain: &&mut Chain| {
+                    chain.steps.iter().any(|known| known.number == step.number)
+                };
+                if let Some(known) = chains.values_mut().find(has_step) {
+                    known.end = known.end.or(end);
+                }
+                continue;
+            }
+            let steps = steps_around(step, dust, around, budget)?;
+            seen.extend(steps.iter().map(|step| step.number));
             if let Some(first) = steps.first().filter(|_| steps.len() >= PEEL_STEPS) {
                 chains.insert(first.position, Chain { steps, end });
             }
         }
     }
-    let mut actor = Finding::new(Pattern::PeelChain, PatternRole::Actor, activity.sent);
-    let mut recipient = Finding::new(Pattern::PeelChain, PatternRole::Recipient, activity.received);
+    let new = |role, whole| Finding::new(Pattern::PeelChain, role, whole);
+    let mut actor = new(PatternRole::Actor, activity.sent);
+    let mut paid_into = new(PatternRole::Actor, activity.sent);
+    let mut recipient = new(PatternRole::Recipient, activity.received);
     let mut numbers = Vec::new();
     for chain in chains.values() {
         numbers.extend(chain.steps.iter().map(|step| step.number));
-        add(chain, reader, &mut actor, &mut recipient)?;
+        let roles = [&mut actor, &mut paid_into, &mut recipient];
+        add(chain, activity, (reader, &*around), roles)?;
+    }
+    if actor.count == 0 {
+        paid_into.unscored(UnscoredReason::PaidIntoOnly);
+        actor = paid_into;
     }
     actor.whole = actor.whole.max(actor.amount);
     recipient.whole = recipient.whole.max(recipient.amount);
     Ok((vec![actor, recipient], numbers))
 }
 
-/// Adds a chain to the finding of the owner's role in it.
+/// Adds a chain to the finding of the owner's role in it. Whoever has the first step alone paid into it: what he paid
+/// may be what others split.
 fn add(
-    Chain { steps: chain, end }: &Chain,
-    reader: &OwnReader<'_>,
-    actor: &mut Finding,
-    recipient: &mut Finding,
+    Chain { steps, end }: &Chain,
+    activity: &Activity,
+    (reader, around): (&OwnReader<'_>, &Around<'_>),
+    [actor, paid_into, recipient]: [&mut Finding; 3],
 ) -> Result<(), ViewError> {
     let is_own =
         |entry: &Entry| Ok::<_, ViewError>(reader.view.cluster_of(entry.owner)? == reader.cluster);
-    let (mut given, mut got) = (0_u128, *end);
-    for (index, step) in chain.iter().enumerate() {
+    let (mut given, mut got) = (Vec::new(), end.map_or(0, |(_, income)| income));
+    for (index, step) in steps.iter().enumerate() {
         if let Some(input) = step.inputs.first()
-            && given == 0
             && is_own(input)?
         {
-            given = input.value.into();
+            given.push((index, u128::from(input.value)));
         }
-        let Some((rest, peel)) = outputs_of_step(step) else { continue };
-        let is_last = index + 1 == chain.len();
+        let Some((rest, peel)) = outputs_of_step(step, reader.rules.dust) else { continue };
+        let is_last = index + 1 == steps.len();
         for output in [Some(peel), is_last.then_some(rest)].into_iter().flatten() {
             if is_own(output)? {
                 got += u128::from(output.value);
             }
         }
     }
-    let (Some(first), Some(last)) = (chain.first(), chain.last()) else { return Ok(()) };
-    let (finding, amount) = if given > 0 { (actor, given) } else { (recipient, got) };
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
+    let (finding, amount) = match given.as_slice() {
+        [] => (recipient, got),
+        [(0, amount)] => (paid_into, *amount),
+        [(_, amount), ..] => (actor, *amount),
+    };
     if amount == 0 {
         return Ok(());
     }
-    let length = chain.len() as u64;
-    finding.occurs(confidence(length, PEEL_STEPS as u64, 20), amount);
-    finding.detail(&PatternDetails {
+    let length = steps.len() as u64;
+    let details = PatternDetails {
+        amount,
         length: Some(length),
-        seconds: u64::try_from(last.time.duration_since(first.time).as_secs()).ok(),
+        seconds: seconds(first.time, last.time),
         ..PatternDetails::default()
-    });
-    for step in chain {
-        finding.show(step.position, step.number, step.time);
+    };
+    finding.occurs(confidence(length, PEEL_STEPS as u64, 20), details);
+    for step in steps {
+        let is_own = around.is_own(step.number);
+        finding.show(step.position, (step.number, step.time), is_own);
+    }
+    if let Some(own) = end.and_then(|(number, _)| activity.transaction(number)) {
+        finding.show_own(own);
     }
     Ok(())
 }

@@ -16,6 +16,8 @@ pub const MOST_THRESHOLDS: usize = 4;
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(24);
 /// Fewest owners on the other side of a fan-in or fan-out.
 pub const FAN_PARTIES: u64 = 10;
+/// Windows of an owner of regular activity with more than so many times as many owners as its median one are bursts.
+pub const BURST_TIMES: u32 = 3;
 /// Days on which a pattern is found, from which on it is regular activity, if they span at least [`REGULAR_SPAN`].
 pub const REGULAR_DAYS: usize = 10;
 /// Fewest days from the first to the last day of regular activity.
@@ -26,6 +28,8 @@ pub const GATHER_PARTIES: u64 = 5;
 pub const SCATTER_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 /// Part of what was gathered that is scattered, in percent.
 pub const SCATTERED_PERCENT: u128 = 80;
+/// Part of all funds received below which patterns by which the owner only receives are not scored, in percent.
+pub const LITTLE_PERCENT: u128 = 1;
 /// Time from the first to the last payment of a scatter-gather or cycle.
 pub const AROUND_WITHIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Most owners of a cycle, the subject's included.
@@ -48,6 +52,8 @@ pub const PASSED_PAYMENTS: u64 = 2;
 pub const PASSED_OF_ALL_PERCENT: u128 = 80;
 /// Pause from which on an owner is dormant.
 pub const DORMANT: SignedDuration = SignedDuration::from_hours(365 * 24);
+/// Part of the balance from which on income ends a pause, in percent.
+pub const AWAKENING_PERCENT: u128 = 1;
 /// Time after a pause within which the balance moves.
 pub const AWAKE: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Part of the balance that moves after a pause, in percent.
@@ -57,7 +63,7 @@ pub const DUSTED_OWNERS: u64 = 10;
 /// Part of both outputs that the smaller one of a peel step has at most, in percent.
 pub const PEEL_PERCENT: u128 = 30;
 /// Time from one step of a peel chain to the next.
-pub const PEEL_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+pub const PEEL_WITHIN: SignedDuration = SignedDuration::from_hours(12);
 /// Fewest steps of a peel chain.
 pub const PEEL_STEPS: usize = 5;
 /// Most steps of a peel chain that are followed in each direction.
@@ -75,16 +81,14 @@ pub const CONSOLIDATED_INPUTS: u64 = 5;
 /// Fewest payees of a batch payout.
 pub const BATCH_PAYEES: usize = 5;
 
-/// Transactions of the owner that are read, those that moved most.
+/// Transactions of the owner that are read: half of them those that moved most, half the newest others.
 pub const OWN_TRANSACTIONS: usize = 1_000;
 /// Inputs and outputs of these that are read together.
 pub const OWN_ENTRIES: u64 = 50_000;
-/// Largest inputs, and largest outputs, that are read of one transaction of the owner.
-pub const OWN_ENTRIES_OF_ONE: u32 = 1_000;
 /// Other addresses of the owner whose transactions are read.
 pub const OTHER_ADDRESSES: u32 = 50;
 /// Transfers in each direction that are read of each of them.
-pub const TRANSFERS_OF_OTHERS: u32 = 500;
+pub const TRANSFERS_OF_OTHERS: u32 = 100;
 /// Transactions of others that are read for peel chains and layering runs.
 pub const CHAIN_READS: u32 = 200;
 /// Transactions of others that are read for cycles and scatter-gathers.
@@ -94,23 +98,28 @@ pub const PASSED_ENTRIES: u64 = 100;
 /// Transactions of the owner in each direction from which chains and transfers around are searched, those that moved
 /// most.
 pub const SEEDS: usize = 50;
+/// Inputs of a payment to the owner whose origins may be steps of a peel chain, and payees of a payment of the owner
+/// from which layering runs are searched, the largest.
+pub const FOLLOWED: usize = 5;
 /// Transfers that a search for cycles or scatter-gathers visits.
 pub const VISITS: u64 = 20_000;
 /// Transactions that are shown of a pattern.
 pub const SHOWN: usize = 20;
 
-/// What depends on the policy and the chain. Amounts are in base units.
+/// The part of the rules that the policy and the chain set. Amounts are in base units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PatternRules {
     /// Largest output that is dust.
     pub dust: u128,
+    /// Largest sum that counts as little where the owner only receives.
+    pub little: u128,
     /// Thresholds below which transfers are structured; 0 stands for none.
     pub thresholds: [u128; MOST_THRESHOLDS],
 }
 
 impl PatternRules {
     /// No dust and no thresholds.
-    pub const NONE: Self = Self { dust: 0, thresholds: [0; MOST_THRESHOLDS] };
+    pub const NONE: Self = Self { dust: 0, little: 0, thresholds: [0; MOST_THRESHOLDS] };
 
     /// The rules that a policy sets for the native coin of a chain.
     #[must_use]
@@ -118,6 +127,7 @@ impl PatternRules {
         let amounts = policy.amounts(chain.asset);
         let mut rules = Self {
             dust: amounts.map_or(0, |curve| curve.largest_dust(chain.decimals)),
+            little: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
             ..Self::default()
         };
         let given = amounts.map(|curve| curve.structuring_thresholds(chain.decimals));

@@ -38,6 +38,10 @@ pub(super) fn transfers_around(
         for _ in 0..LEVELS {
             let mut next = Vec::new();
             for payment in frontier {
+                if budget.left == 0 {
+                    around.is_whole = false;
+                    break;
+                }
                 for entry in followed(&payment, direction, reader, around)? {
                     let found = match direction {
                         Direction::Destination => around.spender(&entry, &mut budget)?,

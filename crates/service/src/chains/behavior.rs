@@ -4,7 +4,7 @@ use assay_engine::{
     evidence::BehaviorFacts,
     patterns::{
         PatternRules, PatternSearch, PatternSubject,
-        rules::{OTHER_ADDRESSES, TRANSFERS_OF_OTHERS},
+        rules::{OTHER_ADDRESSES, OWN_TRANSACTIONS, TRANSFERS_OF_OTHERS},
     },
     reading::{OwnHistory, OwnerNumber},
     trace::{Attributions, ReadLimits},
@@ -43,7 +43,7 @@ pub async fn behavior(
     attributions: &dyn Attributions,
 ) -> Result<BehaviorFacts, GraphError> {
     let BehaviorOf { rules, script, owner, history, cluster_size, shown } = of;
-    let mut others = Vec::new();
+    let (mut others, mut transactions) = (Vec::new(), 0);
     if cluster_size > 1 {
         let cluster = view.cluster(script, OTHER_ADDRESSES + 1).await?;
         let limits = ReadLimits { transfers: TRANSFERS_OF_OTHERS, entries: TRANSFERS_OF_OTHERS };
@@ -51,8 +51,13 @@ pub async fn behavior(
             if member.owner == *script {
                 continue;
             }
-            if let Some(other) = view.owner_number(&member.owner).await? {
-                others.push(view.history(other, limits).await?);
+            let Some(other) = view.owner_number(&member.owner).await? else { continue };
+            let read = view.history(other, limits).await?;
+            transactions += read.incoming.len() + read.outgoing.len();
+            others.push(read);
+            // More would not be searched.
+            if transactions >= OWN_TRANSACTIONS {
+                break;
             }
         }
     }

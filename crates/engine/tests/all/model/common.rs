@@ -168,7 +168,7 @@ pub fn behavior(patterns: Vec<PatternFact>) -> BehaviorFacts {
     let searched = Searched {
         is_whole: true,
         is_whole_around: true,
-        knows_others: true,
+        has_activity_of_others: true,
         ..Searched::default()
     };
     BehaviorFacts { patterns, searched }
