@@ -5,7 +5,14 @@ use std::{
     path::Path,
 };
 
-use assay_engine::{assessment::ComponentKind, evidence::Pattern, score::Score};
+use assay_engine::{
+    assessment::{ComponentKind, CoverageStatus},
+    chain::ChainId,
+    evidence::{Pattern, PatternRole, UnscoredReason},
+    patterns::rules::{AROUND_READS, CHAIN_READS},
+    score::Score,
+    utxo::ScriptOwner,
+};
 use assay_tests::{
     assay,
     behavior::{
@@ -13,7 +20,9 @@ use assay_tests::{
         profiles::{Profile, innocents},
     },
     sample,
+    world::{ChainBuilder, Claims, Coin, Form, World},
 };
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::chain_tools::printed;
@@ -78,6 +87,137 @@ fn ordinary_people_and_businesses_keep_their_verdicts() {
     assert_eq!(scored, BTreeMap::new());
 }
 
+const COIN: u64 = 100_000_000;
+const FEE: u64 = 1_000;
+
+fn chain() -> ChainBuilder {
+    ChainBuilder::new(ChainId::BTC, 7, "2024-01-01T00:00:00Z".parse().unwrap())
+}
+
+/// Passes a coin on through so many fresh addresses, ten minutes each, and then to somebody.
+fn passed_on(chain: &mut ChainBuilder, coin: Coin, times: usize, to: &ScriptOwner) -> Coin {
+    let mut coin = coin;
+    for _ in 0..times {
+        let next = chain.fresh(Form::WitnessKey);
+        let value = coin.value - FEE;
+        coin = chain.pay(&[coin], &[(next, value)]).remove(0);
+        chain.wait(SignedDuration::from_mins(10));
+    }
+    let value = coin.value - FEE;
+    chain.pay(&[coin], &[(to.clone(), value)]).remove(0)
+}
+
+fn minted(chain: &mut ChainBuilder, value: u64) -> Coin {
+    let owner = chain.fresh(Form::WitnessKey);
+    let coin = chain.mine(&[(owner, value)]).remove(0);
+    chain.wait(SignedDuration::from_hours(100));
+    coin
+}
+
+/// The reason for which a pattern of an owner in a role does not count; `None` if it counts.
+fn unscored(
+    world: &World,
+    owner: &ScriptOwner,
+    (pattern, role): (Pattern, PatternRole),
+) -> Option<UnscoredReason> {
+    let patterns = world.assess(owner).transaction_patterns;
+    let found = patterns.iter().find(|it| (it.pattern, it.role) == (pattern, role));
+    let found = found.unwrap_or_else(|| panic!("no {pattern:?}: {patterns:#?}"));
+    assert_eq!(found.scored, found.unscored_reason.is_none());
+    found.unscored_reason
+}
+
+#[test]
+fn nobody_is_scored_for_what_others_do_to_him() {
+    let mut chain = chain();
+    // Somebody sends a little through eight addresses to a person with a coin, and much to another one.
+    let [victim, mule] = [(); 2].map(|()| chain.fresh(Form::WitnessKey));
+    let own = minted(&mut chain, COIN);
+    let _paid = chain.pay(&[own], &[(victim.clone(), COIN - FEE)]);
+    for (value, to) in [(COIN / 1_000, &victim), (COIN, &mule)] {
+        let coin = minted(&mut chain, value);
+        let _coin = passed_on(&mut chain, coin, 8, to);
+    }
+    // A customer pays somebody who sends it through eight addresses.
+    let coin = minted(&mut chain, COIN);
+    let customer = coin.owner.clone();
+    let thief = chain.fresh(Form::WitnessKey);
+    let outputs = [(thief, COIN / 2), (customer.clone(), COIN / 2 - FEE)];
+    let stolen = chain.pay(&[coin], &outputs).remove(0);
+    chain.wait(SignedDuration::from_mins(10));
+    let exit = chain.fresh(Form::WitnessKey);
+    let _coin = passed_on(&mut chain, stolen, 8, &exit);
+    // Somebody dusts thirty addresses, and a person among them.
+    let dusted = chain.fresh(Form::WitnessKey);
+    let mut outputs = vec![(dusted.clone(), 546)];
+    outputs.extend((0..30).map(|_| (chain.fresh(Form::WitnessKey), 546)));
+    let coin = minted(&mut chain, COIN);
+    let sender = coin.owner.clone();
+    let _dust = chain.pay(&[coin], &outputs);
+    let world = World::new(chain, Claims::default());
+
+    let reason = |owner, pattern| unscored(&world, owner, pattern);
+    let received = (Pattern::Layering, PatternRole::Recipient);
+    assert_eq!(reason(&victim, received), Some(UnscoredReason::LittleReceived));
+    assert_eq!(reason(&mule, received), None, "a coin is much");
+    let paid = (Pattern::Layering, PatternRole::Actor);
+    assert_eq!(reason(&customer, paid), Some(UnscoredReason::PaidIntoOnly));
+    let dust = |role| (Pattern::Dusting, role);
+    assert_eq!(reason(&dusted, dust(PatternRole::Victim)), Some(UnscoredReason::Victim));
+    assert_eq!(reason(&sender, dust(PatternRole::Actor)), None);
+}
+
+#[test]
+fn a_long_pause_and_a_form_of_transactions_are_told() {
+    let mut chain = chain();
+    let coins: Vec<Coin> = (0..6).map(|_| minted(&mut chain, COIN)).collect();
+    let owner = chain.fresh(Form::WitnessKey);
+    let mut own = Vec::new();
+    for coin in coins {
+        own.extend(chain.pay(&[coin], &[(owner.clone(), COIN - FEE)]));
+    }
+    chain.wait(SignedDuration::from_hours(500 * 24));
+    let other = chain.fresh(Form::WitnessKey);
+    let _all = chain.pay(&own, &[(other, 6 * (COIN - FEE) - FEE)]);
+    let world = World::new(chain, Claims::default());
+    let patterns = world.assess(&owner).transaction_patterns;
+    let of = |pattern| patterns.iter().find(|it| it.pattern == pattern);
+    let dormant = of(Pattern::DormantReactivation).expect("a pause");
+    assert!(dormant.scored);
+    assert_eq!(
+        dormant.description,
+        "moved 5.99994 BTC, at least half of its balance, within 30 days after 500 days without activity"
+    );
+    let joined = of(Pattern::Consolidation).expect("six inputs in one output");
+    assert_eq!(joined.unscored_reason, Some(UnscoredReason::FormOfTransaction));
+    assert_eq!((joined.count, joined.share.as_str()), (1, "1.000000"));
+}
+
+/// A hub of a million outputs is searched within the same bounds: `cargo bench -p assay-tests --bench chain_trace`.
+#[test]
+fn a_search_is_bounded_and_says_where_it_ended() {
+    let mut chain = chain();
+    let hub = chain.fresh(Form::WitnessKey);
+    for _ in 0..75 {
+        let outputs: Vec<_> = (0..20).map(|_| (chain.fresh(Form::WitnessKey), 50_000)).collect();
+        for coin in chain.mine(&outputs) {
+            let _paid = chain.pay(&[coin], &[(hub.clone(), 49_000)]);
+        }
+        chain.wait(SignedDuration::from_mins(10));
+    }
+    let world = World::new(chain, Claims::default());
+    let searched = world.behavior(&hub).searched;
+    assert_eq!(searched.transactions, 1_000, "of 1,500");
+    assert!(!searched.is_whole && !searched.is_whole_around, "{searched:?}");
+    assert!(searched.around <= u64::from(CHAIN_READS + AROUND_READS), "{searched:?}");
+    let coverage = world.assess(&hub).coverage.behavior;
+    assert_eq!(coverage.status, CoverageStatus::Partial, "{coverage:?}");
+    assert!(
+        coverage.detail.starts_with("1000 transactions of the address, not all"),
+        "{coverage:?}"
+    );
+}
+
 /// The rows of `assay export patterns` of the demo data set.
 fn exported(directory: &Path) -> Vec<Value> {
     let export = ["export", "patterns", "--sample", "--blockchain", "btc", "--format", "jsonl"];
@@ -93,7 +233,7 @@ fn text(value: &Value, field: &str) -> String {
 #[test]
 fn an_export_a_check_and_an_answer_show_the_same_patterns() {
     // Given the demo data set,
-    let (server, caller, _) = sample();
+    let (server, _, caller) = sample();
     let directory = server.directory();
     // when the patterns of all owners are exported,
     let rows = exported(directory.path());
@@ -129,7 +269,9 @@ fn an_export_a_check_and_an_answer_show_the_same_patterns() {
             }
         }
         assert_eq!(&shown, exported, "{address}");
-        assert_eq!(answer["coverage"]["behavior"]["status"], "assessed", "{address}");
+        // The mining pool was paid more often than is followed.
+        let status = text(&answer["coverage"]["behavior"], "status");
+        assert!(["assessed", "partial"].contains(&status.as_str()), "{address}: {status}");
     }
     // and CSV has the same rows.
     let csv = printed(directory.path(), &["export", "patterns", "--sample", "--blockchain", "btc"]);
@@ -153,7 +295,7 @@ fn the_command_line_shows_the_patterns_of_an_owner_and_the_forms_of_a_transactio
     let shown = words.join(" ");
     assert!(shown.contains("Behavior of the owner"), "{shown}");
     assert!(
-        shown.contains("structuring (actor): paid 0.0485 BTC in transfers that are each"),
+        shown.contains("structuring (actor): made 5 payments of 0.0485 BTC together"),
         "{shown}"
     );
     assert!(!shown.contains("peel step"), "forms are shown with --all: {shown}");

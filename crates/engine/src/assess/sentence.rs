@@ -48,11 +48,11 @@ fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String) -> String {
         ),
         (Pattern::Layering, true) => format!(
             "{amount} went through {length} unattributed addresses in a row, {span}, that each passed on \
-             at least 90 % of all that they ever received by their only payment"
+             at least 90 % of all that they ever received by their only payment, to nobody else"
         ),
         (Pattern::Layering, false) => format!(
             "received {amount} through {length} unattributed addresses in a row, {span}, that each passed \
-             on at least 90 % of all that they ever received by their only payment"
+             on at least 90 % of all that they ever received by their only payment, to nobody else"
         ),
         (Pattern::FanIn, _) => format!("received {amount} from {parties} owners, {span}"),
         (Pattern::FanOut, _) => format!("paid {amount} to {parties} owners, {span}"),

@@ -226,7 +226,7 @@ patterns! {
     Structuring "structuring" 40
         "At least 5 payments within 24 hours that are each at most 10 % below the same threshold.";
     Layering "layering" 40
-        "Funds pass at least 3 unattributed owners in a row, each of which passed at least 90 % of all that it ever received on within 3 days by its only payment.";
+        "Funds pass at least 3 unattributed owners in a row, each of which passed at least 90 % of all that it ever received on to the next within 3 days, by its only payment and to nobody else.";
     PeelChain "peel_chain" 35
         "Funds pass at least 5 transactions in a row, each within 12 hours of the one before, that split off a payment of at most 30 % and leave the rest at another address.";
     RapidPassThrough "rapid_pass_through" 35

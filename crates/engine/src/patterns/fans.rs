@@ -72,6 +72,15 @@ fn fan(activity: &Activity, mut finding: Finding, transfers: &[Transfer]) -> Fin
     finding
 }
 
+/// True if the owner pays many on many days, as businesses do.
+pub(super) fn pays_regularly(activity: &Activity, rules: &PatternRules) -> bool {
+    let outgoing: Vec<Transfer> = activity
+        .transfers(Direction::Destination, rules.dust)
+        .filter(|(_, _, party)| !party.may_be_change)
+        .collect();
+    is_regular(&windows_of(&outgoing, FAN_PARTIES / 2), &outgoing)
+}
+
 /// True for windows on many days over a long time, as those of a business.
 fn is_regular(windows: &[FanWindow], transfers: &[Transfer]) -> bool {
     let firsts = windows.iter().filter_map(|window| transfers.get(window.transfers.start));

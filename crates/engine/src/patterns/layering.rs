@@ -30,6 +30,7 @@ fn given(payment: &Payment, owner: OwnerNumber) -> u128 {
 fn only_passes_on(
     owner: OwnerNumber,
     (paid, passed): (&Payment, &Payment),
+    dust: u128,
     around: &mut Around<'_>,
 ) -> Result<bool, ViewError> {
     let is_soon =
@@ -45,18 +46,21 @@ fn only_passes_on(
         around.has_activity_of_others = false;
         return Ok(false);
     };
-    let largest = largest_payee(passed, owner).map_or(0, |(_, amount)| amount);
+    let largest = only_payee(passed, owner, dust).map_or(0, |(_, amount)| amount);
     // Others can send it more, such as dust; nobody else can pay for it.
     Ok(statistics.transactions_out == 1
         && is_percent_of(given(paid, owner), LAYER_PERCENT, statistics.received)
         && is_percent_of(largest, LAYER_PERCENT, statistics.received))
 }
 
-/// The other owner that a payment gives most, with an output to it.
-fn largest_payee(payment: &Payment, payer: OwnerNumber) -> Option<(Entry, u128)> {
-    let others = payment.paid().filter(|output| output.owner != payer);
-    let amounts = others.map(|output| (*output, given(payment, output.owner)));
-    amounts.reduce(|best, other| if other.1 > best.1 { other } else { best })
+/// The one other owner that a payment gives more than dust, with its largest output; `None` if there are several: a
+/// payment with change at a new address passes nothing on.
+fn only_payee(payment: &Payment, payer: OwnerNumber, dust: u128) -> Option<(Entry, u128)> {
+    let is_paid = |output: &&Entry| output.owner != payer && u128::from(output.value) > dust;
+    let paid = payment.outputs.iter().filter(is_paid);
+    let largest = *paid.clone().reduce(|best, it| if it.value > best.value { it } else { best })?;
+    let is_only = paid.clone().all(|output| output.owner == largest.owner);
+    is_only.then(|| (largest, given(payment, largest.owner)))
 }
 
 /// A run of owners between two payments.
@@ -71,6 +75,7 @@ struct Run {
 /// The run that ends with a payment to the owner.
 fn before(
     payment: Rc<Payment>,
+    dust: u128,
     around: &mut Around<'_>,
     budget: &mut Budget,
 ) -> Result<Run, ViewError> {
@@ -81,7 +86,7 @@ fn before(
             break;
         };
         let Some(paid) = around.origin(&input, budget)? else { break };
-        if run.owners.contains(&payer) || !only_passes_on(payer, (&paid, &last), around)? {
+        if run.owners.contains(&payer) || !only_passes_on(payer, (&paid, &last), dust, around)? {
             break;
         }
         run.owners.push(payer);
@@ -97,6 +102,7 @@ fn before(
 fn after(
     payment: Rc<Payment>,
     first: Entry,
+    dust: u128,
     around: &mut Around<'_>,
     budget: &mut Budget,
 ) -> Result<Run, ViewError> {
@@ -106,10 +112,10 @@ fn after(
         let Some(paid) = run.payments.last().map(Rc::clone) else { break };
         let Some(passed) = around.spender(&output, budget)? else { break };
         let owner = output.owner;
-        if run.owners.contains(&owner) || !only_passes_on(owner, (&paid, &passed), around)? {
+        if run.owners.contains(&owner) || !only_passes_on(owner, (&paid, &passed), dust, around)? {
             break;
         }
-        let Some((next, _)) = largest_payee(&passed, owner) else { break };
+        let Some((next, _)) = only_payee(&passed, owner, dust) else { break };
         run.owners.push(owner);
         run.payments.push(passed);
         output = next;
@@ -128,6 +134,7 @@ pub(super) fn layering(
     around: &mut Around<'_>,
     budget: &mut Budget,
 ) -> Result<Vec<Finding>, ViewError> {
+    let dust = reader.rules.dust;
     let in_chains: FxHashSet<TransactionNumber> = in_chains.iter().copied().collect();
     let new = |role, whole| Finding::new(Pattern::Layering, role, whole);
     let mut actor = new(PatternRole::Actor, activity.sent);
@@ -137,13 +144,13 @@ pub(super) fn layering(
     let mut through: BTreeMap<TransactionNumber, Run> = BTreeMap::new();
     for number in incoming {
         let Some(paid) = around.payment(*number, budget)? else { continue };
-        let run = before(Rc::clone(&paid), around, budget)?;
+        let run = before(Rc::clone(&paid), dust, around, budget)?;
         let own = paid.outputs.iter().find(|output| {
             reader.view.cluster_of(output.owner).is_ok_and(|it| it == reader.cluster)
         });
         if let Some(own) = own
             && let Some(passed) = around.spender(own, budget)?
-            && only_passes_on(own.owner, (&paid, &passed), around)?
+            && only_passes_on(own.owner, (&paid, &passed), dust, around)?
         {
             let owners = [run.owners, vec![own.owner]].concat();
             through.insert(passed.number, Run { owners, ..run });
@@ -163,7 +170,7 @@ pub(super) fn layering(
         outputs.sort_by_key(|output| (std::cmp::Reverse(output.value), output.index));
         outputs.truncate(if earlier.is_some() { 1 } else { FOLLOWED });
         for output in outputs {
-            let later = after(Rc::clone(&payment), output, around, budget)?;
+            let later = after(Rc::clone(&payment), output, dust, around, budget)?;
             let amount = u128::from(output.value);
             match &earlier {
                 Some(earlier) => {
