@@ -57,6 +57,9 @@ pub(super) struct PatternsArgs {
     output: Option<PathBuf>,
 }
 
+/// Members of a cluster among which one with an address is looked for.
+const MEMBERS: u32 = 50;
+
 /// A transaction that shows a pattern.
 #[derive(Serialize)]
 struct Row<'a> {
@@ -106,8 +109,20 @@ pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<Done, F
             continue;
         }
         let script = view.read(|view| view.owner(owner))?;
-        let Some(address) = script.address(chain) else { continue };
         let cluster = view.clusters(std::slice::from_ref(&script)).await?.pop().flatten();
+        let address = match script.address(chain) {
+            Some(address) => address,
+            // Others of its cluster may have one.
+            None if cluster.as_ref().is_some_and(|cluster| cluster.size > 1) => {
+                let members = view.cluster(&script, MEMBERS).await?;
+                let mut members = members.into_iter().flat_map(|cluster| cluster.members);
+                let Some(address) = members.find_map(|it| it.owner.address(chain)) else {
+                    continue;
+                };
+                address
+            }
+            None => continue,
+        };
         let history = view.history(owner, rules.read_limits()).await?;
         let of = BehaviorOf {
             rules: rules.patterns,

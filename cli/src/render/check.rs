@@ -12,6 +12,7 @@ use assay_engine::{
     chain::Chain,
     evidence::{EndedReason, ListingStatus},
     facts::Environment,
+    patterns::rules::SHOWN,
     policy::ListEffect,
     score::{RiskLevel, Score, Verdict},
     transfer::TransferDirection,
@@ -203,7 +204,11 @@ fn patterns(page: &mut Page, assessment: &Assessment, all: bool) {
         page.hanging("  ", "    ", text);
         if let Some(first) = pattern.transactions.first() {
             let others = pattern.transactions.len().saturating_sub(1);
-            let more = if others > 0 { format!(" and {others} more") } else { String::new() };
+            let more = match others {
+                0 => String::new(),
+                _ if others + 1 >= SHOWN => format!(" and at least {others} more"),
+                _ => format!(" and {others} more"),
+            };
             page.hanging("    ", "    ", format!("{DIM}{first}{more}{DIM:#}"));
         }
     }

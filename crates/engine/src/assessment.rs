@@ -416,10 +416,11 @@ pub struct AssessedPattern {
     /// itself). Null where it counts.
     pub unscored_reason: Option<UnscoredReason>,
     /// Points that it contributes to the score: the contribution of the component of kind `behavior` with the same
-    /// `pattern`. Patterns never change a verdict; 0 where the score is at the highest one of its verdict or more than
-    /// what the pattern adds.
+    /// `pattern`. Patterns never change a verdict: they contribute 0 where the other evidence has the highest score of its
+    /// verdict already, or where its second reading is the larger.
     pub contribution: Score,
-    /// Confidence of the detection, in percent.
+    /// Confidence of the detection in percent, the highest of all occurrences. It says how clear the pattern is, and is no
+    /// probability.
     pub confidence: Confidence,
     /// Number of occurrences: windows of time, chains, cycles, payments or transactions.
     pub count: u64,
@@ -429,10 +430,11 @@ pub struct AssessedPattern {
     pub last_seen: Timestamp,
     /// Funds of the owner that took part.
     pub amount: Amount,
-    /// Share of these funds in all that the owner sent (role `actor`) or received, as far as it was read; a decimal
-    /// from 0 to 1.
+    /// Share of these funds in all that the owner sent (role `actor`) or received (other roles; also the actor's of
+    /// `cycle`, `gather_scatter` and `rapid_pass_through`), as far as it was read; a decimal from 0 to 1.
     pub share: String,
-    /// The occurrence with the largest amount, which the sentence describes.
+    /// The occurrence with the largest amount, which the sentence describes. The sentences of `rapid_pass_through`,
+    /// `mixer_use`, `coinjoin_use` and of forms of transactions sum up all occurrences.
     pub largest: LargestOccurrence,
     /// Transactions that show it, at most 20, those of the owner before others; in the order of the chain.
     pub transactions: Vec<String>,
@@ -443,7 +445,7 @@ pub struct AssessedPattern {
 pub struct LargestOccurrence {
     /// Funds of the owner that took part in it.
     pub amount: Amount,
-    /// Distinct owners on the other side, or intermediaries.
+    /// Distinct owners on the other side, or intermediaries; of a victim of `dusting` all who got dust.
     pub parties: Option<u64>,
     /// Payments of a `structuring`.
     pub payments: Option<u64>,

@@ -11,6 +11,7 @@ use assay_engine::{
     evidence::{Pattern, PatternRole, UnscoredReason},
     patterns::rules::{AROUND_READS, CHAIN_READS},
     score::Score,
+    taxonomy::Category,
     utxo::ScriptOwner,
 };
 use assay_tests::{
@@ -20,7 +21,7 @@ use assay_tests::{
         profiles::{Profile, innocents},
     },
     sample,
-    world::{ChainBuilder, Claims, Coin, Form, World},
+    world::{ChainBuilder, Claim, Claims, Coin, Form, World},
 };
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -165,6 +166,35 @@ fn nobody_is_scored_for_what_others_do_to_him() {
     let dust = |role| (Pattern::Dusting, role);
     assert_eq!(reason(&dusted, dust(PatternRole::Victim)), Some(UnscoredReason::Victim));
     assert_eq!(reason(&sender, dust(PatternRole::Actor)), None);
+}
+
+#[test]
+fn money_that_comes_back_makes_a_cycle_unless_it_passed_an_exchange() {
+    for is_exchange in [false, true] {
+        // Ada pays Bob, Bob pays a third party, and that pays Ada.
+        let mut chain = chain();
+        let coin = minted(&mut chain, COIN);
+        let ada = coin.owner.clone();
+        let [bob, third] = [(); 2].map(|()| chain.fresh(Form::WitnessKey));
+        let mut coin = coin;
+        for to in [&bob, &third, &ada] {
+            let (payer, value) = (coin.owner.clone(), coin.value);
+            let outputs = [(to.clone(), value / 10 * 8), (payer, value / 10)];
+            coin = chain.pay(&[coin], &outputs).remove(0);
+            chain.wait(SignedDuration::from_hours(5));
+        }
+        let mut claims = Claims::default();
+        if is_exchange {
+            claims.label(&third, Claim::investigated(Category::Exchange, "Exchange"));
+        }
+        let world = World::new(chain, claims);
+        for owner in [&ada, &bob] {
+            let patterns = world.behavior(owner).patterns;
+            let cycle = patterns.iter().find(|it| it.pattern == Pattern::Cycle);
+            assert_eq!(cycle.is_none(), is_exchange, "{patterns:#?}");
+            assert_eq!(cycle.and_then(|it| it.details.length), (!is_exchange).then_some(3));
+        }
+    }
 }
 
 #[test]

@@ -27,8 +27,7 @@ pub(super) struct Findings {
     pub(super) terms: Vec<Term>,
 }
 
-/// Assesses the patterns of a chain's address. Those of a service are shown and do not count, also where another address
-/// of the owner is the one that a label attributes.
+/// Assesses the patterns of a chain's address. Those of a service are shown and do not count.
 pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service: bool) -> Findings {
     let ChainState::Followed(followed) = &facts.chain else {
         return Findings::default();
@@ -43,7 +42,6 @@ pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service:
             &b.transactions,
         ))
     });
-    let is_service = is_service || has_service(facts);
     let mut findings = Findings::default();
     let mut counted: BTreeSet<Pattern> = BTreeSet::new();
     for fact in patterns {
@@ -70,14 +68,6 @@ pub(super) fn assess(chain: ChainId, facts: &Facts, policy: &Policy, is_service:
     // Rounding depends on the order.
     findings.terms.sort_by_key(|term| std::cmp::Reverse(term.standalone_risk));
     findings
-}
-
-/// True if a label of an investigation attributes an address of the cluster to a service.
-fn has_service(facts: &Facts) -> bool {
-    let members = facts.cluster.iter().flat_map(|cluster| &cluster.members);
-    members
-        .flat_map(|member| &member.labels)
-        .any(|label| label.category.info().service && label.tier <= Tier::Investigation)
 }
 
 fn view(

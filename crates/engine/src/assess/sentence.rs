@@ -39,7 +39,7 @@ fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String) -> String {
     let is_actor = fact.role == PatternRole::Actor;
     match (fact.pattern, is_actor) {
         (Pattern::PeelChain, true) => format!(
-            "{amount} went into {length} transactions in a row, {span}, that each split off at most 30 % \
+            "took part with {amount} in {length} transactions in a row, {span}, that each split off at most 30 % \
              and left the rest at another address"
         ),
         (Pattern::PeelChain, false) => format!(
@@ -48,11 +48,11 @@ fn of_largest(fact: &PatternFact, coins: &impl Fn(u128) -> String) -> String {
         ),
         (Pattern::Layering, true) => format!(
             "{amount} went through {length} unattributed addresses in a row, {span}, that each passed on \
-             at least 90 % of all that they ever received by their only payment, to nobody else"
+             at least 90 % of all that they ever received to one other address, by their only payment"
         ),
         (Pattern::Layering, false) => format!(
             "received {amount} through {length} unattributed addresses in a row, {span}, that each passed \
-             on at least 90 % of all that they ever received by their only payment, to nobody else"
+             on at least 90 % of all that they ever received to one other address, by their only payment"
         ),
         (Pattern::FanIn, _) => format!("received {amount} from {parties} owners, {span}"),
         (Pattern::FanOut, _) => format!("paid {amount} to {parties} owners, {span}"),
@@ -131,7 +131,7 @@ fn form_of_transaction(fact: &PatternFact, amount: &str) -> String {
         Pattern::DataOutput => {
             format!("made {count} with an output without value or address, as data have")
         }
-        _ => format!("{moved} {amount} of dust by {count}"),
+        _ => format!("took part in {count} with {amount} in outputs of dust"),
     }
 }
 
@@ -161,7 +161,7 @@ fn joint_transactions(fact: &PatternFact) -> String {
 /// A duration in its largest unit, rounded up, as a limit.
 fn duration(seconds: u64) -> String {
     let (unit, length) = match seconds {
-        0 => return "at one block time".to_owned(),
+        0 => return "within one block time".to_owned(),
         1..=3_600 => ("minute", 60),
         3_601..=172_800 => ("hour", 3_600),
         _ => ("day", 86_400),

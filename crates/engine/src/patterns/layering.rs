@@ -82,9 +82,9 @@ fn before(
     let mut run = Run { owners: vec![], payments: vec![payment] };
     while run.owners.len() < MOST_LAYERS {
         let Some(last) = run.payments.last().map(Rc::clone) else { break };
-        let (Some(payer), Some(input)) = (last.payer(), last.inputs.first().copied()) else {
-            break;
-        };
+        // Dust among the inputs leads nowhere.
+        let largest = last.inputs.iter().max_by_key(|input| input.value).copied();
+        let (Some(payer), Some(input)) = (last.payer(), largest) else { break };
         let Some(paid) = around.origin(&input, budget)? else { break };
         if run.owners.contains(&payer) || !only_passes_on(payer, (&paid, &last), dust, around)? {
             break;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, rc::Rc};
 use rustc_hash::FxHashSet;
 
 use super::{
-    activity::{Activity, OwnReader},
+    activity::{Activity, OwnReader, proportion},
     around::{Around, Budget, Payment},
     finding::Finding,
     form::peeled,
@@ -38,7 +38,7 @@ fn outputs_of_step(payment: &Payment, dust: u128) -> Option<(&Entry, &Entry)> {
 /// A peel chain.
 struct Chain {
     steps: Vec<Rc<Payment>>,
-    /// The owner's transaction that spends what the last step left, and its income from it.
+    /// The owner's transaction that spends what the last step left, and the part of its income that comes from it.
     end: Option<(TransactionNumber, u128)>,
 }
 
@@ -120,7 +120,8 @@ pub(super) fn peel_chains(
             for input in own.inputs.iter().take(if income > 0 { FOLLOWED } else { 0 }) {
                 let origin = around.origin(input, budget)?;
                 let step = origin.filter(|step| is_what_is_left(step, input, dust));
-                found.extend(step.map(|step| (step, Some((*seed, income)))));
+                let part = proportion(input.value.into(), income, own.inputs_total);
+                found.extend(step.map(|step| (step, Some((*seed, part)))));
             }
         }
         for (step, end) in found {
@@ -190,28 +191,34 @@ fn add(
         }
     }
     let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Ok(()) };
-    let (finding, amount) = match given.as_slice() {
-        [] => (recipient, got),
-        [(0, amount)] => (paid_into, *amount),
-        [(_, amount), ..] => (actor, *amount),
-    };
-    if amount == 0 {
-        return Ok(());
-    }
     let length = steps.len() as u64;
-    let details = PatternDetails {
-        amount,
-        length: Some(length),
-        seconds: seconds(first.time, last.time),
-        ..PatternDetails::default()
+    let add = |finding: &mut Finding, amount| {
+        if amount == 0 {
+            return;
+        }
+        let details = PatternDetails {
+            amount,
+            length: Some(length),
+            seconds: seconds(first.time, last.time),
+            ..PatternDetails::default()
+        };
+        finding.occurs(confidence(length, PEEL_STEPS as u64, 20), details);
+        for step in steps {
+            let is_own = around.is_own(step.number);
+            finding.show(step.position, (step.number, step.time), is_own);
+        }
+        if let Some(own) = end.and_then(|(number, _)| activity.transaction(number)) {
+            finding.show_own(own);
+        }
     };
-    finding.occurs(confidence(length, PEEL_STEPS as u64, 20), details);
-    for step in steps {
-        let is_own = around.is_own(step.number);
-        finding.show(step.position, (step.number, step.time), is_own);
-    }
-    if let Some(own) = end.and_then(|(number, _)| activity.transaction(number)) {
-        finding.show_own(own);
+    match given.as_slice() {
+        [] => add(recipient, got),
+        [(0, amount)] => {
+            add(paid_into, *amount);
+            add(recipient, got);
+        }
+        // The owner's own peels are payments to itself.
+        [(_, amount), ..] => add(actor, *amount),
     }
     Ok(())
 }

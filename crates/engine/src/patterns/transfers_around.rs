@@ -4,6 +4,8 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashSet;
+
 use super::{
     activity::OwnReader,
     around::{Around, Budget, Payment},
@@ -35,6 +37,7 @@ pub(super) fn transfers_around(
         for seed in seeds {
             frontier.extend(around.payment(*seed, &mut budget)?);
         }
+        let mut seen: FxHashSet<TransactionNumber> = FxHashSet::default();
         for _ in 0..LEVELS {
             let mut next = Vec::new();
             for payment in frontier {
@@ -47,7 +50,10 @@ pub(super) fn transfers_around(
                         Direction::Destination => around.spender(&entry, &mut budget)?,
                         Direction::Source => around.origin(&entry, &mut budget)?,
                     };
-                    next.extend(found.filter(|found| !around.is_own(found.number)));
+                    let is_new = |found: &Rc<Payment>| {
+                        !around.is_own(found.number) && seen.insert(found.number)
+                    };
+                    next.extend(found.filter(is_new));
                 }
             }
             frontier = next;
@@ -56,7 +62,7 @@ pub(super) fn transfers_around(
     let payments: Vec<Rc<Payment>> = around.payments().map(Rc::clone).collect();
     let mut transfers = Vec::new();
     for payment in payments {
-        add_transfers(&payment, reader, &mut transfers)?;
+        add_transfers(&payment, reader, around, &mut transfers)?;
     }
     transfers.sort_by_key(|transfer| transfer.position);
     Ok(transfers)
@@ -87,16 +93,21 @@ fn followed(
     Ok(followed)
 }
 
-/// What a payment moves from each payer's cluster to each payee's, in proportion.
+/// What a payment moves from each payer's cluster to each payee's, in proportion. Addresses that end traces pay and are
+/// paid nothing here: a cycle through an exchange is no cycle.
 fn add_transfers(
     payment: &Payment,
     reader: &OwnReader<'_>,
+    around: &Around<'_>,
     transfers: &mut Vec<Transfer>,
 ) -> Result<(), ViewError> {
     let sums = |entries: &mut dyn Iterator<Item = &Entry>| {
         let mut sums: Vec<(OwnerNumber, u128)> = Vec::new();
         for entry in entries {
             let owner = reader.view.cluster_of(entry.owner)?;
+            if owner != reader.cluster && around.is_attributed(entry.owner)? {
+                continue;
+            }
             match sums.iter_mut().find(|(known, _)| *known == owner) {
                 Some((_, sum)) => *sum += u128::from(entry.value),
                 None => sums.push((owner, entry.value.into())),
