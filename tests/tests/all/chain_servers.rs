@@ -329,7 +329,7 @@ fn an_empty_server_is_filled_from_another_one_and_goes_on() {
     let filled = Server::start_chain(Arc::clone(&empty), &["btc", "--neighbors", &url]);
     let is_ready = || Caller::new(filled.admin, "").get("/readyz").status == 200;
     wait_until("it is filled", is_ready);
-    assert!(filled.log().contains("filled from a neighbor"), "{}", filled.log());
+    wait_until("its log says so", || filled.log().contains("filled from a neighbor"));
     let fingerprint = |directory: &TempDir| printed(directory.path(), &["chain", "verify", "btc"]);
     assert_eq!(fingerprint(&empty), fingerprint(&directory));
     // Blocks can be added to it.
