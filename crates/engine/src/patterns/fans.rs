@@ -52,7 +52,7 @@ fn fan(activity: &Activity, mut finding: Finding, transfers: &[Transfer]) -> Fin
     if windows.is_empty() {
         return finding;
     }
-    // A business has smaller days, too. What is far above them is a burst.
+    // A business has smaller days, too. Windows far above these are bursts.
     let usual = windows_of(transfers, FAN_PARTIES / 2);
     if is_regular(&usual, transfers) {
         let mut parties: Vec<u32> = usual.iter().map(|window| window.parties).collect();

@@ -72,8 +72,8 @@ pub struct PatternSearch<'a> {
 }
 
 impl<'a> PatternSearch<'a> {
-    /// Begins a search: reads the owner's transactions. What the view has not read of others is asked for `rounds`
-    /// times.
+    /// Begins a search: reads the owner's transactions. Transactions of others that the view has not read
+    /// are asked for `rounds` times.
     ///
     /// # Errors
     ///

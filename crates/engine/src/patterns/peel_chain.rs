@@ -165,8 +165,8 @@ pub(super) fn peel_chains(
     Ok((vec![actor, recipient], numbers))
 }
 
-/// Adds a chain to the finding of the owner's role in it. Whoever has the first step alone paid into it: what he paid
-/// may be what others split.
+/// Adds a chain to the finding of the owner's role in it. An owner of the first step alone paid
+/// into it: others may have split what it paid.
 fn add(
     Chain { steps, end }: &Chain,
     activity: &Activity,
