@@ -209,15 +209,14 @@ impl OwnReader<'_> {
         self.view.read(number, Direction::Destination, u32::MAX, read)?;
         let is_whole = is_whole && read.is_whole(Direction::Destination);
         let outputs = std::mem::take(&mut read.entries);
-        let own = self.own(read, inputs, outputs)?;
-        Ok(Some(OwnTransaction { is_whole, ..own }))
+        Ok(Some(self.own(read, (inputs, outputs), is_whole)?))
     }
 
     fn own(
         &self,
         read: &TransactionRead,
-        inputs: Vec<Entry>,
-        outputs: Vec<Entry>,
+        (inputs, outputs): (Vec<Entry>, Vec<Entry>),
+        is_whole: bool,
     ) -> Result<OwnTransaction, ViewError> {
         let of_inputs = self.form_entries(&inputs)?;
         let of_outputs = self.form_entries(&outputs)?;
@@ -274,7 +273,7 @@ impl OwnReader<'_> {
             dusted: dusted.len() as u64,
             dust: sum(&mut dusty()),
             own_dust,
-            is_whole: true,
+            is_whole,
             inputs_count: read.inputs.count,
             inputs_total: read.inputs.total,
             inputs,

@@ -61,7 +61,7 @@ pub(super) struct Budget {
 pub(super) struct Around<'v> {
     pub(super) view: &'v dyn ChainView,
     attributions: &'v dyn Attributions,
-    known: FxHashMap<TransactionNumber, Option<Rc<Payment>>>,
+    known: FxHashMap<TransactionNumber, Rc<Payment>>,
     /// Transactions of the owner: they cost no budget.
     own: FxHashSet<TransactionNumber>,
     /// What the view has not read yet.
@@ -81,7 +81,7 @@ impl<'v> Around<'v> {
         attributions: &'v dyn Attributions,
         activity: &Activity,
     ) -> Self {
-        let known = activity.transactions.iter().map(|own| (own.number, Some(payment(own))));
+        let known = activity.transactions.iter().map(|own| (own.number, payment(own)));
         Self {
             view,
             attributions,
@@ -101,7 +101,7 @@ impl<'v> Around<'v> {
         budget: &mut Budget,
     ) -> Result<Option<Rc<Payment>>, ViewError> {
         if let Some(known) = self.known.get(&number) {
-            return Ok(known.clone());
+            return Ok(Some(Rc::clone(known)));
         }
         match self.view.look_up(Waypoint::Transaction(number))? {
             LookUp::Transaction { .. } => {}
@@ -143,7 +143,7 @@ impl<'v> Around<'v> {
             inputs,
             outputs,
         });
-        self.known.insert(number, Some(Rc::clone(&payment)));
+        self.known.insert(number, Rc::clone(&payment));
         Ok(Some(payment))
     }
 
@@ -192,9 +192,9 @@ impl<'v> Around<'v> {
         self.own.contains(&number)
     }
 
-    /// The transactions that were read and can be.
+    /// The transactions that were read, the owner's included.
     pub(super) fn payments(&self) -> impl Iterator<Item = &Rc<Payment>> {
-        self.known.values().flatten()
+        self.known.values()
     }
 }
 

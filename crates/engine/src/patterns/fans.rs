@@ -27,11 +27,7 @@ type Transfer = (usize, Timestamp, Party);
 /// All of these patterns.
 pub(super) fn fans(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
     let incoming: Vec<Transfer> = activity.transfers(Direction::Source, rules.dust).collect();
-    // Change at new addresses is no payment to another owner.
-    let outgoing: Vec<Transfer> = activity
-        .transfers(Direction::Destination, rules.dust)
-        .filter(|(_, _, party)| !party.may_be_change)
-        .collect();
+    let outgoing = paid_to_others(activity, rules);
     let received = Finding::new(Pattern::FanIn, PatternRole::Recipient, activity.received);
     let paid = Finding::new(Pattern::FanOut, PatternRole::Actor, activity.sent);
     vec![
@@ -40,6 +36,12 @@ pub(super) fn fans(activity: &Activity, rules: &PatternRules) -> Vec<Finding> {
         gather_scatter(activity, &incoming, &outgoing),
         dust_sent(activity, rules),
     ]
+}
+
+/// What the owner paid above dust. Change at new addresses is no payment to another owner.
+fn paid_to_others(activity: &Activity, rules: &PatternRules) -> Vec<Transfer> {
+    let paid = activity.transfers(Direction::Destination, rules.dust);
+    paid.filter(|(_, _, party)| !party.may_be_change).collect()
 }
 
 fn windows_of(transfers: &[Transfer], fewest: u64) -> Vec<FanWindow> {
@@ -74,10 +76,7 @@ fn fan(activity: &Activity, mut finding: Finding, transfers: &[Transfer]) -> Fin
 
 /// True if the owner pays many on many days, as businesses do.
 pub(super) fn pays_regularly(activity: &Activity, rules: &PatternRules) -> bool {
-    let outgoing: Vec<Transfer> = activity
-        .transfers(Direction::Destination, rules.dust)
-        .filter(|(_, _, party)| !party.may_be_change)
-        .collect();
+    let outgoing = paid_to_others(activity, rules);
     is_regular(&windows_of(&outgoing, FAN_PARTIES / 2), &outgoing)
 }
 

@@ -74,3 +74,52 @@ pub(super) fn peeled(values: &[u64]) -> bool {
     let (small, both) = (u128::from(*one.min(other)), u128::from(*one) + u128::from(*other));
     small * 100 <= both * PEEL_PERCENT
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coinjoin::CoinjoinKind;
+
+    fn entry(owner: u64, value: u64) -> FormEntry {
+        FormEntry { owner: OwnerNumber(owner), value, is_data: false }
+    }
+
+    fn of(kind: TransactionKind, inputs: &[FormEntry], outputs: &[FormEntry]) -> Vec<Pattern> {
+        let count = inputs.len() as u64;
+        forms(&FormOf { kind, inputs: count, known_inputs: inputs, outputs, dust: 1_000 })
+    }
+
+    #[test]
+    fn each_form_is_told_by_its_definition() {
+        let payment = |inputs: &[FormEntry], outputs: &[FormEntry]| {
+            of(TransactionKind::Payment, inputs, outputs)
+        };
+        let one = [entry(1, 100_000)];
+        let (five, four) = ([entry(1, 20_000); 5], [entry(1, 20_000); 4]);
+        let data = FormEntry { is_data: true, ..entry(9, 0) };
+        assert_eq!(payment(&one, &[entry(2, 30_000), entry(3, 70_000)]), [Pattern::PeelStep]);
+        assert_eq!(payment(&one, &[entry(2, 30_001), entry(3, 69_999)]), [], "above 30 %");
+        assert_eq!(payment(&five, &[entry(2, 90_000)]), [Pattern::Consolidation]);
+        assert_eq!(payment(&four, &[entry(2, 70_000)]), [], "too few inputs");
+        let to_five: Vec<FormEntry> = (2..7).map(|owner| entry(owner, 10_000)).collect();
+        assert_eq!(payment(&one, &to_five), [Pattern::BatchPayout]);
+        assert_eq!(payment(&one, &to_five[1..]), []);
+        let of_two = [entry(1, 50_000), entry(8, 50_000)];
+        assert_eq!(payment(&of_two, &to_five), [], "nobody knows who of both pays");
+        assert_eq!(payment(&one, &[entry(1, 90_000)]), [Pattern::SelfTransfer]);
+        assert_eq!(payment(&one, &[entry(2, 90_000), data]), [Pattern::DataOutput]);
+        assert_eq!(payment(&four, &[entry(2, 60_000), entry(3, 1_000)]), [Pattern::DustOutput]);
+        assert_eq!(payment(&four, &[entry(2, 60_000), entry(3, 1_001)]), []);
+        let joint = TransactionKind::Coinjoin(CoinjoinKind::Generic);
+        assert_eq!(of(joint, &of_two, &to_five), [Pattern::JointTransaction]);
+        // An input from before the first block may be anybody's.
+        let unknown = FormOf {
+            kind: TransactionKind::Payment,
+            inputs: 6,
+            known_inputs: &five,
+            outputs: &one,
+            dust: 0,
+        };
+        assert_eq!(forms(&unknown), []);
+    }
+}

@@ -118,9 +118,11 @@ impl<'a> PatternSearch<'a> {
         let Self { attributions, rules, cluster, activity, .. } = &*self;
         let reader = OwnReader { view, attributions: *attributions, cluster: *cluster, rules };
         let mut findings: Vec<Finding> = own::structuring(activity, rules);
-        if fans::pays_regularly(activity, rules) {
-            let made = findings.iter_mut().filter(|finding| finding.role == PatternRole::Actor);
-            made.for_each(|finding| finding.unscored(UnscoredReason::RegularActivity));
+        for finding in &mut findings {
+            let is_made = finding.role == PatternRole::Actor && finding.count > 0;
+            if is_made && fans::pays_regularly(activity, rules) {
+                finding.unscored(UnscoredReason::RegularActivity);
+            }
         }
         let is_whole = self.searched.is_whole;
         findings.push(own::rapid_pass_through(activity, rules, is_whole));

@@ -133,7 +133,7 @@ pub(super) fn rapid_pass_through(
             let take = (*rest).min(own.income - passed);
             if take > 0 {
                 passed += take;
-                taken.push((*out, take));
+                taken.push(*out);
                 *rest -= take;
             }
         }
@@ -143,7 +143,7 @@ pub(super) fn rapid_pass_through(
         let amount = passed.min(own.income);
         finding.occurs(0, PatternDetails { amount, ..PatternDetails::default() });
         finding.show_own(own);
-        for (out, _) in taken {
+        for out in taken {
             finding.show_own(out);
             longest = longest.max(seconds(own.time, out.time).unwrap_or_default());
         }

@@ -149,3 +149,33 @@ pub(super) fn confidence(value: u64, fewest: u64, most: u64) -> u8 {
     let steps = (most - fewest).max(1);
     u8::try_from(50 + 40 * above / steps).unwrap_or(90)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{chain::ChainId, policy::PolicySpec};
+
+    #[test]
+    fn a_policy_sets_the_thresholds_of_structuring() {
+        let thresholds = |below: Option<&str>| {
+            let mut spec = PolicySpec::default();
+            let amounts = spec.amounts.get_mut("BTC").unwrap();
+            amounts.structuring_below = below.map(|text| serde_json::from_str(text).unwrap());
+            let policy = Policy::compile(spec).map_err(|problems| problems[0].to_string())?;
+            Ok::<_, String>(PatternRules::new(&policy, ChainId::BTC.info()).thresholds)
+        };
+        // 0.01, 0.03 and 0.1 BTC stand for 1,000, 3,000 and 10,000 dollars.
+        assert_eq!(thresholds(None), Ok([1_000_000, 3_000_000, 10_000_000, 0]));
+        assert_eq!(thresholds(Some("[\"0.5\", 2]")), Ok([50_000_000, 200_000_000, 0, 0]));
+        assert_eq!(thresholds(Some("[]")), Ok([0; MOST_THRESHOLDS]), "not searched");
+        let refused = |below| thresholds(Some(below)).unwrap_err();
+        assert!(refused("[1, 0]").contains("structuringBelow[1]"), "{}", refused("[1, 0]"));
+        assert!(refused("[1, 2, 3, 4, 5]").contains("4 are the most"));
+    }
+
+    #[test]
+    fn a_confidence_rises_from_half_to_nine_tenths() {
+        let all = [4, 5, 10, 20, 99].map(|value| confidence(value, 5, 20));
+        assert_eq!(all, [50, 50, 63, 90, 90]);
+    }
+}

@@ -129,6 +129,8 @@ impl OnDemand {
                 flows = self.follow(&mut source, (owner, &history), request, rules).await?;
                 lifetime = Some(activity(subject, &history.statistics));
                 behavior = Some(self.behavior(&source, (owner, &history), request)?);
+            } else if whole {
+                behavior = Some(BehaviorFacts::without_transactions());
             }
         }
         flows.complete &= complete;

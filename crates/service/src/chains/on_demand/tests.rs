@@ -231,13 +231,15 @@ async fn a_complete_history_is_complete() {
     assert!(facts.flows.complete);
     assert_eq!(ends(&facts, Direction::Source), [(FlowEnd::Mining, 40)]);
     assert_eq!(facts.activity.unwrap().amounts[0].balance, 25);
+    let behavior = facts.behavior.unwrap();
+    assert!(behavior.searched.transactions > 0 && behavior.searched.is_whole, "{behavior:?}");
 }
 
 #[tokio::test]
 async fn an_address_without_an_answer_was_not_checked() {
     let world = World::new(silent(Silence::AllButTheTip)).await;
     let facts = world.check(at(0)).await;
-    assert!(!facts.flows.complete && facts.activity.is_none());
+    assert!(!facts.flows.complete && facts.activity.is_none() && facts.behavior.is_none());
     // Given that it answers later, nothing of that is remembered.
     world.api.api().silent_about = None;
     assert!(world.check(at(1)).await.flows.complete);
