@@ -143,6 +143,8 @@ pub struct Metrics {
     key_data_age: Seconds,
     intel_age: Seconds,
     tip_ages: Family<ChainLabels, Seconds>,
+    chain_servers_silent: Family<ChainLabels, Gauge>,
+    chain_servers_asked: Family<ChainLabels, Counter>,
     compositions_behind: Family<ChainLabels, Gauge<u64, AtomicU64>>,
     composition_passes: Family<ChainLabels, Seconds>,
     records_pending: Family<RecordLabels, Gauge<u64, AtomicU64>>,
@@ -174,6 +176,8 @@ impl Default for Metrics {
             key_data_age: Seconds::default(),
             intel_age: Seconds::default(),
             tip_ages: Family::default(),
+            chain_servers_silent: Family::default(),
+            chain_servers_asked: Family::default(),
             compositions_behind: Family::default(),
             composition_passes: Family::default(),
             records_pending: Family::default(),
@@ -254,6 +258,16 @@ impl Metrics {
             "chain_tip_age_seconds",
             "Time since the newest block that is known of a chain",
             self.tip_ages.clone(),
+        );
+        registry.register(
+            "chain_servers_silent",
+            "Chain servers from which nothing came for a second: they get no question until they are heard again",
+            self.chain_servers_silent.clone(),
+        );
+        registry.register(
+            "chain_servers_asked",
+            "Questions sent to the chain servers of a chain, those for their states apart",
+            self.chain_servers_asked.clone(),
         );
         registry.register(
             "composition_transactions_behind",
@@ -383,6 +397,13 @@ impl Metrics {
         for (chain, age) in service.freshness.tip_ages(now) {
             let labels = ChainLabels { chain: chain.info().id };
             self.tip_ages.get_or_create(&labels).set(age.as_secs_f64());
+        }
+        for (chain, servers) in service.databases.chain_servers.iter() {
+            let labels = ChainLabels { chain: chain.info().id };
+            let silent = i64::try_from(servers.silent()).unwrap_or(i64::MAX);
+            self.chain_servers_silent.get_or_create(&labels).set(silent);
+            let asked = self.chain_servers_asked.get_or_create(&labels);
+            asked.inner().store(servers.asked(), Ordering::Relaxed);
         }
         self.show_compositions(&service.compositions.all());
         let Backlog { usage, answers, lost } = service.recorder.backlog();

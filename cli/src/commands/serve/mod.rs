@@ -150,7 +150,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     }
     beside.spawn(compositions::run(Arc::clone(&service) as Arc<dyn GraphOwner>));
     for (_, servers) in databases.chain_servers.iter() {
-        beside.spawn(Arc::clone(servers).watch());
+        servers.watch();
     }
     if let Some(tls) = tls {
         beside.spawn(tls.watch_files());

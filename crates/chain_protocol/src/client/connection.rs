@@ -20,6 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{
     ServerUrl,
+    contact::{Contact, HeardStream},
     credentials::{Credentials, InvalidCredentials},
 };
 
@@ -27,8 +28,11 @@ use super::{
 const CONNECT: Duration = Duration::from_secs(1);
 /// Time after a failed attempt in which no other one is made: callers fail at once instead of one after the other.
 const CLOSED_FOR: Duration = Duration::from_millis(500);
-/// Interval at which a connection is probed, and the longest time for the probe's answer: one that leads nowhere ends.
-const KEEP_ALIVE: Duration = Duration::from_secs(2);
+/// Time without a byte after which a connection with open questions is probed: a server that works on hard ones is
+/// heard by its answer.
+const KEEP_ALIVE: Duration = Duration::from_millis(400);
+/// Longest time for the answer to a probe: a connection that leads nowhere ends.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes of an answer that may be on their way: a large one does not wait for permission.
 const WINDOW: u32 = 4 << 20;
 /// Largest answer.
@@ -43,6 +47,9 @@ pub enum SendError {
     /// The server cannot be connected to.
     #[error("failed to connect to {0}: {1}")]
     Connect(SocketAddr, String),
+    /// Nothing came from the server while it was connected to.
+    #[error("failed to connect to {0}: no answer within a second")]
+    ConnectTimeout(SocketAddr),
     /// The connection broke.
     #[error("the connection to {0} broke: {1}")]
     Broken(SocketAddr, String),
@@ -66,6 +73,7 @@ struct Open {
 /// A server's connection.
 pub(super) struct Connection {
     address: SocketAddr,
+    contact: Arc<Contact>,
     state: Mutex<State>,
 }
 
@@ -74,7 +82,23 @@ pub(super) struct Connection {
 struct State {
     open: Option<Open>,
     /// The last attempt, if it failed.
-    failed: Option<(Instant, String)>,
+    failed: Option<(Instant, ConnectFailure)>,
+}
+
+/// The cause of an attempt that failed.
+#[derive(Clone)]
+enum ConnectFailure {
+    Refused(String),
+    Timeout,
+}
+
+impl ConnectFailure {
+    fn at(self, address: SocketAddr) -> SendError {
+        match self {
+            Self::Refused(cause) => SendError::Connect(address, cause),
+            Self::Timeout => SendError::ConnectTimeout(address),
+        }
+    }
 }
 
 impl std::fmt::Debug for Connection {
@@ -85,7 +109,20 @@ impl std::fmt::Debug for Connection {
 
 impl Connection {
     pub(super) fn new(address: SocketAddr) -> Self {
-        Self { address, state: Mutex::default() }
+        Self { address, contact: Arc::new(Contact::new()), state: Mutex::default() }
+    }
+
+    /// When the server was heard, over this connection and those before it.
+    pub(super) fn contact(&self) -> &Contact {
+        &self.contact
+    }
+
+    /// Lets go of the open connection, if there is one: the next request opens another.
+    pub(super) fn close(&self) {
+        // While one is being opened, there is none.
+        if let Ok(mut state) = self.state.try_lock() {
+            state.open = None;
+        }
     }
 
     /// Sends a request and receives the whole answer. A token that is not valid any more is read again, once.
@@ -115,7 +152,13 @@ impl Connection {
         path: &str,
         body: Option<Bytes>,
     ) -> Result<http::Response<Incoming>, SendError> {
-        let Open { mut sender, token } = self.open(to, credentials).await?;
+        self.contact.asked();
+        let opened = self.open(to, credentials).await;
+        if matches!(opened, Err(SendError::Connect(..) | SendError::Credentials(_))) {
+            // Its machine refused at once, or nothing was sent.
+            self.contact.heard();
+        }
+        let Open { mut sender, token } = opened?;
         let broken =
             |error: &dyn std::error::Error| SendError::Broken(self.address, in_full(error));
         let method = if body.is_some() { "POST" } else { "GET" };
@@ -140,7 +183,7 @@ impl Connection {
         }
         let failed = state.failed.as_ref().filter(|(at, _)| at.elapsed() < CLOSED_FOR);
         if let Some((_, error)) = failed {
-            return Err(SendError::Connect(self.address, error.clone()));
+            return Err(error.clone().at(self.address));
         }
         let token = credentials.token()?;
         let tls = if to.is_tls { Some(credentials.tls()?) } else { None };
@@ -148,6 +191,7 @@ impl Connection {
             let stream =
                 TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
             let _ = stream.set_nodelay(true);
+            let stream = HeardStream { stream, contact: Arc::clone(&self.contact) };
             match tls {
                 None => handshake(stream).await,
                 Some(tls) => {
@@ -158,18 +202,16 @@ impl Connection {
                 }
             }
         };
-        let connected = timeout(CONNECT, connecting).await;
-        let connected = connected.unwrap_or_else(|_| Err("no answer within a second".to_owned()));
-        match connected {
-            Ok(sender) => {
+        let failure = match timeout(CONNECT, connecting).await {
+            Ok(Ok(sender)) => {
                 state.failed = None;
-                Ok(state.open.insert(Open { sender, token }).clone())
+                return Ok(state.open.insert(Open { sender, token }).clone());
             }
-            Err(error) => {
-                state.failed = Some((Instant::now(), error.clone()));
-                Err(SendError::Connect(self.address, error))
-            }
-        }
+            Ok(Err(cause)) => ConnectFailure::Refused(cause),
+            Err(_) => ConnectFailure::Timeout,
+        };
+        state.failed = Some((Instant::now(), failure.clone()));
+        Err(failure.at(self.address))
     }
 }
 
@@ -179,8 +221,8 @@ where
 {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder.initial_stream_window_size(WINDOW).initial_connection_window_size(WINDOW);
-    builder.timer(TokioTimer::new()).keep_alive_while_idle(true);
-    builder.keep_alive_interval(KEEP_ALIVE).keep_alive_timeout(KEEP_ALIVE);
+    builder.timer(TokioTimer::new()).keep_alive_interval(KEEP_ALIVE);
+    builder.keep_alive_timeout(KEEP_ALIVE_TIMEOUT);
     let shaken = builder.handshake(TokioIo::new(stream)).await;
     let (sender, connection) = shaken.map_err(|error| in_full(&error))?;
     // It ends with the connection, whose end the sender learns of.

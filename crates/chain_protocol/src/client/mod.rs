@@ -2,13 +2,17 @@
 //!
 //! - [`ChainServers`]: the servers of every chain, as a setting names them
 //! - [`ServerSet`]: the servers of one chain, behind one URL
+//! - `servers`: the servers as they are found and watched
 //! - [`choice`]: which of them is asked
 //! - `connection`: HTTP/2 to one of them
+//! - `contact`: when one of them was heard, and whether it is silent
 //! - [`credentials`]: the token and the CA bundle
 
 pub mod choice;
 mod connection;
+mod contact;
 pub mod credentials;
+mod servers;
 mod set;
 mod url;
 

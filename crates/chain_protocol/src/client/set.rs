@@ -1,11 +1,10 @@
-//! The servers of one chain: finding them, watching their states, and asking them.
+//! The servers of one chain, and how they are asked.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     fmt,
     hash::Hash,
     net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -15,26 +14,20 @@ use hyper::body::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use tokio::{
-    net::lookup_host,
+    task::AbortHandle,
     time::{Instant, sleep, timeout},
 };
 
 use super::{
     Credentials, SendError, ServerUrl,
     choice::{Candidate, newest, order},
-    connection::{Connection, Received, SharedConnection},
+    connection::Received,
+    servers::Servers,
 };
 use crate::message::{
-    Asked, AtLeast, CopyPartQuestion, NewestBlock, PART_DIGEST, Question, ROOT, Refusal,
-    RefusalCode, ServerState,
+    Asked, AtLeast, CopyPartQuestion, NewestBlock, PART_DIGEST, Question, Refusal, RefusalCode,
 };
 
-/// Interval at which servers are looked for and their states are asked for.
-const WATCH: Duration = Duration::from_millis(500);
-/// Longest time for a state, and for a name to be resolved.
-const STATE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Age from which on a state says nothing any more.
-const STATE_AGE: Duration = Duration::from_secs(4);
 /// Blocks that an answer may lack of the newest one: servers do not get a new block at the same moment.
 const BLOCKS_BEHIND: u64 = 1;
 /// Longest time for an answer, waits included.
@@ -45,8 +38,6 @@ const SLOW: Duration = Duration::from_secs(1);
 const BEHIND_WAIT: Duration = Duration::from_millis(50);
 /// Longest time for which servers may be behind.
 const BEHIND_AT_MOST: Duration = Duration::from_secs(2);
-/// Time for which a server that failed is asked only if no other one is there.
-const AVOIDED_FOR: Duration = Duration::from_secs(5);
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +62,9 @@ pub enum AskError {
     /// There was no answer in time.
     #[error("the chain server {0} did not answer in time")]
     Timeout(SocketAddr),
+    /// Nothing at all comes from the servers.
+    #[error("the chain servers at {0} are silent: nothing has come from them for a second")]
+    Silent(String),
 }
 
 impl AskError {
@@ -84,126 +78,62 @@ impl AskError {
     }
 }
 
-/// The servers of one chain.
+/// The servers of one chain. They are watched from the first question on, until this is dropped.
 #[derive(Debug)]
 pub struct ServerSet {
-    chain: ChainId,
-    urls: Vec<ServerUrl>,
-    credentials: Credentials,
-    servers: Mutex<BTreeMap<SocketAddr, Server>>,
-    /// Held by the one who looks for servers.
-    refreshing: tokio::sync::Mutex<()>,
-}
-
-/// One server.
-#[derive(Clone, Debug)]
-struct Server {
-    url: ServerUrl,
-    connection: SharedConnection,
-    /// Its state, and the time at which it told it.
-    state: Option<(ServerState, Instant)>,
-    avoided_until: Option<Instant>,
+    servers: Arc<Servers>,
+    watch: OnceLock<AbortHandle>,
 }
 
 impl ServerSet {
-    /// The servers behind URLs. None is known before they are [looked for](Self::refresh).
+    /// The servers behind URLs. None is known before they are [watched](Self::watch) or
+    /// [looked for](Self::refresh).
     #[must_use]
     pub fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
-        Self {
-            chain,
-            urls,
-            credentials,
-            servers: Mutex::default(),
-            refreshing: tokio::sync::Mutex::default(),
-        }
+        let servers = Arc::new(Servers::new(chain, urls, credentials));
+        Self { servers, watch: OnceLock::new() }
     }
 
     /// The chain.
     #[must_use]
-    pub const fn chain(&self) -> ChainId {
-        self.chain
+    pub fn chain(&self) -> ChainId {
+        self.servers.chain
     }
 
-    /// Watches the servers until the task is aborted.
-    pub async fn watch(self: Arc<Self>) {
-        loop {
-            self.refresh().await;
-            sleep(WATCH).await;
-        }
+    /// Watches the servers from now on.
+    pub fn watch(&self) {
+        let watch = || tokio::spawn(Arc::clone(&self.servers).watch()).abort_handle();
+        self.watch.get_or_init(watch);
     }
 
     /// Looks for servers and asks each for its state: within two seconds.
     pub async fn refresh(&self) {
-        let _refreshing = self.refreshing.lock().await;
-        self.refresh_alone().await;
-    }
-
-    async fn refresh_alone(&self) {
-        for url in &self.urls {
-            // While a name cannot be resolved, its servers go on as they are known.
-            let found = timeout(STATE_TIMEOUT, lookup_host((&*url.host, url.port))).await;
-            let Ok(Ok(found)) = found else { continue };
-            let found: BTreeSet<SocketAddr> = found.collect();
-            let mut servers = self.servers();
-            servers.retain(|address, server| server.url != *url || found.contains(address));
-            for address in found {
-                servers.entry(address).or_insert_with(|| Server {
-                    url: url.clone(),
-                    connection: Arc::new(Connection::new(address)),
-                    state: None,
-                    avoided_until: None,
-                });
-            }
-        }
-        let known: Vec<SocketAddr> = self.servers().keys().copied().collect();
-        let mut asking = tokio::task::JoinSet::new();
-        for address in known {
-            let Some((url, connection)) = self.server(address) else { continue };
-            let credentials = self.credentials.clone();
-            let path = self.path("state");
-            asking.spawn(async move {
-                let sent = connection.send(&url, &credentials, &path, None);
-                (address, timeout(STATE_TIMEOUT, sent).await)
-            });
-        }
-        while let Some(asked) = asking.join_next().await {
-            let Ok((address, answer)) = asked else { continue };
-            let read = match answer {
-                Ok(Ok(received)) => read::<ServerState>(address, &received),
-                Ok(Err(error)) => Err(error.into()),
-                Err(_) => Err(AskError::Timeout(address)),
-            };
-            self.note_state(address, read);
-        }
+        self.servers.refresh().await;
     }
 
     /// The servers with their states, as far as these are known and of now.
     #[must_use]
     pub fn states(&self) -> Vec<Candidate> {
-        let now = Instant::now();
-        let servers = self.servers();
-        let states = servers.iter().map(|(address, server)| {
-            let state = server.state.as_ref();
-            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
-            Candidate {
-                address: *address,
-                state: state.map(|(state, _)| state.clone()),
-                is_avoided: server.avoided_until.is_some_and(|until| until > now),
-            }
-        });
-        states.collect()
+        self.servers.candidates()
     }
 
-    /// Looks for servers if none is known to answer, unless somebody just did.
+    /// Number of servers that are silent: nothing came from them for a second, and they get no question until they
+    /// tell their states again.
+    #[must_use]
+    pub fn silent(&self) -> usize {
+        self.servers.silent().len()
+    }
+
+    /// Number of questions that were sent to servers, those for their states apart.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.servers.asked()
+    }
+
+    /// Waits until servers were looked for once. Later nobody waits: the watch finds them.
     pub async fn find(&self) {
-        let is_known = || self.states().iter().any(|it| it.state.is_some());
-        if is_known() {
-            return;
-        }
-        let _refreshing = self.refreshing.lock().await;
-        if !is_known() {
-            self.refresh_alone().await;
-        }
+        self.watch();
+        self.servers.first_look().await;
     }
 
     /// The newest block of the servers.
@@ -223,15 +153,22 @@ impl ServerSet {
         lists: u64,
         question: &Q,
     ) -> Result<Q::Answer, AskError> {
+        self.find().await;
         let begun = Instant::now();
         loop {
             let asked = self.ask_once(subject, lists, question, begun).await;
-            let is_behind =
-                asked.as_ref().is_err_and(|error| error.refusal() == Some(RefusalCode::Behind));
-            if !is_behind || begun.elapsed() >= BEHIND_AT_MOST {
-                return asked;
+            let time = begun.elapsed();
+            match &asked {
+                Err(error) if error.refusal() == Some(RefusalCode::Behind) => {
+                    if time >= BEHIND_AT_MOST {
+                        return asked;
+                    }
+                    sleep(BEHIND_WAIT).await;
+                }
+                // The servers that were asked are silent: others may not be.
+                Err(AskError::Silent(_)) if self.has_others() && time < ANSWER_TIMEOUT => {}
+                _ => return asked,
             }
-            sleep(BEHIND_WAIT).await;
         }
     }
 
@@ -242,13 +179,16 @@ impl ServerSet {
         question: &Q,
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
-        self.find().await;
         let candidates = self.states();
         let block = newest(&candidates).map_or(0, |it| it.block.height);
         let knows = AtLeast { lists, block: block.saturating_sub(BLOCKS_BEHIND) };
-        let mut order = order(&candidates, subject).into_iter();
+        let silent = self.servers.silent();
+        let order = order(&candidates, subject).into_iter();
+        let mut order = order.filter(|address| !silent.contains(address));
         let Some(first) = order.next() else {
-            return Err(AskError::NoServer(self.to_string()));
+            let urls = self.to_string();
+            let none = if silent.is_empty() { AskError::NoServer } else { AskError::Silent };
+            return Err(none(urls));
         };
         let mut first = Box::pin(self.ask_one(first, knows, question, begun));
         let Some(second) = order.next() else { return first.await };
@@ -261,7 +201,7 @@ impl ServerSet {
             () = sleep(SLOW) => None,
         };
         if let Some(failed) = failed {
-            tracing::debug!(chain = %self.chain, error = %failed, "asking another chain server");
+            tracing::debug!(chain = %self.chain(), error = %failed, "asking another chain server");
             return second.await.map_err(|error| passing(failed, error));
         }
         // Both work on it; the first answer counts.
@@ -285,12 +225,25 @@ impl ServerSet {
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
         let left = ANSWER_TIMEOUT.saturating_sub(begun.elapsed());
-        let sent = self.send_to(address, Q::PATH, left, knows, question.clone()).await;
-        let answer = sent.and_then(|received| read(address, &received));
+        let sent = self.send_to(address, Q::PATH, left, knows, question.clone());
+        let answer = tokio::select! {
+            biased;
+            sent = sent => sent.and_then(|received| read(address, &received)),
+            () = self.servers.silence_of(address) => {
+                self.servers.note_silence(address);
+                return Err(AskError::Silent(address.to_string()));
+            }
+        };
         if matches!(answer, Err(AskError::Send(_) | AskError::Timeout(_))) {
-            self.avoid(address);
+            self.servers.avoid(address);
         }
         answer
+    }
+
+    /// True if a server is known that is not silent.
+    fn has_others(&self) -> bool {
+        let silent = self.servers.silent();
+        self.states().iter().any(|it| !silent.contains(&it.address))
     }
 
     /// Asks a question of one server, whatever it knows.
@@ -342,65 +295,26 @@ impl ServerSet {
         knows: AtLeast,
         question: Q,
     ) -> Result<Received, AskError> {
-        let gone = || AskError::NoServer(address.to_string());
-        let (url, connection) = self.server(address).ok_or_else(gone)?;
         let deadline_ms = u32::try_from(within.as_millis()).unwrap_or(u32::MAX);
         let body = serde_json::to_vec(&Asked { deadline_ms, knows, question });
         let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
-        let path = self.path(path);
-        let sent = connection.send(&url, &self.credentials, &path, Some(Bytes::from(body)));
-        match timeout(within, sent).await {
-            Ok(sent) => Ok(sent?),
-            Err(_) => Err(AskError::Timeout(address)),
+        let sent = timeout(within, self.servers.send(address, path, Bytes::from(body))).await;
+        sent.unwrap_or_else(|_| Err(AskError::Timeout(address)))
+    }
+}
+
+impl Drop for ServerSet {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.get() {
+            watch.abort();
         }
-    }
-
-    fn note_state(&self, address: SocketAddr, read: Result<ServerState, AskError>) {
-        let mut servers = self.servers();
-        let Some(server) = servers.get_mut(&address) else { return };
-        match read {
-            Ok(state) => {
-                if server.state.is_none() {
-                    tracing::info!(chain = %self.chain, server = %address, "chain server found");
-                }
-                server.state = Some((state, Instant::now()));
-            }
-            Err(error) => {
-                if server.state.take().is_some() {
-                    tracing::warn!(chain = %self.chain, %error, "a chain server does not answer");
-                } else {
-                    tracing::debug!(chain = %self.chain, %error, "a chain server does not answer");
-                }
-            }
-        }
-    }
-
-    fn avoid(&self, address: SocketAddr) {
-        if let Some(server) = self.servers().get_mut(&address) {
-            server.avoided_until = Some(Instant::now() + AVOIDED_FOR);
-        }
-    }
-
-    fn server(&self, address: SocketAddr) -> Option<(ServerUrl, SharedConnection)> {
-        let servers = self.servers();
-        let server = servers.get(&address)?;
-        Some((server.url.clone(), Arc::clone(&server.connection)))
-    }
-
-    fn path(&self, last: &str) -> String {
-        format!("{ROOT}/{}/{last}", self.chain)
-    }
-
-    fn servers(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, Server>> {
-        // Every change is a single step, so that the state after a panic is consistent.
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Display for ServerSet {
     /// Its URLs.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let urls: Vec<String> = self.urls.iter().map(|url| url.with_path("")).collect();
+        let urls: Vec<String> = self.servers.urls.iter().map(|url| url.with_path("")).collect();
         formatter.write_str(&urls.join(", "))
     }
 }
@@ -410,7 +324,10 @@ fn passing(first: AskError, second: AskError) -> AskError {
     if first.refusal() == Some(RefusalCode::Behind) { first } else { second }
 }
 
-fn read<T: DeserializeOwned>(address: SocketAddr, received: &Received) -> Result<T, AskError> {
+pub(super) fn read<T: DeserializeOwned>(
+    address: SocketAddr,
+    received: &Received,
+) -> Result<T, AskError> {
     let unreadable = |error: serde_json::Error| AskError::Unreadable(address, error.to_string());
     if received.status == StatusCode::OK {
         return serde_json::from_slice(&received.body).map_err(unreadable);
@@ -424,4 +341,87 @@ fn refused(address: SocketAddr, received: &Received) -> AskError {
         detail: format!("status {}", received.status),
     });
     AskError::Refused { address, refusal }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::utxo::Txid;
+    use axum::{
+        Json, Router,
+        routing::{get, post},
+    };
+    use serde_json::{Value, json};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::message::TransactionQuestion;
+
+    async fn listener() -> (TcpListener, ServerUrl) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = ServerUrl::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        (listener, url)
+    }
+
+    /// A server that tells its state at once, and takes a while for an answer.
+    async fn slow(by: Duration) -> ServerUrl {
+        let state = json!({
+            "release": "1", "lists": 7, "newest": null, "bytes": 1, "blocks_per_second": null,
+            "is_draining": false, "traces": 0,
+        });
+        let answer = async move || {
+            sleep(by).await;
+            Json(Value::Null)
+        };
+        let app = Router::new()
+            .route("/chain/v1/btc/state", get(async || Json(state)))
+            .route("/chain/v1/btc/transaction", post(answer));
+        let (listener, url) = listener().await;
+        tokio::spawn(axum::serve(listener, app).into_future());
+        url
+    }
+
+    fn set(urls: &[&ServerUrl]) -> ServerSet {
+        let urls = urls.iter().copied().cloned().collect();
+        ServerSet::new(ChainId::BTC, urls, Credentials::default())
+    }
+
+    async fn ask(servers: &ServerSet, subject: u32) -> Result<bool, AskError> {
+        let question = TransactionQuestion { transaction: Txid::from_bytes([7; 32]), largest: 1 };
+        Ok(servers.ask(&subject, 0, &question).await?.is_none())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_server_that_works_for_long_is_not_silent() {
+        let servers = set(&[&slow(Duration::from_secs(3)).await]);
+        assert!(ask(&servers, 1).await.unwrap());
+        assert_eq!((servers.silent(), servers.asked()), (0, 1));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn silent_servers_get_no_question_and_leave_those_of_others_alone() {
+        // Given two servers that accept connections and never say a word, as those of a program that was stopped,
+        let (one, first) = listener().await;
+        let (other, second) = listener().await;
+        let servers = set(&[&first, &second]);
+        // when they are asked by many, then each is told that they are silent,
+        let asking = (0..20).map(|subject| ask(&servers, subject));
+        for answer in futures_util::future::join_all(asking).await {
+            assert!(matches!(answer, Err(AskError::Silent(_))), "{answer:?}");
+        }
+        // and from then on nobody asks them.
+        assert_eq!(servers.silent(), 2);
+        let asked = servers.asked();
+        for subject in 0..20 {
+            assert!(matches!(ask(&servers, subject).await, Err(AskError::Silent(_))));
+        }
+        assert_eq!(servers.asked(), asked);
+
+        // Given a server that answers beside them, it answers all.
+        let third = slow(Duration::ZERO).await;
+        let servers = set(&[&first, &second, &third]);
+        for subject in 0..20 {
+            assert!(ask(&servers, subject).await.unwrap());
+        }
+        drop((one, other));
+    }
 }

@@ -1,5 +1,6 @@
 //! Tracing the flows of a subject on its chain, whichever reader the chain has.
 
+use assay_chain_protocol::AskError;
 use assay_engine::{
     address::CanonicalAddress, evidence::Unavailable, policy::Policy, trace::TraceRules,
 };
@@ -7,7 +8,7 @@ use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
 use super::{
-    reader::{TraceRequest, Traced},
+    reader::{ReadError, TraceRequest, Traced},
     registry::Chains,
 };
 
@@ -49,7 +50,12 @@ pub async fn trace(
     let rules = view.rules(policy, subject);
     let request = TraceRequest { subject, rules, policy, intel, now };
     reader.trace(request).await.unwrap_or_else(|error| {
-        tracing::error!(%error, %chain, "failed to read a chain");
+        if matches!(error, ReadError::Servers(AskError::Silent(_))) {
+            // The log says so once of each server, and not of every check, which fails at once.
+            tracing::debug!(%error, %chain, "failed to read a chain");
+        } else {
+            tracing::error!(%error, %chain, "failed to read a chain");
+        }
         Traced::unavailable(Unavailable::Unreadable)
     })
 }

@@ -1,0 +1,226 @@
+//! Contact with one server: when bytes last came from it, and since when it owes an answer. These say that it is silent.
+//!
+//! Silence is not slowness. A server that works on a hard question answers the questions for its state meanwhile, and
+//! any byte of it counts, so that it is heard. A server is silent if for a second nothing at all came from it, while a
+//! question was unanswered. It stays silent until a question for its state is answered.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, sleep, sleep_until},
+};
+
+/// Time without a byte after which a server is silent, together with [`GRACE`] a second.
+const SILENT_AFTER: Duration = Duration::from_millis(950);
+/// Part of that time for which a question must have been unanswered: who is not asked says nothing. Within the rest
+/// the next question for the state is sent, so that the second never begins with a caller's question.
+const OWED_FOR: Duration = Duration::from_millis(450);
+/// Time in which this program reads what has arrived already, if it was itself held up.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// Contact with one server.
+#[derive(Debug)]
+pub(super) struct Contact(Mutex<Times>);
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    heard_at: Instant,
+    /// Time of the first question since then.
+    asked_at: Option<Instant>,
+    is_silent: bool,
+}
+
+impl Times {
+    /// The time at which the server is silent unless it is heard before.
+    fn silent_at(self, now: Instant) -> Instant {
+        (self.heard_at + SILENT_AFTER).max(self.asked_at.unwrap_or(now) + OWED_FOR)
+    }
+}
+
+impl Contact {
+    pub(super) fn new() -> Self {
+        let times = Times { heard_at: Instant::now(), asked_at: None, is_silent: false };
+        Self(Mutex::new(times))
+    }
+
+    /// Notes that a question is sent.
+    pub(super) fn asked(&self) {
+        self.times().asked_at.get_or_insert_with(Instant::now);
+    }
+
+    /// Notes that something came from the server.
+    pub(super) fn heard(&self) {
+        let mut times = self.times();
+        times.heard_at = Instant::now();
+        times.asked_at = None;
+    }
+
+    /// Completes once the server has been silent for a second.
+    pub(super) async fn silence(&self) {
+        let silent_at = || self.times().silent_at(Instant::now());
+        loop {
+            sleep_until(silent_at()).await;
+            sleep(GRACE).await;
+            if silent_at() <= Instant::now() {
+                return;
+            }
+        }
+    }
+
+    /// True if the server is known to be silent.
+    pub(super) fn is_silent(&self) -> bool {
+        self.times().is_silent
+    }
+
+    /// Sets whether the server is silent. Returns true if that is a change.
+    pub(super) fn set_silent(&self, is_silent: bool) -> bool {
+        std::mem::replace(&mut self.times().is_silent, is_silent) != is_silent
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        // Every change is a single step, so that the state after a panic is consistent.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream that notes when bytes arrive.
+#[derive(Debug)]
+pub(super) struct HeardStream {
+    pub(super) stream: TcpStream,
+    pub(super) contact: Arc<Contact>,
+}
+
+impl AsyncRead for HeardStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.contact.heard();
+        }
+        outcome
+    }
+}
+
+impl AsyncWrite for HeardStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    /// Time until the server is silent, from now on.
+    async fn until_silent(contact: &Contact) -> Duration {
+        let begun = Instant::now();
+        contact.silence().await;
+        begun.elapsed()
+    }
+
+    fn is_about(duration: Duration, milliseconds: u64) -> bool {
+        duration.abs_diff(Duration::from_millis(milliseconds)) <= 5 * MOMENT
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_owes_an_answer_is_silent_after_a_second() {
+        // Given a server that was heard half a second before the first question,
+        let contact = Contact::new();
+        contact.heard();
+        advance(Duration::from_millis(500)).await;
+        contact.asked();
+        // then further questions do not begin the second anew.
+        advance(Duration::from_millis(300)).await;
+        contact.asked();
+        assert!(is_about(until_silent(&contact).await, 200));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_was_not_asked_for_long_has_time_to_answer() {
+        let contact = Contact::new();
+        advance(Duration::from_mins(1)).await;
+        contact.asked();
+        assert!(is_about(until_silent(&contact).await, 500));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_heard_or_is_not_asked_is_never_silent() {
+        let contact = Contact::new();
+        let never = async {
+            contact.silence().await;
+            panic!("it is not silent");
+        };
+        let heard = async {
+            sleep(Duration::from_secs(10)).await;
+            contact.heard();
+            for _ in 0..20 {
+                contact.asked();
+                sleep(Duration::from_millis(900)).await;
+                contact.heard();
+            }
+        };
+        tokio::select! {
+            () = never => {}
+            () = heard => {}
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_arrived_while_this_program_was_held_up_is_read_first() {
+        // Given a program that was stopped for long after it asked,
+        let contact = Contact::new();
+        contact.asked();
+        advance(Duration::from_secs(30)).await;
+        // when the answer, which is there, is read a moment after the time has passed,
+        let read = async {
+            sleep(20 * MOMENT).await;
+            contact.heard();
+            sleep(Duration::from_secs(1)).await;
+        };
+        // then the server is not silent.
+        tokio::select! {
+            () = contact.silence() => panic!("it is not silent"),
+            () = read => {}
+        }
+    }
+}

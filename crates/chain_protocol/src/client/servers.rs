@@ -1,0 +1,303 @@
+//! The servers of one chain as they are known: found by name, and each watched by itself, so that one that is slow or
+//! silent delays the news of no other.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use assay_engine::chain::ChainId;
+use hyper::body::Bytes;
+use tokio::{
+    net::lookup_host,
+    sync::watch,
+    task::{AbortHandle, JoinSet},
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    AskError, Credentials, SendError, ServerUrl,
+    choice::Candidate,
+    connection::{Connection, Received, SharedConnection},
+    set::read,
+};
+use crate::message::{ROOT, ServerState};
+
+/// Interval at which servers are looked for and their states are asked for.
+const WATCH: Duration = Duration::from_millis(500);
+/// Longest time for a state, and for a name to be resolved.
+const STATE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Age from which on a state says nothing any more.
+const STATE_AGE: Duration = Duration::from_secs(4);
+/// Time for which a server that failed is asked only if no other one is there.
+const AVOIDED_FOR: Duration = Duration::from_secs(5);
+
+/// The servers of one chain.
+#[derive(Debug)]
+pub(super) struct Servers {
+    pub(super) chain: ChainId,
+    pub(super) urls: Vec<ServerUrl>,
+    credentials: Credentials,
+    known: Mutex<BTreeMap<SocketAddr, Server>>,
+    /// URLs whose servers were looked for once.
+    looked_for: watch::Sender<usize>,
+    /// Questions of callers that were sent.
+    asked: AtomicU64,
+}
+
+/// One server.
+#[derive(Clone, Debug)]
+struct Server {
+    url: ServerUrl,
+    connection: SharedConnection,
+    /// Its state, and the time at which it told it.
+    state: Option<(ServerState, Instant)>,
+    avoided_until: Option<Instant>,
+}
+
+impl Servers {
+    pub(super) fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
+        Self {
+            chain,
+            urls,
+            credentials,
+            known: Mutex::default(),
+            looked_for: watch::Sender::new(0),
+            asked: AtomicU64::new(0),
+        }
+    }
+
+    /// Watches all servers until the future is dropped.
+    pub(super) async fn watch(self: Arc<Self>) {
+        let mut watches = JoinSet::new();
+        for url in self.urls.clone() {
+            watches.spawn(Arc::clone(&self).watch_url(url));
+        }
+        while watches.join_next().await.is_some() {}
+    }
+
+    async fn watch_url(self: Arc<Self>, url: ServerUrl) {
+        self.refresh_url(&url).await;
+        self.looked_for.send_modify(|urls| *urls += 1);
+        let (mut watched, mut tasks) = (BTreeMap::new(), JoinSet::new());
+        loop {
+            while tasks.try_join_next().is_some() {}
+            watched.retain(|_, task: &mut AbortHandle| !task.is_finished());
+            for address in self.addresses(&url) {
+                let watch = || tasks.spawn(Arc::clone(&self).watch_server(address));
+                watched.entry(address).or_insert_with(watch);
+            }
+            sleep(WATCH).await;
+            self.find(&url).await;
+        }
+    }
+
+    /// Watches a server for as long as it is known.
+    async fn watch_server(self: Arc<Self>, address: SocketAddr) {
+        loop {
+            sleep(WATCH).await;
+            if !self.ask_state(address).await {
+                return;
+            }
+        }
+    }
+
+    /// Waits until the servers of all URLs were looked for once, at most for twice the time of an answer.
+    pub(super) async fn first_look(&self) {
+        let mut looked_for = self.looked_for.subscribe();
+        let all = looked_for.wait_for(|urls| *urls >= self.urls.len());
+        // Neither a later look nor the error of an ended watch changes what is known.
+        let _ = timeout(2 * STATE_TIMEOUT, all).await;
+    }
+
+    /// Looks for servers and asks each for its state.
+    pub(super) async fn refresh(self: &Arc<Self>) {
+        let mut refreshing = JoinSet::new();
+        for url in self.urls.clone() {
+            let servers = Arc::clone(self);
+            refreshing.spawn(async move { servers.refresh_url(&url).await });
+        }
+        while refreshing.join_next().await.is_some() {}
+    }
+
+    async fn refresh_url(self: &Arc<Self>, url: &ServerUrl) {
+        self.find(url).await;
+        let mut asking = JoinSet::new();
+        for address in self.addresses(url) {
+            let servers = Arc::clone(self);
+            asking.spawn(async move { servers.ask_state(address).await });
+        }
+        while asking.join_next().await.is_some() {}
+    }
+
+    /// Looks for the servers of a URL. While its name cannot be resolved, they go on as they are known.
+    async fn find(&self, url: &ServerUrl) {
+        let found = timeout(STATE_TIMEOUT, lookup_host((&*url.host, url.port))).await;
+        let Ok(Ok(found)) = found else { return };
+        let found: BTreeSet<SocketAddr> = found.collect();
+        let mut known = self.known();
+        known.retain(|address, server| server.url != *url || found.contains(address));
+        for address in found {
+            known.entry(address).or_insert_with(|| Server {
+                url: url.clone(),
+                connection: Arc::new(Connection::new(address)),
+                state: None,
+                avoided_until: None,
+            });
+        }
+    }
+
+    /// Asks a server for its state. Returns false if it is not known any more.
+    async fn ask_state(&self, address: SocketAddr) -> bool {
+        let Some((url, connection)) = self.server(address) else { return false };
+        let path = self.path("state");
+        let asking = timeout(STATE_TIMEOUT, connection.send(&url, &self.credentials, &path, None));
+        tokio::pin!(asking);
+        let answer = tokio::select! {
+            biased;
+            answer = &mut asking => answer,
+            () = connection.contact().silence() => {
+                self.note_silence(address);
+                asking.await
+            }
+        };
+        self.note_state(address, answer);
+        true
+    }
+
+    fn note_state(
+        &self,
+        address: SocketAddr,
+        answer: Result<Result<Received, SendError>, tokio::time::error::Elapsed>,
+    ) {
+        let is_heard = matches!(answer, Ok(Ok(_) | Err(SendError::Connect(..))));
+        let is_timeout = answer.is_err();
+        let state = match answer {
+            Ok(Ok(received)) => read::<ServerState>(address, &received),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(AskError::Timeout(address)),
+        };
+        let chain = self.chain;
+        let mut known = self.known();
+        let Some(server) = known.get_mut(&address) else { return };
+        let contact = server.connection.contact();
+        if is_heard && contact.set_silent(false) {
+            tracing::info!(%chain, server = %address, "a silent chain server is heard again");
+        }
+        match state {
+            Ok(state) => {
+                if server.state.is_none() {
+                    tracing::info!(%chain, server = %address, "chain server found");
+                }
+                server.state = Some((state, Instant::now()));
+            }
+            // It works on something else: its last state holds for a while.
+            Err(error) if is_timeout && !contact.is_silent() => {
+                tracing::debug!(%chain, %error, "a chain server is slow to tell its state");
+            }
+            Err(error) => {
+                if server.state.take().is_some() {
+                    tracing::warn!(%chain, %error, "a chain server does not answer");
+                } else {
+                    tracing::debug!(%chain, %error, "a chain server does not answer");
+                }
+            }
+        }
+    }
+
+    /// Notes that a server is silent: it gets no question until it tells its state again.
+    pub(super) fn note_silence(&self, address: SocketAddr) {
+        let mut known = self.known();
+        let Some(server) = known.get_mut(&address) else { return };
+        server.state = None;
+        if server.connection.contact().set_silent(true) {
+            // What it did not answer so far, it need not answer when it is back.
+            server.connection.close();
+            let chain = self.chain;
+            tracing::warn!(%chain, server = %address, "a chain server has been silent for a second");
+        }
+    }
+
+    /// The servers with their states, as far as these are known and of now.
+    pub(super) fn candidates(&self) -> Vec<Candidate> {
+        let now = Instant::now();
+        let known = self.known();
+        let candidates = known.iter().map(|(address, server)| {
+            let state = server.state.as_ref();
+            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
+            Candidate {
+                address: *address,
+                state: state.map(|(state, _)| state.clone()),
+                is_avoided: server.avoided_until.is_some_and(|until| until > now),
+            }
+        });
+        candidates.collect()
+    }
+
+    /// The servers that are silent.
+    pub(super) fn silent(&self) -> BTreeSet<SocketAddr> {
+        let known = self.known();
+        let silent = known.iter().filter(|(_, server)| server.connection.contact().is_silent());
+        silent.map(|(address, _)| *address).collect()
+    }
+
+    /// Lets a server be asked only if no other one is there, for a while.
+    pub(super) fn avoid(&self, address: SocketAddr) {
+        if let Some(server) = self.known().get_mut(&address) {
+            server.avoided_until = Some(Instant::now() + AVOIDED_FOR);
+        }
+    }
+
+    /// Sends a question to one server.
+    pub(super) async fn send(
+        &self,
+        address: SocketAddr,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Received, AskError> {
+        let gone = || AskError::NoServer(address.to_string());
+        let (url, connection) = self.server(address).ok_or_else(gone)?;
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let path = self.path(path);
+        Ok(connection.send(&url, &self.credentials, &path, Some(body)).await?)
+    }
+
+    /// Completes once a server has been silent for a second; never if it is not known.
+    pub(super) async fn silence_of(&self, address: SocketAddr) {
+        match self.server(address) {
+            Some((_, connection)) => connection.contact().silence().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Questions of callers that were sent.
+    pub(super) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn addresses(&self, url: &ServerUrl) -> Vec<SocketAddr> {
+        let known = self.known();
+        let of_url = known.iter().filter(|(_, server)| server.url == *url);
+        of_url.map(|(address, _)| *address).collect()
+    }
+
+    fn server(&self, address: SocketAddr) -> Option<(ServerUrl, SharedConnection)> {
+        let known = self.known();
+        let server = known.get(&address)?;
+        Some((server.url.clone(), Arc::clone(&server.connection)))
+    }
+
+    fn path(&self, last: &str) -> String {
+        format!("{ROOT}/{}/{last}", self.chain)
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, Server>> {
+        // Every change is a single step, so that the state after a panic is consistent.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
