@@ -168,3 +168,4 @@ described!(A1, A2);
 described!(A1, A2, A3);
 described!(A1, A2, A3, A4);
 described!(A1, A2, A3, A4, A5);
+described!(A1, A2, A3, A4, A5, A6);

@@ -191,7 +191,7 @@ async fn answer(
         && app.load.acquire_unauthenticated().is_none()
     {
         app.metrics.shed(Class::Unauthenticated);
-        render(&refused(Shed::Server), &path, id)
+        render(&refused(Shed::Server, None), &path, id)
     } else {
         let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
         match tokio::time::timeout(app.settings.request_timeout, handled).await {

@@ -3,6 +3,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
+use assay_engine::chain::ChainId;
 use assay_limiter::{Charge, Decision, LimitStatus, RequestKind, StoreLossPolicy};
 use assay_request::{
     head,
@@ -21,7 +22,7 @@ use tracing::Instrument as _;
 
 use super::{
     legacy_headers,
-    load::{Class, Holder, Shed, refused},
+    load::{Class, Holder, Place, Shed, refused},
     problem::Refusal,
     streamed::hold_until_end,
 };
@@ -65,8 +66,10 @@ pub async fn pass(
         Ok(caller) => caller,
         Err(problem) => {
             let permit = app.load.acquire_unauthenticated();
-            let problem = permit
-                .map_or_else(|| shed(&app, Class::Unauthenticated, Shed::Server), |_| problem);
+            let problem = permit.map_or_else(
+                || shed(&app, Class::Unauthenticated, Shed::Server, None),
+                |_| problem,
+            );
             return Refusal(problem).into_response();
         }
     };
@@ -74,9 +77,9 @@ pub async fn pass(
         connection.show_key();
     }
     let holder = Holder::of(&caller.tenant.name, &caller.tenant.plan);
-    let permit = match app.load.acquire(&holder, gate.class()) {
-        Ok(permit) => permit,
-        Err(reason) => return Refusal(shed(&app, gate.class(), reason)).into_response(),
+    let place = match Place::take(&app.load, holder, gate.class()) {
+        Ok(place) => place,
+        Err(reason) => return Refusal(shed(&app, gate.class(), reason, None)).into_response(),
     };
     service.key_use.note(&caller.key, now);
 
@@ -91,10 +94,11 @@ pub async fn pass(
             let charge =
                 ChargeGuard { app: &app, caller: caller.clone(), charge, is_answered: false };
             request.extensions_mut().insert(caller.clone());
+            request.extensions_mut().insert(place.clone());
             let response = next.run(request).await;
             charge.finish(response.status());
             let statuses = service.limiter.statuses(caller.account(), &limits, store_loss, seconds);
-            let response = hold_until_end(response, permit, tracing::Span::current());
+            let response = hold_until_end(response, place, tracing::Span::current());
             app.with_limits(response, &statuses)
         }
         Decision::Refused { violated, retry_after, statuses } => {
@@ -126,10 +130,10 @@ pub async fn pass(
     }
 }
 
-/// Counts a request that gets no place, and returns its problem.
-fn shed(app: &App, class: Class, reason: Shed) -> Problem {
+/// Counts a request that gets no place, and returns its problem. `chain`: the chain that has none for it.
+pub(crate) fn shed(app: &App, class: Class, reason: Shed, chain: Option<ChainId>) -> Problem {
     app.metrics.shed(class);
-    refused(reason)
+    refused(reason, chain)
 }
 
 /// Says that limits are exceeded, and when to try again.

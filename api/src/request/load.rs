@@ -1,6 +1,10 @@
 //! Load shedding: when too many requests are in flight, refuses requests without a valid key first, then bulk
 //! requests, then single checks. No queue builds up, and valid single checks are answered longest.
 //!
+//! Every chain has as many places as there are for all other requests together. A check takes one of the latter until
+//! its body is read, then one of its chain, and gives the first one back: however many checks wait for a chain that is
+//! slow or silent, those of other chains find the places that they would find without it.
+//!
 //! A tenant shares the places with the others: it may hold at most [`SHARE`] times as many as are free. So one tenant
 //! alone has three quarters of them, many have about equal parts, and there is always room for one that comes new,
 //! however many places the others try to take. A plan may set lower bounds.
@@ -10,6 +14,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use assay_engine::chain::ChainId;
 use assay_request::problem::{Code, Problem};
 use assay_tenancy::{Name, directory::Plan};
 use axum::http::header;
@@ -45,7 +50,7 @@ impl Class {
 pub struct Holder {
     /// The tenant.
     pub tenant: Name,
-    /// Largest number of its requests in flight on one server; `None`: its share.
+    /// Largest number of its requests in flight on one server, for each chain; `None`: its share.
     pub max_in_flight: Option<usize>,
     /// Largest number of its bulk requests in flight on one server; `None`: its share.
     pub max_streams: Option<usize>,
@@ -74,8 +79,13 @@ pub enum Shed {
 }
 
 /// Number and capacity of requests in flight.
-#[derive(Debug)]
-pub struct Load(Arc<Places>);
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Places of requests whose chain is not known yet, or that concern none, or several.
+    general: Arc<Places>,
+    /// Places of checks, by their chain.
+    chains: Arc<Mutex<HashMap<ChainId, Arc<Places>>>>,
+}
 
 #[derive(Debug)]
 struct Places {
@@ -114,22 +124,23 @@ impl Counts {
 }
 
 impl Load {
-    /// Allows at most `capacity` requests in flight: half of them without a valid key, three quarters of them bulk
-    /// requests.
+    /// Allows at most `capacity` requests in flight, half of them without a valid key, three quarters of them bulk
+    /// requests, and for each chain as many checks.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self(Arc::new(Places { capacity, taken: Mutex::default() }))
+        Self { general: Places::new(capacity), chains: Arc::default() }
     }
 
     /// Returns a permit for a request without a valid key; `None` if half of all places are taken.
     #[must_use]
     pub fn acquire_unauthenticated(&self) -> Option<Permit> {
-        let mut taken = self.0.lock();
-        if taken.all.in_flight >= self.0.capacity.div_ceil(2) {
+        let general = &self.general;
+        let mut taken = general.lock();
+        if taken.all.in_flight >= general.capacity.div_ceil(2) {
             return None;
         }
         taken.all.add(Class::Unauthenticated);
-        Some(Permit { places: Arc::clone(&self.0), tenant: None, class: Class::Unauthenticated })
+        Some(Permit { places: Arc::clone(general), tenant: None, class: Class::Unauthenticated })
     }
 
     /// Returns a permit for a request of a tenant.
@@ -138,10 +149,64 @@ impl Load {
     ///
     /// Returns the reason for which there is no place for it.
     pub fn acquire(&self, holder: &Holder, class: Class) -> Result<Permit, Shed> {
-        let mut taken = self.0.lock();
+        self.general.acquire(holder, class)
+    }
+
+    /// The places of a chain.
+    fn of(&self, chain: ChainId) -> Arc<Places> {
+        // Every change is a single step, so that the state after a panic is consistent.
+        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = chains.entry(chain).or_insert_with(|| Places::new(self.general.capacity));
+        Arc::clone(places)
+    }
+}
+
+/// The place of a request of a tenant, released when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct Place(Arc<PlaceState>);
+
+#[derive(Debug)]
+struct PlaceState {
+    load: Load,
+    holder: Holder,
+    class: Class,
+    permit: Mutex<Permit>,
+}
+
+impl Place {
+    /// Takes a place among those for all requests.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is none.
+    pub fn take(load: &Load, holder: Holder, class: Class) -> Result<Self, Shed> {
+        let permit = Mutex::new(load.acquire(&holder, class)?);
+        Ok(Self(Arc::new(PlaceState { load: load.clone(), holder, class, permit })))
+    }
+
+    /// Takes a place of a chain, and gives the one that is held back.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which the chain has none. The other one is held until the request ends.
+    pub fn move_to(&self, chain: ChainId) -> Result<(), Shed> {
+        let PlaceState { load, holder, class, permit } = &*self.0;
+        let of_chain = load.of(chain).acquire(holder, *class)?;
+        *permit.lock().unwrap_or_else(PoisonError::into_inner) = of_chain;
+        Ok(())
+    }
+}
+
+impl Places {
+    fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, taken: Mutex::default() })
+    }
+
+    fn acquire(self: &Arc<Self>, holder: &Holder, class: Class) -> Result<Permit, Shed> {
+        let mut taken = self.lock();
         let (all, own) =
             (taken.all, taken.tenants.get(&holder.tenant).copied().unwrap_or_default());
-        let free = self.0.capacity.saturating_sub(all.in_flight);
+        let free = self.capacity.saturating_sub(all.in_flight);
         if free == 0 {
             return Err(Shed::Server);
         }
@@ -149,7 +214,7 @@ impl Load {
             return Err(Shed::Tenant);
         }
         if class == Class::Bulk {
-            let free = (self.0.capacity * 3).div_ceil(4).saturating_sub(all.streams);
+            let free = (self.capacity * 3).div_ceil(4).saturating_sub(all.streams);
             if free == 0 {
                 return Err(Shed::Server);
             }
@@ -160,11 +225,9 @@ impl Load {
         taken.all.add(class);
         taken.tenants.entry(holder.tenant.clone()).or_default().add(class);
         let tenant = Some(holder.tenant.clone());
-        Ok(Permit { places: Arc::clone(&self.0), tenant, class })
+        Ok(Permit { places: Arc::clone(self), tenant, class })
     }
-}
 
-impl Places {
     fn lock(&self) -> MutexGuard<'_, Taken> {
         // Every change is a single step, so that the state after a panic is consistent.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
@@ -193,17 +256,21 @@ impl Drop for Permit {
     }
 }
 
-/// Returns the problem of a request without a permit.
-pub fn refused(shed: Shed) -> Problem {
+/// Returns the problem of a request without a permit. `chain`: the chain that has no place for it.
+pub fn refused(shed: Shed, chain: Option<ChainId>) -> Problem {
+    let requests =
+        chain.map_or_else(|| "requests".to_owned(), |chain| format!("checks on {chain}"));
     let problem = match shed {
         Shed::Server => Problem::new(
             Code::Overloaded,
-            "too many requests are in flight on this server; try again in one second",
+            format!("too many {requests} are in flight on this server; try again in one second"),
         ),
         Shed::Tenant => Problem::new(
             Code::TooManyInFlight,
-            "too many requests of the tenant are in flight on this server; wait for the responses to some of \
-             them, or try again in one second",
+            format!(
+                "too many {requests} of the tenant are in flight on this server; wait for the responses to some \
+                 of them, or try again in one second"
+            ),
         ),
     };
     problem.header(header::RETRY_AFTER, "1")
@@ -278,6 +345,29 @@ mod tests {
         assert_eq!(load.acquire(&holder("e"), Class::Single).unwrap_err(), Shed::Server);
         held.truncate(3);
         assert!(load.acquire_unauthenticated().is_some(), "permits are released");
+    }
+
+    #[test]
+    fn checks_that_wait_for_a_chain_leave_the_places_of_other_chains_to_the_same_tenant() {
+        let load = Load::new(16);
+        let place = || Place::take(&load, holder("a"), Class::Single).unwrap();
+        // Given as many checks as one chain has places for the tenant,
+        let mut held = Vec::new();
+        let shed = loop {
+            let place = place();
+            match place.move_to(ChainId::BTC) {
+                Ok(()) => held.push(place),
+                Err(shed) => break shed,
+            }
+        };
+        assert_eq!((held.len(), shed), (12, Shed::Tenant));
+        // then another chain has as many, and so have requests of no chain.
+        let others: Vec<Place> = (0..12).map(|_| place()).collect();
+        assert!(others.iter().all(|other| other.move_to(ChainId::ETH).is_ok()));
+        assert_eq!(fill(&load, &holder("a"), Class::Single, &mut Vec::new()).0, 12);
+        // A check that ends gives the place of its chain back.
+        held.pop();
+        assert!(place().move_to(ChainId::BTC).is_ok());
     }
 
     #[test]

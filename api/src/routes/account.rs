@@ -57,7 +57,8 @@ pub struct AccountPlan {
     pub max_screen_rows: u64,
     /// Largest number of rows in one bulk request with `scope=full`.
     pub max_full_screen_rows: u64,
-    /// Largest number of your requests in flight on one server; null: a fair share of its places.
+    /// Largest number of your requests in flight on one server, with checks counted for each blockchain by itself; null:
+    /// a fair share of its places.
     pub max_in_flight: Option<u32>,
     /// Largest number of your bulk requests in flight on one server; null: a fair share of its places.
     pub max_streams: Option<u32>,

@@ -27,6 +27,8 @@ use crate::{
     request::{
         body::JsonBody,
         frame::{Arrived, Subject},
+        gate::shed,
+        load::{Class, Place},
         problem::Refusal,
     },
     response::JsonText,
@@ -73,11 +75,13 @@ pub async fn check_address(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Extension(Arrived(arrived)): Extension<Arrived>,
+    Extension(place): Extension<Place>,
     headers: HeaderMap,
     body: JsonBody<CheckRequest>,
 ) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let subject = request.subject()?;
+    move_to(&app, &place, subject.chain())?;
 
     let now = app.service.clock.now();
     let outcome = app.service.check(&caller, &subject, head::max_age(&headers), now).await;
@@ -100,12 +104,14 @@ pub async fn check_transfer(
     State(app): State<Arc<App>>,
     Extension(caller): Extension<Caller>,
     Extension(Arrived(arrived)): Extension<Arrived>,
+    Extension(place): Extension<Place>,
     headers: HeaderMap,
     body: JsonBody<TransferRequest>,
 ) -> Result<JsonText<CheckResponse<'static>>, Refusal> {
     let request = body.read(MAX_BODY_BYTES, app.settings.body_timeout).await?;
     let query = request.query()?;
     let chain = query.chain;
+    move_to(&app, &place, chain)?;
 
     let now = app.service.clock.now();
     let outcome = app.service.check_transfer(&caller, query, head::max_age(&headers), now).await;
@@ -117,6 +123,12 @@ pub async fn check_transfer(
         address_submitted: request.address,
     };
     asked.answer(&app, &caller, chain, &outcome.map_err(failed)?)
+}
+
+/// Moves a check to the places of its chain. One that finds none is refused and not charged: to answer that the chain
+/// is unavailable would be a verdict about an address that nobody looked at.
+fn move_to(app: &App, place: &Place, chain: ChainId) -> Result<(), Problem> {
+    place.move_to(chain).map_err(|reason| shed(app, Class::Single, reason, Some(chain)))
 }
 
 /// Returns the problem of a check that failed.

@@ -88,8 +88,8 @@ pub(in crate::commands) struct ServeArgs {
     /// Timeout of the next row of a bulk request, and of a stalled response [default: 30s]
     #[arg(long, value_name = "TIME")]
     stall_timeout: Option<String>,
-    /// Largest number of concurrent requests; unauthenticated callers get at most half, bulk requests three
-    /// quarters [default: 1024]
+    /// Largest number of concurrent requests, and of concurrent checks of each blockchain; unauthenticated callers get
+    /// at most half, bulk requests three quarters [default: 1024]
     #[arg(long, value_name = "NUMBER")]
     max_requests: Option<String>,
     /// Certificate chain (PEM) for TLS; reloaded when the file changes

@@ -58,8 +58,9 @@ pub struct PlanSpec {
     #[serde(default = "default_max_full_screen_rows")]
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_full_screen_rows: u64,
-    /// Most requests of one tenant that are in flight on one server: 1 to 1000000. Further ones are refused with
-    /// 429. Unset: a tenant may have three times as many as there are free places on the server.
+    /// Most requests of one tenant that are in flight on one server: 1 to 1000000. Checks are counted for each
+    /// blockchain by itself. Further ones are refused with 429. Unset: a tenant may have three times as many as there
+    /// are free places on the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub max_in_flight: Option<u32>,
