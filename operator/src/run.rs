@@ -2,6 +2,7 @@
 
 use std::{io, process::ExitCode, sync::Arc, time::Duration};
 
+use assay_chain_protocol::{Credentials, client::credentials::InvalidCredentials};
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError};
@@ -41,6 +42,8 @@ enum RunError {
     Signals(#[source] io::Error),
     #[error("found no kubeconfig or service account for the API server: {0}")]
     Config(#[source] kube::Error),
+    #[error("--chain-token-file: {0}")]
+    ChainToken(#[from] InvalidCredentials),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("failed to renew the Lease in time: another operator may hold it")]
@@ -111,6 +114,8 @@ async fn run_with_telemetry(
 }
 
 async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
+    let token = settings.chain_token_file.clone();
+    Credentials { token, ..Credentials::default() }.check_token()?;
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
     let stop = async {

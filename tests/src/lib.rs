@@ -61,7 +61,7 @@ pub use process::{
     Finished, assay, binary, measure, measure_assay, release_operator, release_program,
     start_assay, to_megabytes,
 };
-pub use server::{Server, production, sample};
+pub use server::{CHAIN_TOKEN, Server, production, sample};
 pub use small_disk::SmallDisk;
 pub use wait::{wait_at_most, wait_every, wait_until};
 pub use wall_clock::WallClock;

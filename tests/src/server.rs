@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 use crate::{Caller, Finished, metrics::metric, process, tenant};
 
+/// A token of chain servers, as long as it must be.
+pub const CHAIN_TOKEN: &str = "the token of chain servers in tests";
+
 /// A server and its data directory.
 #[derive(Debug)]
 pub struct Server {

@@ -54,19 +54,20 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// Returns an error if the file cannot be read or has no token.
+    /// Returns an error if the file cannot be read, has no token, or has one that is too short.
     pub fn read(path: &Path) -> Result<Self, InvalidCredentials> {
         Ok(Self { path: path.to_owned(), known: Mutex::new(Known::read(path)?) })
     }
 
-    /// True if a token is in the file. While the file cannot be read, the tokens that were in it last are valid.
+    /// True if a token is in the file. While the file cannot be read, or holds a short token, those that were in it
+    /// last are valid.
     fn have(&self, token: &str) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.read_at.elapsed() >= READ_AGAIN {
             match Known::read(&self.path) {
                 Ok(read) => *known = read,
                 Err(error) => {
-                    tracing::warn!(%error, "failed to read the tokens again");
+                    tracing::error!(%error, "failed to read the tokens again: those read before are valid");
                     known.read_at = Instant::now();
                 }
             }
@@ -103,12 +104,34 @@ mod tests {
 
     use super::*;
 
+    const ONE: &str = "the first token, for tests alone";
+    const TWO: &str = "the second token, for tests alone";
+
     #[test]
     fn every_line_of_the_file_is_a_token() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), "one\ntwo\n").unwrap();
+        fs::write(file.path(), format!("{ONE}\n{TWO}\n")).unwrap();
         let tokens = Tokens::read(file.path()).unwrap();
-        assert!(tokens.have("one") && tokens.have("two"));
+        assert!(tokens.have(ONE) && tokens.have(TWO));
         assert!(!tokens.have("three") && !tokens.have(""));
+    }
+
+    #[test]
+    fn a_short_token_is_refused_at_the_start_and_changes_nothing_later() {
+        // Given tokens that were read, and a file that then gets a short one,
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), ONE).unwrap();
+        let tokens = Tokens::read(file.path()).unwrap();
+        fs::write(file.path(), format!("{TWO}\nabc\n")).unwrap();
+        let past = Instant::now().checked_sub(READ_AGAIN).unwrap();
+        // when they are read again, then those from before are valid,
+        tokens.known.lock().unwrap().read_at = past;
+        assert!(tokens.have(ONE) && !tokens.have(TWO) && !tokens.have("abc"));
+        // and a server does not start with such a file.
+        assert!(Tokens::read(file.path()).is_err());
+        // Once the line is mended, the file counts.
+        fs::write(file.path(), TWO).unwrap();
+        tokens.known.lock().unwrap().read_at = past;
+        assert!(tokens.have(TWO) && !tokens.have(ONE));
     }
 }

@@ -431,6 +431,10 @@ impl Context {
     fn with_chain_servers(&self, databases: Databases) -> Result<Databases, Failure> {
         let servers = self.settings.chain_servers();
         let servers = servers.map_err(|error| Failure::Usage(error.to_string()))?;
+        if !servers.is_empty() {
+            let checked = self.settings.chain_credentials().check_token();
+            checked.map_err(|error| Failure::Usage(format!("--chain-token-file: {error}")))?;
+        }
         // The demo data set has a chain of its own.
         if self.sample && !servers.is_empty() {
             return Err(Failure::Usage(

@@ -53,7 +53,8 @@ pub const DEFINITIONS: [Definition; 44] = [
     definition(
         "chain-token-file",
         "",
-        "file with the token that chain servers ask for; they accept one on each line, others show the first one",
+        "file with the token that chain servers ask for, of 32 characters or more; they accept one on each line, others \
+         show the first one",
     ),
     definition(
         "chain-ca-file",
@@ -158,8 +159,8 @@ pub const DEFINITIONS: [Definition; 44] = [
     definition(
         "max-requests",
         "1024",
-        "largest number of concurrent requests; unauthenticated callers get at most half, bulk \
-         requests three quarters",
+        "largest number of concurrent requests, and of concurrent checks of each blockchain; \
+         unauthenticated callers get at most half, bulk requests three quarters",
     ),
     definition("tls-cert", "", "certificate chain (PEM) for TLS; reloaded when the file changes"),
     definition("tls-key", "", "private key (PEM) of the certificate"),

@@ -74,10 +74,13 @@ mod tests {
 
     use super::*;
 
-    /// The URL of a chain server of `btc` with a state, and the token `word`.
+    const TOKEN: &str = "the token of chain servers in tests";
+
+    /// The URL of a chain server of `btc` with a state, and [`TOKEN`].
     async fn server(state: Value) -> String {
+        let bearer = format!("Bearer {TOKEN}");
         let answer = async move |headers: HeaderMap| {
-            let is_allowed = headers.get(AUTHORIZATION).is_some_and(|shown| shown == "Bearer word");
+            let is_allowed = headers.get(AUTHORIZATION).is_some_and(|shown| *shown == *bearer);
             is_allowed.then(|| Json(state.clone())).ok_or(StatusCode::UNAUTHORIZED)
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -104,7 +107,7 @@ mod tests {
     #[tokio::test]
     async fn the_state_of_a_chain_is_what_its_servers_say() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "word\n").unwrap();
+        std::fs::write(file.path(), TOKEN).unwrap();
         let client = ChainClient::new(Some(file.path().to_owned()));
         let ask =
             async |newest, rate| client.state("btc", &server(state(newest, rate)).await).await;

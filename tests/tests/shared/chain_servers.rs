@@ -13,7 +13,7 @@ use std::{
 };
 
 use assay_tests::{
-    Caller, Server, SmallDisk, nodes::Credentials, platform::Platform, wait_at_most,
+    CHAIN_TOKEN, Caller, Server, SmallDisk, nodes::Credentials, platform::Platform, wait_at_most,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -40,7 +40,7 @@ impl World {
         let (chain, platform) = (Chain::start(blocks), Platform::start());
         platform.apply(&roomy());
         chain.followed_by(&platform);
-        platform.write("token", "a token that nobody guesses\n");
+        platform.write("token", CHAIN_TOKEN);
         let key = platform.key();
         Self { chain, platform, key }
     }

@@ -205,8 +205,9 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failu
 fn tokens(settings: &Settings) -> Result<Option<Tokens>, Failure> {
     match &settings.chain_token_file {
         Some(path) => {
-            let tokens = Tokens::read(path).map_err(|error| Failure::Usage(error.to_string()))?;
-            Ok(Some(tokens))
+            let tokens = Tokens::read(path);
+            let invalid = |error| Failure::Usage(format!("--chain-token-file: {error}"));
+            Ok(Some(tokens.map_err(invalid)?))
         }
         None if settings.listen.ip().is_loopback() => Ok(None),
         None => Err(Failure::Usage(format!(

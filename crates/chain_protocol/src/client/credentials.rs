@@ -12,6 +12,9 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
+/// Fewest characters of a token: 128 random bits take as many in hexadecimal.
+pub const FEWEST_CHARACTERS: usize = 32;
+
 /// Files with the token and the CA bundle. They are read for every new connection, so that both can be rotated.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
@@ -34,8 +37,23 @@ pub enum InvalidCredentials {
         source: io::Error,
     },
     /// The file has no token.
-    #[error("{0} holds no token: write one into its first line")]
+    #[error(
+        "{0} holds no token: write one into its first line, such as `openssl rand -hex 32` makes"
+    )]
     NoToken(PathBuf),
+    /// A token of the file is too short.
+    #[error(
+        "line {line} of {path} holds a token of {characters} characters: it needs {FEWEST_CHARACTERS} or more, so \
+         that nobody guesses it; make one with `openssl rand -hex 32`"
+    )]
+    ShortToken {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Its length.
+        characters: usize,
+    },
     /// The file has no certificate.
     #[error("{0} holds no certificate in PEM form")]
     NoCertificate(PathBuf),
@@ -52,12 +70,22 @@ pub enum InvalidCredentials {
 ///
 /// # Errors
 ///
-/// Returns an error if the file cannot be read or has no token.
+/// Returns an error if the file cannot be read, has no token, or has one of fewer than [`FEWEST_CHARACTERS`].
 pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
     let read = fs::read_to_string(path);
     let text = read.map_err(|source| InvalidCredentials::Read { path: path.to_owned(), source })?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let tokens: Vec<String> = lines.map(str::to_owned).collect();
+    let mut tokens = Vec::new();
+    for (line, token) in (1..).zip(text.lines().map(str::trim)) {
+        let characters = token.chars().count();
+        match characters {
+            0 => {}
+            FEWEST_CHARACTERS.. => tokens.push(token.to_owned()),
+            _ => {
+                let path = path.to_owned();
+                return Err(InvalidCredentials::ShortToken { path, line, characters });
+            }
+        }
+    }
     if tokens.is_empty() {
         return Err(InvalidCredentials::NoToken(path.to_owned()));
     }
@@ -65,6 +93,19 @@ pub fn read_tokens(path: &Path) -> Result<Vec<String>, InvalidCredentials> {
 }
 
 impl Credentials {
+    /// Says what is wrong with the file of the token, if it can be read: before a server is asked.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file has no token or one that is too short.
+    pub fn check_token(&self) -> Result<(), InvalidCredentials> {
+        match self.token() {
+            // It may not be there yet; it is read again for every connection.
+            Ok(_) | Err(InvalidCredentials::Read { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The token, if there is one.
     pub(super) fn token(&self) -> Result<Option<String>, InvalidCredentials> {
         let Some(path) = &self.token else { return Ok(None) };
@@ -97,13 +138,36 @@ impl Credentials {
 mod tests {
     use super::*;
 
+    const FIRST: &str = "the first token, for tests alone";
+    const SECOND: &str = "the second one, not a secret either";
+
     #[test]
     fn a_file_of_tokens_may_have_several_and_must_have_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), " first \n\nsecond\n").unwrap();
-        assert_eq!(read_tokens(file.path()).unwrap(), ["first", "second"]);
+        fs::write(file.path(), format!(" {FIRST} \n\n{SECOND}\n")).unwrap();
+        assert_eq!(read_tokens(file.path()).unwrap(), [FIRST, SECOND]);
         fs::write(file.path(), "\n").unwrap();
         let error = read_tokens(file.path()).unwrap_err().to_string();
-        assert!(error.ends_with("holds no token: write one into its first line"), "{error}");
+        assert!(error.contains("holds no token: write one into its first line"), "{error}");
+    }
+
+    #[test]
+    fn a_short_token_on_any_line_is_refused_with_the_way_to_make_one() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let credentials =
+            Credentials { token: Some(file.path().to_owned()), ..Credentials::default() };
+        for (text, told) in
+            [("abc\n".to_owned(), "line 1"), (format!("{FIRST}\n\n{}\n", &FIRST[..31]), "line 3")]
+        {
+            fs::write(file.path(), text).unwrap();
+            let error = read_tokens(file.path()).unwrap_err().to_string();
+            assert!(error.starts_with(told) && error.contains("openssl rand -hex 32"), "{error}");
+            assert!(credentials.token().is_err() && credentials.check_token().is_err());
+        }
+        fs::write(file.path(), "é".repeat(32)).unwrap();
+        assert!(credentials.check_token().is_ok(), "characters count, not bytes");
+        drop(file);
+        assert!(credentials.check_token().is_ok(), "it may be there later");
+        assert!(credentials.token().is_err());
     }
 }
