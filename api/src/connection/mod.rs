@@ -1,10 +1,11 @@
 //! Serving HTTP on one connection.
 //!
-//! A connection ends when the caller closes it, when the program stops, or when it is idle or stalled:
-//! no request for a while, or a response that the caller does not read. Over HTTP/2 flow control holds
+//! A connection ends when the caller closes it, when the program stops, when it sends control frames without end, or
+//! when it is idle or stalled: no request for a while, or a response that the caller does not read. Over HTTP/2 flow control holds
 //! such a response back, where timeouts on the socket do not see it; the connection is then shut down
 //! gracefully (other requests on it are finished) and closed.
 
+mod control_frames;
 pub(crate) mod listener;
 mod proxy_header;
 mod syn_filter;
@@ -42,7 +43,9 @@ use tokio::{
 };
 use tower_service::Service;
 
-use self::{table::ConnectionMark, timeout_stream::TimeoutStream};
+use self::{
+    control_frames::ControlFrameLimit, table::ConnectionMark, timeout_stream::TimeoutStream,
+};
 use crate::request::streamed::is_streamed;
 
 /// Largest head of a request in bytes; the HTTP library refuses larger ones.
@@ -121,6 +124,7 @@ pub(crate) async fn run<S>(
         }
     });
     let stream = TimeoutStream::new(stream, timeouts.head, timeouts.stall);
+    let stream = ControlFrameLimit::new(stream);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let mut ticks = interval(timeouts.stall.min(timeouts.head) / 4);
