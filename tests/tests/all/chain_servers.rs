@@ -1,12 +1,20 @@
 //! Chain servers: the same answers as of a graph in the server's own process, questions that are refused, and a server
 //! that is filled from another one.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
 use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
 use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
 use assay_tests::{
-    Caller, Server, assay,
+    CHAIN_TOKEN, Caller, Server, assay,
     big_chain::{BigChain, Dice, Hub, Person, Shape},
     on_plan, sample, wait_until,
 };
@@ -19,6 +27,10 @@ use crate::chain_tools::{ingested, line, of, printed};
 const SUBJECTS: u64 = 1_000;
 const SHAPE: Shape =
     Shape { seed: 35, blocks: 40, transactions: 150, hub: Some(Hub { outputs: 600, leaves: 100 }) };
+
+/// Further tokens of chain servers.
+const SECOND: &str = "another token of chain servers in tests";
+const THIRD: &str = "a third token of chain servers in tests";
 
 /// An address that was never used.
 const NOBODY: &str = "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2";
@@ -223,7 +235,7 @@ fn question(address: &str, knows: &Value, deadline_ms: u32) -> Value {
 #[test]
 fn questions_without_an_answer_say_why() {
     let directory = three_blocks();
-    fs::write(directory.path().join("token"), "first\nsecond\n").unwrap();
+    fs::write(directory.path().join("token"), format!("{CHAIN_TOKEN}\n{SECOND}\n")).unwrap();
     let server = Server::start_chain(Arc::clone(&directory), &["--chain-token-file", "token"]);
     let caller = Caller::new(server.api, "");
     let ask = |path: &str, body: &str, token: &str| {
@@ -235,16 +247,16 @@ fn questions_without_an_answer_say_why() {
     };
     let nothing = json!({"lists": 0, "block": 0});
     let good = question(&of("shop"), &nothing, 8_000).to_string();
-    for token in ["first", "second"] {
+    for token in [CHAIN_TOKEN, SECOND] {
         let (status, answer) = ask("btc/trace", &good, token);
         assert_eq!(status, 200, "{answer}");
         assert_eq!(answer["state"]["followed"]["tip"]["height"], 2, "{answer}");
     }
-    assert_eq!(ask("btc/state", "", "first").1["newest"]["block"]["height"], 2);
+    assert_eq!(ask("btc/state", "", CHAIN_TOKEN).1["newest"]["block"]["height"], 2);
     // Single parts of what is known.
     let of_chain = |path: &str, question: Value| {
         let body = json!({"deadline_ms": 8_000, "knows": nothing, "question": question});
-        let (status, answer) = ask(path, &body.to_string(), "first");
+        let (status, answer) = ask(path, &body.to_string(), CHAIN_TOKEN);
         assert_eq!(status, 200, "{answer}");
         answer
     };
@@ -268,11 +280,11 @@ fn questions_without_an_answer_say_why() {
         (status, answer["code"].as_str().unwrap().to_owned(), answer["detail"].to_string())
     };
     let code = |path: &str, body: &str| {
-        let (status, code, _) = refused(path, body, "first");
+        let (status, code, _) = refused(path, body, CHAIN_TOKEN);
         (status, code)
     };
     let is = |status: u16, code: &str| (status, code.to_owned());
-    for token in ["", "third"] {
+    for token in ["", THIRD] {
         let (status, code, detail) = refused("btc/trace", &good, token);
         assert_eq!((status, &*code), (401, "unauthorized"), "{detail}");
     }
@@ -290,7 +302,7 @@ fn questions_without_an_answer_say_why() {
         code("btc/trace", &question("nobody", &nothing, 8_000).to_string()),
         is(400, "invalid")
     );
-    let (_, _, detail) = refused("btc/trace", "{\"deadline_ms\": \"soon\"}", "first");
+    let (_, _, detail) = refused("btc/trace", "{\"deadline_ms\": \"soon\"}", CHAIN_TOKEN);
     assert!(detail.contains("deadline_ms"), "{detail}");
     for newer in [json!({"lists": 1_000, "block": 0}), json!({"lists": 0, "block": 3})] {
         let body = question(&of("shop"), &newer, 8_000).to_string();
@@ -303,7 +315,7 @@ fn questions_without_an_answer_say_why() {
     let open = assay(directory.path(), ["chain", "serve", "--listen", "0.0.0.0:0"]);
     assert_eq!((open.code, open.stderr.contains("--chain-token-file")), (2, true), "{open:?}");
     // The wrong token is no clean answer.
-    fs::write(directory.path().join("wrong"), "third\n").unwrap();
+    fs::write(directory.path().join("wrong"), THIRD).unwrap();
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
     fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
     let _ = assay(directory.path(), ["apply", "-f", "roomy.yaml"]).ok();
@@ -318,6 +330,24 @@ fn questions_without_an_answer_say_why() {
         answer.text.contains("flows_missing")
     };
     assert!(missing("wrong") && !missing("token"));
+}
+
+#[test]
+fn no_program_starts_with_a_token_that_can_be_guessed() {
+    let directory = three_blocks();
+    fs::write(directory.path().join("short"), "abc\n").unwrap();
+    // Not even where only this machine listens.
+    for serve in [
+        &["chain", "serve", "--listen", "0.0.0.0:0"][..],
+        &["chain", "serve", "--listen", "127.0.0.1:0"],
+        &["serve", "--listen", "127.0.0.1:0", "--chain-servers", "btc=http://127.0.0.1:1"],
+    ] {
+        let short = [serve, &["--chain-token-file", "short"]].concat();
+        let refused = assay(directory.path(), short);
+        let told = refused.stderr.contains("a token of 3 characters");
+        let mend = refused.stderr.contains("openssl rand -hex 32");
+        assert_eq!((refused.code, told, mend), (2, true, true), "{refused:?}");
+    }
 }
 
 #[test]
@@ -347,9 +377,9 @@ fn a_token_is_rotated_without_a_restart() {
     let _ = assay(directory.path(), ["apply", "-f", "roomy.yaml"]).ok();
     let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     let [accepted, shown] = ["accepted", "shown"].map(|name| directory.path().join(name));
-    let write = |path: &Path, lines: &str| fs::write(path, lines).unwrap();
-    write(&accepted, "old\n");
-    write(&shown, "old\n");
+    let write = |path: &Path, lines: &[&str]| fs::write(path, lines.join("\n")).unwrap();
+    write(&accepted, &[CHAIN_TOKEN]);
+    write(&shown, &[CHAIN_TOKEN]);
     let token = |path: &Path| format!("--chain-token-file={}", path.display());
     let server = Server::start_chain(Arc::clone(&directory), &["btc", &token(&accepted)]);
     let servers = format!("--chain-servers={}", named(&[&server]));
@@ -370,15 +400,113 @@ fn a_token_is_rotated_without_a_restart() {
             assert!(has_flows());
         }
     };
-    write(&accepted, "old\nnew\n");
+    write(&accepted, &[CHAIN_TOKEN, SECOND]);
     is_so_for_a_while();
-    write(&shown, "new\nold\n");
+    write(&shown, &[SECOND, CHAIN_TOKEN]);
     is_so_for_a_while();
-    write(&accepted, "new\n");
+    write(&accepted, &[SECOND]);
     is_so_for_a_while();
-    write(&shown, "other\n");
-    write(&accepted, "another\n");
+    // A line that is too short is not taken over.
+    write(&accepted, &["abc"]);
+    wait_until("that is told", || server.log().contains("holds a token of 3 characters"));
+    is_so_for_a_while();
+    write(&shown, &[CHAIN_TOKEN]);
+    write(&accepted, &[THIRD]);
     wait_until("a wrong token is refused", || !has_flows());
+}
+
+/// A directory of an API server that asks for the graphs of another one, and a key of a tenant.
+fn asking_directory(graphs: &TempDir) -> (Arc<TempDir>, String) {
+    let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
+    fs::write(graphs.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    let _ = assay(graphs.path(), ["apply", "-f", "roomy.yaml"]).ok();
+    let key = assay(graphs.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
+    (without_graphs(graphs.path()), key.trim().to_owned())
+}
+
+/// A check that is made anew: its status, and if it has one, whether its answer has flows.
+fn checked_anew(caller: &Caller, chain: &str, address: &str) -> (u16, bool) {
+    let body = json!({"blockchain": chain, "address": address}).to_string();
+    let answer = caller.post("/api/v1/check/address", &body, &[("cache-control", "no-cache")]);
+    (answer.status, answer.status == 200 && !answer.text.contains("flows_missing"))
+}
+
+#[test]
+fn a_stopped_chain_server_is_asked_no_more_and_holds_up_no_other_chain() {
+    // Given a chain with one server, an API server with few places, and a tenant,
+    let directory = three_blocks();
+    let (asking, key) = asking_directory(&directory);
+    let chain = Server::start_chain(directory, &["btc"]);
+    let servers = named(&[&chain]);
+    let api = Server::start(asking, &["--chain-servers", &servers, "--max-requests", "32"]);
+    let caller = api.caller(&key);
+    let flows = |caller: &Caller| checked_anew(caller, "btc", &of("shop"));
+    wait_until("the server is found", || flows(&caller) == (200, true));
+    let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
+    let asked = || api.metric::<u64>("assay_chain_servers_asked_total{chain=\"btc\"}");
+    assert_eq!(silent(), 0);
+    // when the server is stopped, and the tenant checks more addresses of the chain at once than there are places,
+    chain.signal("STOP");
+    let (refused, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let one = || {
+        let outcome = flows(&caller);
+        let counter = if outcome.0 == 429 { &refused } else { &answered };
+        counter.fetch_add(1, Ordering::SeqCst);
+        assert!(matches!(outcome, (200 | 429, false)), "{outcome:?}");
+    };
+    let served = thread::scope(|scope| {
+        for _ in 0..200 {
+            scope.spawn(one);
+        }
+        // then its checks of another chain are answered while all of those wait that found a place,
+        wait_until("some found none", || refused.load(Ordering::SeqCst) > 0);
+        let eth = "0x00000000219ab540356cBB839Cbe05303d7705Fa";
+        let mut served = 0;
+        while silent() == 0 {
+            let (status, _) = checked_anew(&caller, "eth", eth);
+            served += usize::from(status == 200 && answered.load(Ordering::SeqCst) == 0);
+        }
+        served
+    });
+    assert!(served > 0, "{} were refused", refused.into_inner());
+    // and no question is sent any more.
+    let before = asked();
+    for _ in 0..100 {
+        assert_eq!(flows(&caller), (200, false));
+    }
+    assert_eq!((asked(), silent()), (before, 1));
+    assert!(api.log().contains("has been silent for a second"), "{}", api.log());
+    // Once it goes on, it is asked again.
+    chain.signal("CONT");
+    wait_until("it is asked again", || flows(&caller) == (200, true));
+    assert_eq!(silent(), 0);
+}
+
+#[test]
+fn answers_are_complete_while_one_of_two_chain_servers_is_stopped() {
+    let directory = three_blocks();
+    let (asking, key) = asking_directory(&directory);
+    let chain = [(), ()].map(|()| Server::start_chain(Arc::clone(&directory), &["btc"]));
+    let servers = named(&[&chain[0], &chain[1]]);
+    let api = Server::start(asking, &["--chain-servers", &servers]);
+    let caller = api.caller(&key);
+    let addresses = ["shop", "thief", "ann", "miner"].map(of);
+    let flows = || addresses.each_ref().map(|it| checked_anew(&caller, "btc", it));
+    wait_until("the servers are found", || flows() == [(200, true); 4]);
+    let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
+    for stopped in &chain {
+        // From the moment on at which one is stopped, until it is asked again.
+        stopped.signal("STOP");
+        while silent() == 0 {
+            assert_eq!(flows(), [(200, true); 4]);
+        }
+        for _ in 0..20 {
+            assert_eq!(flows(), [(200, true); 4]);
+        }
+        stopped.signal("CONT");
+        wait_until("it is heard", || silent() == 0);
+        assert_eq!(flows(), [(200, true); 4]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

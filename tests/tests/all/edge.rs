@@ -2,6 +2,7 @@
 
 mod crowd;
 mod fair;
+mod frames;
 mod slow;
 mod tls;
 
