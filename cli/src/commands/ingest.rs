@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use assay_egress::Networks;
+use assay_egress::{CredentialsFile, Networks, ServerName};
 use assay_engine::{chain::ChainId, names::SourceId};
 use assay_input::UrlAccess;
 use assay_intel::{
@@ -83,9 +83,8 @@ pub(super) struct SanctionsArgs {
     /// Private networks from which the file may be fetched, such as 10.0.0.0/8 [default: the setting]
     #[arg(long, value_name = "NETWORKS")]
     source_networks: Option<Networks>,
-    /// File that holds `user:password` or a token for the server
-    #[arg(long, value_name = "FILE")]
-    credentials_file: Option<PathBuf>,
+    #[command(flatten)]
+    credentials: CredentialsArgs,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
@@ -126,12 +125,30 @@ pub(super) struct LabelsArgs {
     /// Private networks from which the files may be fetched, such as 10.0.0.0/8 [default: the setting]
     #[arg(long, value_name = "NETWORKS")]
     source_networks: Option<Networks>,
-    /// File that holds `user:password` or a token for the server
-    #[arg(long, value_name = "FILE")]
-    credentials_file: Option<PathBuf>,
+    #[command(flatten)]
+    credentials: CredentialsArgs,
     /// Print the changes as JSON, with every row that was left out
     #[arg(long)]
     json: bool,
+}
+
+/// Credentials for the server of a URL.
+#[derive(Debug, Args)]
+struct CredentialsArgs {
+    /// File that holds `user:password` or a token for the server
+    #[arg(long, value_name = "FILE")]
+    credentials_file: Option<PathBuf>,
+    /// Servers that may be sent the credentials, separated by commas, such as lists.example:443 [default: that of the
+    /// URL]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', requires = "credentials_file")]
+    credentials_hosts: Option<Vec<ServerName>>,
+}
+
+impl CredentialsArgs {
+    fn file(self) -> Option<CredentialsFile> {
+        let file = self.credentials_file.map(CredentialsFile::new)?;
+        Some(file.only_for(self.credentials_hosts))
+    }
 }
 
 /// Parses the identifier of a format of a kind.
@@ -171,7 +188,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let request = ImportRequest {
                 published_on: args.published_on,
                 options,
-                access: access(args.source_networks, args.credentials_file, context),
+                access: access(args.source_networks, args.credentials.file(), context),
                 ..ImportRequest::new(location, format, source, timeout)
             };
             ingest(&request, args.json, context).await
@@ -181,7 +198,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
             let timeout = Duration::from_secs(args.timeout);
             let request = ImportRequest {
                 blockchain: args.blockchain,
-                access: access(args.source_networks, args.credentials_file, context),
+                access: access(args.source_networks, args.credentials.file(), context),
                 published_on: args.published_on,
                 ..ImportRequest::new(args.location, args.format, source, timeout)
             };
@@ -194,7 +211,7 @@ pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Don
 /// Access by what is given, else by the settings.
 fn access(
     networks: Option<Networks>,
-    credentials: Option<PathBuf>,
+    credentials: Option<CredentialsFile>,
     context: &Context,
 ) -> UrlAccess {
     let networks = networks.unwrap_or_else(|| context.settings.source_networks.clone());
@@ -236,6 +253,7 @@ struct OneOfAll {
 async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<Done, Failure> {
     let store = context.open_or_create().await?;
     let feeds = directory(&*store).await?.feeds;
+    let files = context.source_files();
     let now = context.clock.now();
     let mut imports = tokio::task::JoinSet::new();
     for (name, feed) in feeds.iter().filter(|(_, feed)| !feed.spec.suspended) {
@@ -246,18 +264,27 @@ async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<
         }
         let source: SourceId =
             name.as_str().parse().map_err(|error| Failure::Failed(format!("{name}: {error}")))?;
-        let mut request =
-            ImportRequest::new(feed.spec.location.clone(), format, source.clone(), timeout);
-        request.options.accept_digest.clone_from(&feed.spec.accept_digest);
-        request.access = access(None, feed.spec.credentials_file.clone(), context);
+        let location = files.location(&feed.spec.location);
+        let credentials = feed.spec.credentials_file.as_deref();
+        let access = access(None, credentials.map(|path| files.credentials(path)), context);
+        let accept_digest = feed.spec.accept_digest.clone();
         let (store, stage) = (Arc::clone(&store), stage!("import", source = %source));
         let importing = async move {
             let begun = std::time::Instant::now();
-            let outcome = import(&*store, &request, now, || {}).await;
+            let outcome = match location {
+                Ok(location) => {
+                    let mut request = ImportRequest::new(location, format, source.clone(), timeout);
+                    request.options.accept_digest = accept_digest;
+                    request.access = access;
+                    let imported = import(&*store, &request, now, || {}).await;
+                    imported.map_err(|error| error.to_string())
+                }
+                Err(error) => Err(error.to_string()),
+            };
             let seconds = begun.elapsed().as_secs_f64();
             let (outcome, error) = match outcome {
                 Ok(outcome) => (Some(outcome), None),
-                Err(error) => (None, Some(error.to_string())),
+                Err(error) => (None, Some(error)),
             };
             OneOfAll { source, seconds, outcome, error }
         };

@@ -16,6 +16,7 @@ use assay_chain::{
     follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest},
     location::{self, BlockLocation, Credentials},
 };
+use assay_egress::CredentialsFile;
 use assay_engine::{chain::ChainId, facts::Environment};
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
@@ -92,7 +93,7 @@ impl ChainArgs {
             return Some(BlockLocation::Files(self.blocks));
         }
         let credentials = match (self.cookie, self.user) {
-            (Some(file), _) => Credentials::File(file),
+            (Some(file), _) => Credentials::File(CredentialsFile::new(file)),
             (None, Some(user)) => Credentials::Given(user),
             (None, None) => Credentials::None,
         };

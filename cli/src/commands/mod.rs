@@ -46,7 +46,7 @@ use std::{
 };
 
 use assay_database::DatabaseError;
-use assay_egress::{EgressError, EgressSettings};
+use assay_egress::{EgressError, EgressSettings, SourceFiles};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{EmbeddedGraphs, Graph, GraphError, GraphStore};
 use assay_input::InputError;
@@ -399,6 +399,15 @@ impl Context {
     fn revocations(&self) -> Revocations {
         let place = self.settings.revocations.clone();
         Revocations::at(place.unwrap_or_else(|| usual_place(&self.settings.data_dir)))
+    }
+
+    /// The files that manifests of sources may name.
+    fn source_files(&self) -> SourceFiles {
+        let Settings { source_dir, data_dir, credentials_dirs, .. } = &self.settings;
+        SourceFiles {
+            source_dir: source_dir.clone().unwrap_or_else(|| data_dir.join("sources")),
+            credentials_dirs: credentials_dirs.clone(),
+        }
     }
 
     /// Client of the Redis that servers share, and the prefix of key names there.

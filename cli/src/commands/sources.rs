@@ -118,7 +118,8 @@ async fn enable(
         .map(|name| by_name(name)?.manifest(location, licensed))
         .collect::<Result<Vec<_>, EnableError>>()?;
     let store = context.open_or_create().await?;
-    let applied = manifests::apply(&*store, documents, context.clock.now()).await?;
+    let applied =
+        manifests::apply(&*store, documents, &context.source_files(), context.clock.now()).await?;
     let mut output = output();
     for (manifest, outcome) in applied {
         writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;

@@ -20,7 +20,7 @@ const fn definition(
 }
 
 /// Every setting.
-pub const DEFINITIONS: [Definition; 44] = [
+pub const DEFINITIONS: [Definition; 45] = [
     definition("data-dir", "assay-data", "directory of the embedded database"),
     definition(
         "database-url",
@@ -114,7 +114,14 @@ pub const DEFINITIONS: [Definition; 44] = [
     definition(
         "source-dir",
         "",
-        "folder of the local files that sources may name as their location; sources in data-dir by default",
+        "folder of the local files that sources may name as their location or credentials; sources in data-dir by \
+         default",
+    ),
+    definition(
+        "credentials-dirs",
+        "",
+        "folders of further credentials files that sources may name, separated by commas, such as that of a node's \
+         cookie",
     ),
     definition(
         "source-networks",

@@ -78,6 +78,8 @@ pub struct Settings {
     pub feeds: Feeds,
     /// Folder of local files that sources may name; by default in the data directory.
     pub source_dir: Option<PathBuf>,
+    /// Folders of further credentials files that sources may name.
+    pub credentials_dirs: Vec<PathBuf>,
     /// Private networks from which sources may be fetched.
     pub source_networks: Networks,
     /// Redis that servers share.

@@ -18,6 +18,13 @@ pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
     Ok((!text.is_empty()).then(|| PathBuf::from(text)))
 }
 
+/// Paths that are separated by commas.
+#[expect(clippy::unnecessary_wraps, reason = "every reader can refuse")]
+pub(super) fn paths(text: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    Ok(entries.map(PathBuf::from).collect())
+}
+
 /// The message does not contain the text, which may hold a password.
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
     match text {

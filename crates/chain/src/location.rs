@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use assay_egress::CredentialsFile;
 use assay_engine::chain::ChainId;
 
 use crate::{
@@ -49,8 +50,8 @@ pub enum BlockLocation {
 pub enum Credentials {
     /// Without.
     None,
-    /// By a file with `user:password` or the node's cookie, read again for every connection.
-    File(PathBuf),
+    /// By a file with `user:password`, the node's cookie or a token, read again for every request.
+    File(CredentialsFile),
     /// By `user:password`.
     Given(String),
 }
@@ -123,7 +124,7 @@ pub fn histories(
 fn known(credentials: &Credentials) -> Result<Known, SourceError> {
     Ok(match credentials {
         Credentials::None => Known::None,
-        Credentials::File(path) => Known::Cookie(path.clone()),
+        Credentials::File(file) => Known::File(file.clone()),
         Credentials::Given(text) => {
             let (user, password) = text.split_once(':').ok_or_else(|| SourceError::Denied {
                 url: "the node".into(),

@@ -208,6 +208,14 @@ pub enum SourceError {
         /// Cause of the last failure.
         reason: String,
     },
+    /// A server that is sent nothing, because the credentials for it cannot be.
+    #[error("no request was sent to {url}: {reason}")]
+    NotSent {
+        /// The server.
+        url: String,
+        /// The problem of the credentials.
+        reason: String,
+    },
     /// A server that refuses access.
     #[error("{url} refuses access ({status}): {hint}")]
     Denied {

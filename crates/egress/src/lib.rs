@@ -4,9 +4,16 @@
 //! The environment decides, as for other programs: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
 //! `NO_PROXY` in either letter case, and `SSL_CERT_FILE` for a CA bundle in PEM that replaces the
 //! system roots. A proxy is used by `CONNECT` for every URL scheme; loopback addresses are never
-//! reached through it. [`Networks`] bounds the addresses that a location of a list may lead to.
+//! reached through it.
+//!
+//! Locations come from manifests, whose authors must not thereby read or send what is not theirs: [`Networks`] bounds
+//! the addresses that a location may lead to, [`SourceFiles`] the files that a manifest may name, and
+//! [`CredentialsFile`] the servers that are sent credentials.
 
+mod credentials;
 mod networks;
+mod server;
+mod source_files;
 mod trace_parent;
 
 use std::{
@@ -24,7 +31,10 @@ use ureq::{
     typestate::AgentScope,
 };
 
+pub use credentials::{CredentialsError, CredentialsFile, basic};
 pub use networks::{InvalidNetwork, Networks};
+pub use server::{InvalidServer, ServerName};
+pub use source_files::{OutsideError, SourceFiles};
 pub use trace_parent::TraceParent;
 
 /// Environment variable with the path of the CA bundle.

@@ -2,13 +2,12 @@
 //! its redirects may not lead to.
 
 use std::{
-    fs, io,
+    io,
     net::{IpAddr, SocketAddr},
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
-use assay_egress::{EgressSettings, Networks, TraceParent};
+use assay_egress::{CredentialsError, CredentialsFile, EgressSettings, Networks, TraceParent};
 use ureq::{
     Agent,
     config::Config,
@@ -29,43 +28,8 @@ const MOST_REDIRECTS: u32 = 5;
 pub struct UrlAccess {
     /// Private networks that a URL may lead to, besides all public addresses.
     pub networks: Networks,
-    /// File that holds `user:password` or a token, read for every request.
-    pub credentials: Option<PathBuf>,
-}
-
-impl UrlAccess {
-    /// Returns the value of `Authorization`, if there are credentials.
-    fn authorization(&self) -> Result<Option<String>, FetchError> {
-        let Some(path) = &self.credentials else { return Ok(None) };
-        let failed = |source| FetchError::Credentials { path: path.clone(), source };
-        let text = fs::read_to_string(path).map_err(failed)?;
-        let text = text.trim();
-        if text.is_empty() || text.contains(char::is_control) {
-            let error = "it holds no line with `user:password` or a token";
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, error)));
-        }
-        Ok(Some(if text.contains(':') {
-            format!("Basic {}", base64(text.as_bytes()))
-        } else {
-            format!("Bearer {text}")
-        }))
-    }
-}
-
-/// Returns bytes in Base64 (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = (0..3).fold(0_usize, |bits, index| {
-            bits << 8 | chunk.get(index).map_or(0, |byte| usize::from(*byte))
-        });
-        for index in 0..4 {
-            let digit = DIGITS.get(bits >> (18 - 6 * index) & 63).copied().unwrap_or(b'=');
-            text.push(if index <= chunk.len() { char::from(digit) } else { '=' });
-        }
-    }
-    text
+    /// Credentials for the server of the URL.
+    pub credentials: Option<CredentialsFile>,
 }
 
 /// Validators of the last response, for a conditional request.
@@ -92,15 +56,9 @@ pub enum FetchError {
     /// Not a URL that can be fetched.
     #[error("`{0}` is not an http or https URL")]
     Scheme(String),
-    /// The file with the credentials cannot be used.
-    #[error("failed to read the credentials in {}: {source}", path.display())]
-    Credentials {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: io::Error,
-    },
+    /// The credentials cannot be sent.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     /// The server could not be reached or did not answer in time.
     #[error("failed to fetch {url}: {source}")]
     Transport {
@@ -159,7 +117,9 @@ pub fn fetch(
 ) -> Result<Fetched, FetchError> {
     let mut location =
         Location::parse(url).ok_or_else(|| FetchError::Scheme(Location::redacted(url)))?;
-    let mut authorization = access.authorization()?;
+    let credentials = access.credentials.as_ref();
+    let mut authorization =
+        credentials.map(|file| file.authorization(location.as_str())).transpose()?;
     let deadline = Instant::now() + timeout;
     for _ in 0..=MOST_REDIRECTS {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -300,37 +260,4 @@ fn conditions<B>(response: &Response<B>) -> Conditions {
         value.to_str().ok().map(str::to_owned)
     };
     Conditions { etag: text(header::ETAG), last_modified: text(header::LAST_MODIFIED) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn authorization(content: &str) -> Result<Option<String>, String> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), content).unwrap();
-        let credentials = Some(file.path().to_owned());
-        let access = UrlAccess { credentials, ..UrlAccess::default() };
-        access.authorization().map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn credentials_are_a_password_or_a_token() {
-        let said = |content| authorization(content).unwrap().unwrap();
-        assert_eq!(said("Aladdin:open sesame\n"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-        assert_eq!(said(" token \n"), "Bearer token");
-        for wrong in ["", " \n", "one\ntwo"] {
-            assert!(authorization(wrong).unwrap_err().contains("`user:password` or a token"));
-        }
-        assert_eq!(UrlAccess::default().authorization().unwrap(), None);
-    }
-
-    #[test]
-    fn bytes_are_written_in_base64() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
-    }
 }

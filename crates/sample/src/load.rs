@@ -16,7 +16,7 @@ use assay_intel::{
 use assay_service::{
     Databases,
     keys::{Grant, issue},
-    manifests::{self, ApplyError},
+    manifests::{self, ApplyError, SourceFiles},
 };
 use assay_store::{ControlStore, StoreError, control::KeyRecord, intel::LabelImport};
 use assay_system::Clock;
@@ -129,7 +129,9 @@ pub async fn load(
         store.record_labels(import).await?;
     }
     chain(&*databases.graphs, clock).await?;
-    manifests::apply(store, manifests::parse("sample.yaml", MANIFESTS)?, now).await?;
+    let documents = manifests::parse("sample.yaml", MANIFESTS)?;
+    // They name no files.
+    manifests::apply(store, documents, &SourceFiles::default(), now).await?;
     keys(store, directory, now).await
 }
 

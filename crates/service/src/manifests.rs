@@ -7,16 +7,17 @@ use std::{
     sync::Arc,
 };
 
+pub use assay_egress::SourceFiles;
 use assay_engine::policy::Policy;
 pub use assay_manifests::resolve;
-use assay_manifests::{Manifests, resolve_manifests, resolve_onto};
+use assay_manifests::{Manifest, Manifests, resolve_manifests, resolve_onto};
 use assay_store::{
     ControlStore, Store, StoreError,
     control::{ManifestRecord, ManifestSet},
 };
 use assay_tenancy::{
-    Directory, Problem,
-    manifest::{Document, Kind},
+    Directory, FieldProblem, Problem,
+    manifest::{Document, Kind, ManifestSpec},
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -183,7 +184,8 @@ pub enum ApplyError {
     Store(#[from] StoreError),
 }
 
-/// Adds `documents` to the stored manifests, if all of them together resolve.
+/// Adds `documents` to the stored manifests, if all of them together resolve, and name no files but those that
+/// manifests may name.
 ///
 /// # Errors
 ///
@@ -191,12 +193,20 @@ pub enum ApplyError {
 pub async fn apply(
     store: &dyn ControlStore,
     documents: Vec<Document>,
+    files: &SourceFiles,
     now: Timestamp,
 ) -> Result<Vec<(ManifestRecord, Applied)>, ApplyError> {
+    let outside = credentials_outside(&documents, files);
     loop {
         let ManifestSet { revision, manifests } = store.manifests().await?;
         let stored = parse_stored(manifests);
-        let applied = overlay(&stored, &documents).map_err(ApplyError::Problems)?;
+        let applied = match overlay(&stored, &documents) {
+            Ok(applied) if outside.is_empty() => applied,
+            Ok(_) => return Err(ApplyError::Problems(outside)),
+            Err(problems) => {
+                return Err(ApplyError::Problems([problems, outside].concat()));
+            }
+        };
         let records: Vec<(ManifestRecord, Applied)> = applied
             .into_iter()
             .map(|(key, manifest)| {
@@ -224,6 +234,25 @@ pub async fn apply(
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// The problems of sources whose credentials are in a file that a manifest must not name.
+fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<Problem> {
+    let problem = |document: &Document| {
+        let manifest = Manifest::parse(document).ok()?;
+        let path = match manifest.spec.ok()? {
+            ManifestSpec::IntelSource(spec) => spec.credentials_file?,
+            ManifestSpec::ChainSource(spec) => spec.credentials_file?,
+            _ => return None,
+        };
+        let error = files.credentials_path(&path).err()?;
+        Some(Problem {
+            origin: document.origin.clone(),
+            manifest: Some((manifest.kind, manifest.name)),
+            field: FieldProblem::invalid("spec.credentialsFile", error.to_string()),
+        })
+    };
+    documents.iter().filter_map(problem).collect()
 }
 
 /// The directory of stored manifests.
@@ -261,7 +290,7 @@ pub async fn seed(store: &dyn Store, now: Timestamp) -> Result<(), ApplyError> {
         return Ok(());
     }
     let documents = READY.iter().filter_map(|(name, text)| parse(name, text).ok()).flatten();
-    apply(store, documents.collect(), now).await?;
+    apply(store, documents.collect(), &SourceFiles::default(), now).await?;
     Ok(())
 }
 

@@ -523,7 +523,8 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
     let mut node = Node::start(Kind::Btcd);
     let scenario = scenario();
     let directory = Arc::new(prepared(&scenario));
-    let credentials = directory.path().join("node");
+    let credentials = directory.path().join("sources/node");
+    std::fs::create_dir(directory.path().join("sources")).unwrap();
     let user = arguments(&node).last().unwrap().clone();
     std::fs::write(&credentials, user).unwrap();
     let more = format!("  credentialsFile: {}\n", credentials.display());

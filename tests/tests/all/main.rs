@@ -47,6 +47,7 @@ mod sample_chain;
 mod screening;
 mod shutdown;
 mod source_access;
+mod source_credentials;
 mod support;
 mod telemetry;
 mod transfers;

@@ -36,13 +36,14 @@ impl Chain {
         let Credentials::Password { user, password } = self.0.credentials() else {
             panic!("a node with a cookie")
         };
-        platform.write("node", &format!("{user}:{password}"));
+        std::fs::create_dir_all(platform.file("sources")).unwrap();
+        platform.write("sources/node", &format!("{user}:{password}"));
         platform.apply(&format!(
             "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: litecoin}}\nspec:\n  \
              chain: ltc\n  mode: follow\n  protocol: rpc\n  endpoint: {}\n  allowTestNetwork: true\n  \
              credentialsFile: {}\n",
             self.0.url(),
-            platform.file("node").display()
+            platform.file("sources/node").display()
         ));
         rest_on_labels(platform);
         // Nothing is fetched from outside.

@@ -9,6 +9,7 @@ use assay_chain::{
     location::{BlockLocation, Credentials},
 };
 use assay_chain_protocol::{ChainServers, ServerSet};
+use assay_egress::{CredentialsFile, ServerName};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_service::chains::{
     compositions::{self, GraphOwner},
@@ -52,6 +53,9 @@ pub(in crate::commands) struct ServeArgs {
     /// File with the node's cookie or user:password, for authentication
     #[arg(long, value_name = "FILE", requires = "rpc")]
     cookie: Option<PathBuf>,
+    /// Servers that may be sent the credentials, separated by commas, such as node:8332 [default: that of the URL]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', requires = "cookie")]
+    credentials_hosts: Option<Vec<ServerName>>,
     /// Height of the first block, for a chain without recorded blocks
     #[arg(long, value_name = "HEIGHT", default_value_t = 0)]
     from: u64,
@@ -110,7 +114,9 @@ impl ServeArgs {
         if let Some(url) = &self.esplora {
             return Some(BlockLocation::Esplora(url.clone()));
         }
-        let credentials = self.cookie.clone().map_or(Credentials::None, Credentials::File);
+        let file = self.cookie.clone().map(CredentialsFile::new);
+        let file = file.map(|file| file.only_for(self.credentials_hosts.clone()));
+        let credentials = file.map_or(Credentials::None, Credentials::File);
         self.rpc.clone().map(|url| BlockLocation::Node { url, credentials })
     }
 

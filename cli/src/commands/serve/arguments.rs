@@ -60,9 +60,14 @@ pub(in crate::commands) struct ServeArgs {
     /// Fetch sources on their schedules and follow chains: on or off [default: on]
     #[arg(long, value_name = "ON|OFF")]
     feeds: Option<String>,
-    /// Folder of the local files that sources may name as their location [default: sources in the data directory]
+    /// Folder of the local files that sources may name as their location or credentials [default: sources in the data
+    /// directory]
     #[arg(long, value_name = "DIR")]
     source_dir: Option<String>,
+    /// Folders of further credentials files that sources may name, such as that of a node's cookie, separated by commas
+    /// [default: none]
+    #[arg(long, value_name = "DIRS")]
+    credentials_dirs: Option<String>,
     /// Private networks from which sources may be fetched, such as 10.0.0.0/8 [default: none]
     #[arg(long, value_name = "NETWORKS")]
     source_networks: Option<String>,
@@ -133,6 +138,7 @@ impl ServeArgs {
         layers.flag("refresh-interval", self.refresh_interval.clone());
         layers.flag("feeds", self.feeds.clone());
         layers.flag("source-dir", self.source_dir.clone());
+        layers.flag("credentials-dirs", self.credentials_dirs.clone());
         layers.flag("source-networks", self.source_networks.clone());
         layers.flag("max-key-data-age", self.max_key_data_age.clone());
         layers.flag("max-intel-age", self.max_intel_age.clone());

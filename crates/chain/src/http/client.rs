@@ -1,15 +1,14 @@
 //! Exchanges over the network.
 
-use std::{fmt, fs, io, path::PathBuf, time::Duration};
+use std::{fmt, time::Duration};
 
-use assay_egress::{EgressSettings, TraceParent};
-use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
+use assay_egress::{CredentialsFile, EgressSettings, TraceParent, basic};
 use ureq::{
     Agent,
     http::{StatusCode, header},
 };
 
-use super::{ExchangeError, Http, Request, Response};
+use super::{ExchangeError, Http, Request, Response, shortened};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_REDIRECTS: u32 = 5;
@@ -28,8 +27,8 @@ pub enum Credentials {
         /// The password.
         password: String,
     },
-    /// By a file that a node writes anew with every start.
-    Cookie(PathBuf),
+    /// By a file, such as the cookie that a node writes anew with every start.
+    File(CredentialsFile),
 }
 
 impl fmt::Debug for Credentials {
@@ -37,7 +36,7 @@ impl fmt::Debug for Credentials {
         match self {
             Self::None => formatter.write_str("None"),
             Self::Password { user, .. } => write!(formatter, "Password({user}, ...)"),
-            Self::Cookie(path) => write!(formatter, "Cookie({})", path.display()),
+            Self::File(file) => write!(formatter, "{file:?}"),
         }
     }
 }
@@ -57,18 +56,20 @@ pub struct Client {
 
 impl Client {
     /// A server at `url`. A name and password in the URL are used if `credentials` has none. A
-    /// response takes at most `timeout`.
+    /// response takes at most `timeout`. With credentials no redirect is followed: they are for this server alone.
     ///
     /// # Errors
     ///
     /// Returns an error if `url` is no http or https URL.
     pub fn new(url: &str, credentials: Credentials, timeout: Duration) -> Result<Self, InvalidUrl> {
         let (url, within) = split_user(url)?;
+        let credentials = if credentials == Credentials::None { within } else { credentials };
+        let most_redirects = if credentials == Credentials::None { MOST_REDIRECTS } else { 0 };
         let agent = EgressSettings::from_environment()
             .configure(Agent::config_builder(), &url)
             .timeout_global(Some(timeout))
             .timeout_connect(Some(CONNECT_TIMEOUT))
-            .max_redirects(MOST_REDIRECTS)
+            .max_redirects(most_redirects)
             .max_idle_connections_per_host(MOST_IDLE)
             .max_idle_connections(MOST_IDLE)
             .http_status_as_error(false)
@@ -76,24 +77,24 @@ impl Client {
             .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
             .build()
             .into();
-        let credentials = if credentials == Credentials::None { within } else { credentials };
         Ok(Self { agent, url, credentials })
     }
 
     fn authorization(&self) -> Result<Option<String>, ExchangeError> {
-        let pair = match &self.credentials {
-            Credentials::None => return Ok(None),
-            Credentials::Password { user, password } => format!("{user}:{password}"),
-            Credentials::Cookie(path) => fs::read_to_string(path).map_err(|error| {
-                let reason = format!("failed to read the cookie {}: {error}", path.display());
-                // A node that is not running has none.
-                match error.kind() {
-                    io::ErrorKind::NotFound => ExchangeError::Transient(reason),
-                    _ => ExchangeError::Permanent(reason),
+        Ok(match &self.credentials {
+            Credentials::None => None,
+            Credentials::Password { user, password } => Some(basic(&format!("{user}:{password}"))),
+            Credentials::File(file) => Some(file.authorization(&self.url).map_err(|error| {
+                let is_missing = error.is_missing();
+                let reason = error.to_string();
+                // A node that is not running has no cookie.
+                if is_missing {
+                    ExchangeError::Transient(reason)
+                } else {
+                    ExchangeError::NotSent(reason)
                 }
-            })?,
-        };
-        Ok(Some(format!("Basic {}", BASE64.encode(pair.trim()))))
+            })?),
+        })
     }
 
     fn send(
@@ -116,6 +117,10 @@ impl Client {
             get.call()
         };
         let (head, body) = sent.map_err(|error| no_answer(&error))?.into_parts();
+        if head.status.is_redirection() && authorization.is_some() {
+            let target = head.headers.get(header::LOCATION);
+            return Err(redirected(target.and_then(|value| value.to_str().ok())));
+        }
         // A date instead of seconds is passed over: nothing here reads the clock.
         let retry_after = head
             .headers
@@ -148,6 +153,16 @@ impl Http for Client {
         }
         Ok(answer)
     }
+}
+
+/// The failure of a server that redirects requests with credentials.
+fn redirected(target: Option<&str>) -> ExchangeError {
+    let target = target.and_then(|target| target.split(['?', '#']).next()).unwrap_or_default();
+    ExchangeError::Permanent(format!(
+        "it redirects to `{}`, and credentials are for this server only: write the URL that it redirects to, if that \
+         server may have them",
+        shortened(&without_user(target))
+    ))
 }
 
 fn no_answer(error: &ureq::Error) -> ExchangeError {

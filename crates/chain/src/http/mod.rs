@@ -73,6 +73,9 @@ pub enum ExchangeError {
     /// A failure that stays.
     #[error("{0}")]
     Permanent(String),
+    /// A request that was not sent, because its credentials must not be.
+    #[error("{0}")]
+    NotSent(String),
     /// A response above the limit of bytes.
     #[error("its answer has more than {0} bytes")]
     TooLarge(u64),
@@ -207,6 +210,10 @@ impl Server {
                 }
                 Err(ExchangeError::Permanent(reason)) => {
                     AttemptError::Permanent(self.unreachable(reason))
+                }
+                Err(ExchangeError::NotSent(reason)) => {
+                    let url = self.url().to_owned();
+                    AttemptError::Permanent(SourceError::NotSent { url, reason })
                 }
                 Err(ExchangeError::TooLarge(most)) => {
                     let url = self.url().to_owned();

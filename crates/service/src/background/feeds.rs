@@ -1,9 +1,9 @@
 //! Fetching lists and labels on their schedule, so that none of them gets stale. In a cluster, cron jobs do
 //! that, and servers leave it alone (`--feeds off`).
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use assay_egress::Networks;
+use assay_egress::{Networks, OutsideError, SourceFiles};
 use assay_intel::{
     formats,
     import::{ImportError, ImportOutcome, ImportRequest, import},
@@ -27,8 +27,8 @@ const FETCH_TIME: Duration = Duration::from_mins(5);
 /// or what only the server can reach.
 #[derive(Clone, Debug)]
 pub struct SourceAccess {
-    /// Folder of the local files that a manifest may name.
-    pub folder: PathBuf,
+    /// Local files that a manifest may name.
+    pub files: SourceFiles,
     /// Private networks that a URL may lead to.
     pub networks: Networks,
 }
@@ -37,38 +37,11 @@ pub struct SourceAccess {
 #[derive(Debug, thiserror::Error)]
 pub enum FetchSourceError {
     /// The location is a file elsewhere.
-    #[error(
-        "the location `{location}` is no file below {folder}: put it there, or choose the folder with --source-dir"
-    )]
-    Outside {
-        /// The location.
-        location: String,
-        /// The folder.
-        folder: String,
-    },
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
     /// The import failed.
     #[error(transparent)]
     Import(#[from] ImportError),
-}
-
-impl SourceAccess {
-    /// Returns the location to import: the URL, or the path of the file below the folder.
-    fn locate(&self, location: &str) -> Result<String, FetchSourceError> {
-        if location.contains("://") {
-            return Ok(location.to_owned());
-        }
-        let outside = || FetchSourceError::Outside {
-            location: location.to_owned(),
-            folder: self.folder.display().to_string(),
-        };
-        // Without links and `..`: what counts is the file that would be read.
-        let folder = self.folder.canonicalize().map_err(|_| outside())?;
-        let path = folder.join(location).canonicalize().map_err(|_| outside())?;
-        if !path.starts_with(&folder) {
-            return Err(outside());
-        }
-        path.into_os_string().into_string().map_err(|_| outside())
-    }
 }
 
 /// The kind of jobs that fetch and import a source.
@@ -158,13 +131,11 @@ async fn import_feed(
     let spec = &feed.spec;
     let source = feed.name.as_str().parse().map_err(ImportError::from)?;
     let format = formats::by_id(spec.format.as_str()).map_err(ImportError::from)?;
-    let location = access.locate(&spec.location)?;
+    let location = access.files.location(&spec.location)?;
     let mut request = ImportRequest::new(location, format, source, FETCH_TIME);
     request.access.networks = access.networks.clone();
-    if let Some(file) = &spec.credentials_file {
-        let path = access.locate(&file.display().to_string())?;
-        request.access.credentials = Some(path.into());
-    }
+    request.access.credentials =
+        spec.credentials_file.as_deref().map(|path| access.files.credentials(path));
     request.options.accept_digest.clone_from(&spec.accept_digest);
     let outcome = import(&*service.databases.store, &request, now, || {}).await?;
     let is_imported = matches!(outcome, ImportOutcome::Imported(_));
@@ -179,34 +150,6 @@ mod tests {
 
     fn at(text: &str) -> Timestamp {
         format!("2026-11-21T{text}:00Z").parse().unwrap()
-    }
-
-    #[test]
-    fn a_location_is_a_url_or_a_file_below_the_folder() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("sources");
-        std::fs::create_dir_all(folder.join("sub")).unwrap();
-        for file in ["sources/a.csv", "sources/sub/b.csv", "secret"] {
-            std::fs::write(root.path().join(file), "x").unwrap();
-        }
-        std::os::unix::fs::symlink("../secret", folder.join("link")).unwrap();
-        let access = SourceAccess { folder: folder.clone(), networks: Networks::default() };
-        let inside = folder.join("a.csv").display().to_string();
-        let locate = |location: &str| access.locate(location).ok();
-        let canonical =
-            |path: &str| Some(folder.canonicalize().unwrap().join(path).display().to_string());
-        assert_eq!(locate("a.csv"), canonical("a.csv"));
-        assert_eq!(locate("sub/b.csv"), canonical("sub/b.csv"));
-        assert_eq!(locate(&inside), canonical("a.csv"));
-        assert_eq!(locate("https://lists.example/a"), Some("https://lists.example/a".into()));
-        let secret = root.path().join("secret").display().to_string();
-        for outside in ["../secret", "link", "sub/../../secret", &secret, "/etc/hostname", "none"] {
-            let error = access.locate(outside).unwrap_err().to_string();
-            assert!(
-                error.starts_with(&format!("the location `{outside}` is no file below ")),
-                "{error}"
-            );
-        }
     }
 
     #[test]

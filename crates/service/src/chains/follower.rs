@@ -8,6 +8,7 @@ use assay_chain::{
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
     location::{self, BlockLocation, Credentials},
 };
+use assay_egress::SourceFiles;
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{GraphError, GraphStore};
 use assay_system::Clock;
@@ -43,8 +44,8 @@ impl Drop for Following {
     }
 }
 
-/// Follows all configured chains until the task is aborted.
-pub async fn run(service: Arc<Service>) {
+/// Follows all configured chains until the task is aborted. `files` are those that manifests may name.
+pub async fn run(service: Arc<Service>, files: SourceFiles) {
     let mut following: BTreeMap<String, Following> = BTreeMap::new();
     let mut ticks = tokio::time::interval(TICK);
     loop {
@@ -58,20 +59,20 @@ pub async fn run(service: Arc<Service>) {
         for (chain, feed) in chains.iter().filter(|(_, feed)| wanted(feed)) {
             following.entry(chain.clone()).or_insert_with(|| Following {
                 spec: feed.spec.clone(),
-                task: tokio::spawn(follow(Arc::clone(&service), Arc::clone(feed))),
+                task: tokio::spawn(follow(Arc::clone(&service), Arc::clone(feed), files.clone())),
             });
         }
     }
 }
 
-async fn follow(service: Arc<Service>, feed: Arc<ChainFeed>) {
+async fn follow(service: Arc<Service>, feed: Arc<ChainFeed>, files: SourceFiles) {
     let Ok(chain) = feed.spec.chain.parse::<ChainId>() else {
         return;
     };
     let sample = service.intel().environment() == Environment::Sample;
     let followed = Followed {
         chain,
-        location: location(&feed.spec),
+        location: location(&feed.spec, &files),
         start: feed.spec.start_height,
         test_networks: TestNetworks::allowed_if(feed.spec.allow_test_network || sample),
         sample,
@@ -145,8 +146,9 @@ impl Followed {
 }
 
 /// Location of the blocks that a manifest names.
-fn location(spec: &ChainSourceSpec) -> BlockLocation {
-    let credentials = spec.credentials_file.clone().map_or(Credentials::None, Credentials::File);
+fn location(spec: &ChainSourceSpec, files: &SourceFiles) -> BlockLocation {
+    let file = spec.credentials_file.as_deref().map(|path| files.credentials(path));
+    let credentials = file.map_or(Credentials::None, Credentials::File);
     match spec.protocol {
         ChainProtocol::Rpc => BlockLocation::Node { url: spec.endpoint.clone(), credentials },
         ChainProtocol::Esplora => BlockLocation::Esplora(spec.endpoint.clone()),

@@ -1,0 +1,217 @@
+//! Credentials for the server of a URL: a file with one line, and the servers that may be sent it.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
+
+use crate::{OutsideError, ServerName, SourceFiles};
+
+/// The most bytes of credentials.
+const MOST_BYTES: u64 = 4096;
+
+/// A file that holds `user:password` or a token in one line. It is read for every request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialsFile {
+    path: PathBuf,
+    /// The folders in which it must lie. `None`: the operator of the program chose the file.
+    folders: Option<SourceFiles>,
+    /// The servers that may be sent it. `None`: that of any URL.
+    servers: Option<Vec<ServerName>>,
+}
+
+/// Why credentials are not sent. Messages do not show them.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// A manifest names a file elsewhere.
+    #[error(transparent)]
+    Outside(#[from] OutsideError),
+    /// The file cannot be read.
+    #[error("failed to read the credentials in {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The file holds something else.
+    #[error(
+        "the credentials in {} are not one line of at most {MOST_BYTES} bytes with `user:password` or a token",
+        path.display()
+    )]
+    Form {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The credentials are for another server.
+    #[error("the credentials are for {allowed} only, and not for {server}: nothing was sent")]
+    Server {
+        /// The servers that may be sent them.
+        allowed: String,
+        /// The server of the URL.
+        server: String,
+    },
+}
+
+impl CredentialsError {
+    /// True if the file does not exist: a node that is not running has no cookie.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Read { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl CredentialsFile {
+    /// A file that the operator of the program chose.
+    #[must_use]
+    pub const fn new(path: PathBuf) -> Self {
+        Self { path, folders: None, servers: None }
+    }
+
+    /// A file that a manifest names.
+    pub(crate) const fn named_by_manifest(path: PathBuf, folders: SourceFiles) -> Self {
+        Self { path, folders: Some(folders), servers: None }
+    }
+
+    /// The same file, for these servers only. `None`: for that of any URL.
+    #[must_use]
+    pub fn only_for(self, servers: Option<Vec<ServerName>>) -> Self {
+        Self { servers, ..self }
+    }
+
+    /// Returns the value of `Authorization` in a request to a URL.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the server of the URL may not be sent the credentials, if the file lies outside the folders
+    /// that a manifest may name, or if it does not hold credentials.
+    pub fn authorization(&self, url: &str) -> Result<String, CredentialsError> {
+        self.check_server(url)?;
+        let line = self.read()?;
+        Ok(if line.contains(':') { basic(&line) } else { format!("Bearer {line}") })
+    }
+
+    fn check_server(&self, url: &str) -> Result<(), CredentialsError> {
+        let Some(servers) = &self.servers else { return Ok(()) };
+        let server = ServerName::of_url(url);
+        if server.as_ref().is_some_and(|server| servers.contains(server)) {
+            return Ok(());
+        }
+        let allowed: Vec<String> = servers.iter().map(ToString::to_string).collect();
+        let server = server.map_or_else(|| "no URL".to_owned(), |server| server.to_string());
+        Err(CredentialsError::Server { allowed: allowed.join(", "), server })
+    }
+
+    fn read(&self) -> Result<String, CredentialsError> {
+        let path = match &self.folders {
+            Some(folders) => folders.credentials_path(&self.path)?,
+            None => self.path.clone(),
+        };
+        let bytes = read_start(&path, self.folders.is_some())
+            .map_err(|source| CredentialsError::Read { path: self.path.clone(), source })?;
+        let text =
+            if bytes.len() as u64 > MOST_BYTES { None } else { String::from_utf8(bytes).ok() };
+        let line = text.map(|text| text.trim().to_owned());
+        line.filter(|line| !line.is_empty() && !line.contains(char::is_control))
+            .ok_or_else(|| CredentialsError::Form { path: self.path.clone() })
+    }
+}
+
+/// Returns the value of `Authorization` for `user:password`.
+#[must_use]
+pub fn basic(pair: &str) -> String {
+    format!("Basic {}", BASE64.encode(pair))
+}
+
+/// Reads the bytes of a file, and at most one more than credentials have.
+fn read_start(path: &Path, must_be_regular: bool) -> io::Result<Vec<u8>> {
+    // A pipe or device would block, and its content is nobody's credentials.
+    if must_be_regular && !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "https://lists.example/own.csv";
+
+    fn file(content: &[u8]) -> (tempfile::NamedTempFile, CredentialsFile) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        let credentials = CredentialsFile::new(file.path().to_owned());
+        (file, credentials)
+    }
+
+    #[test]
+    fn credentials_are_a_password_or_a_token_in_one_line() {
+        let (_file, pair) = file(b"Aladdin:open sesame\n");
+        assert_eq!(pair.authorization(URL).unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        let (_file, token) = file(b" token \n");
+        assert_eq!(token.authorization(URL).unwrap(), "Bearer token");
+        let gone = file(b"x").1;
+        assert!(gone.authorization(URL).unwrap_err().is_missing());
+        let most = vec![b'x'; 4096];
+        let (_file, longest) = file(&most);
+        assert!(longest.authorization(URL).is_ok());
+        for wrong in [&b""[..], b" \n", b"one\ntwo", b"\xff", &[most, vec![b'\n']].concat()] {
+            let (_file, credentials) = file(wrong);
+            let error = credentials.authorization(URL).unwrap_err().to_string();
+            let said = "are not one line of at most 4096 bytes with `user:password` or a token";
+            assert!(error.ends_with(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_for_the_servers_that_are_named() {
+        let servers = ServerName::parse_list("lists.example:443,node:8332").unwrap();
+        let (_file, credentials) = file(b"token");
+        let credentials = credentials.only_for(Some(servers));
+        for allowed in [URL, "https://LISTS.example:443", "http://node:8332/wallet"] {
+            assert!(credentials.authorization(allowed).is_ok(), "{allowed}");
+        }
+        for (other, server) in [
+            ("http://lists.example/own.csv", "lists.example:80"),
+            ("https://lists.example:444", "lists.example:444"),
+            ("https://evil.example/?lists.example:443", "evil.example:443"),
+            ("https://lists.example:443@evil.example", "evil.example:443"),
+            ("ftp://lists.example:443", "no URL"),
+        ] {
+            let error = credentials.authorization(other).unwrap_err().to_string();
+            let said = format!(
+                "the credentials are for lists.example:443, node:8332 only, and not for {server}: nothing was sent"
+            );
+            assert_eq!(error, said);
+        }
+    }
+
+    #[test]
+    fn a_file_that_a_manifest_names_is_looked_for_at_each_use() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir(at("sources")).unwrap();
+        fs::write(at("secret"), "hush").unwrap();
+        let files = SourceFiles { source_dir: at("sources"), credentials_dirs: vec![] };
+        let credentials = files.credentials(Path::new("token"));
+        assert!(credentials.authorization(URL).unwrap_err().is_missing());
+        fs::write(at("sources/token"), "known").unwrap();
+        assert_eq!(credentials.authorization(URL).unwrap(), "Bearer known");
+        // A link takes its place.
+        fs::remove_file(at("sources/token")).unwrap();
+        std::os::unix::fs::symlink(at("secret"), at("sources/token")).unwrap();
+        let error = credentials.authorization(URL).unwrap_err();
+        assert!(matches!(error, CredentialsError::Outside(_)), "{error}");
+        // A folder is no file.
+        fs::create_dir(at("sources/folder")).unwrap();
+        let error = files.credentials(Path::new("folder")).authorization(URL).unwrap_err();
+        assert!(error.to_string().ends_with("it is no regular file"), "{error}");
+    }
+}
