@@ -112,6 +112,8 @@ reasons! {
     WorkloadsDisabled,
     /// The source needs no workload: it is suspended, or servers read it themselves.
     NothingToRun,
+    /// The Secret with the credentials of a source is not one for sources, or not for the source's server.
+    CredentialsNotAllowed,
     /// The database cannot be reached or refuses the request.
     StoreUnavailable,
     /// The API server cannot be reached or refuses the request.

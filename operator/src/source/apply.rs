@@ -13,6 +13,7 @@ use super::{
     Context, SourceError,
     build::{STORAGE, SourceObjects, Workload},
     fetch::Inputs,
+    task::WorkloadEnd,
     volumes,
 };
 use crate::{
@@ -121,23 +122,31 @@ async fn apply_stateful_set(
     applier.apply(stateful_set).await
 }
 
-/// Deletes the objects of a source, and returns whether there were any. Running Jobs may finish, and the volumes of
-/// chain servers stay.
-pub(super) async fn delete(
+/// Ends the workload of a source that has none that runs, and returns whether there was any. The volumes of chain servers
+/// stay.
+pub(super) async fn end(
+    end: WorkloadEnd,
     owner: &Owner,
     live: &LiveObjects,
     context: &Context,
 ) -> Result<bool, SourceError> {
+    let first_job: &[OwnedKind] = match end {
+        WorkloadEnd::Kept => return Ok(false),
+        WorkloadEnd::Deleted => &[],
+        WorkloadEnd::DeletedAtOnce => &[OwnedKind::Job],
+    };
     let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
-    for kind in [
-        OwnedKind::NetworkPolicy,
+    // The network policy goes last, so that no pod runs without it.
+    let workload = [
         OwnedKind::CronJob,
         OwnedKind::StatefulSet,
         OwnedKind::PodDisruptionBudget,
         OwnedKind::Service,
         OwnedKind::Deployment,
-    ] {
-        applier.delete(kind).await?;
+        OwnedKind::NetworkPolicy,
+    ];
+    for kind in first_job.iter().chain(&workload) {
+        applier.delete(*kind).await?;
     }
     Ok(applier.has_changed())
 }

@@ -116,7 +116,7 @@ struct Outcome {
 impl Outcome {
     fn idle(idle: &Idle, has_changed: bool) -> Self {
         let workload = WorkloadState { condition: state::idle(idle), replicas: None };
-        Self { workload, has_changed, needs_recheck: false }
+        Self { workload, has_changed, needs_recheck: idle.needs_recheck() }
     }
 }
 
@@ -170,8 +170,7 @@ async fn work<K: Source>(
     let source = match validate::validate::<K>(&inputs) {
         Ok(source) => source,
         Err(idle) => {
-            let has_changed = idle.deletes_workload()
-                && apply::delete(&inputs.owner, &inputs.live, context).await?;
+            let has_changed = apply::end(idle.end(), &inputs.owner, &inputs.live, context).await?;
             return Ok(Outcome::idle(&idle, has_changed));
         }
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_tenancy::Name;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
-use kube::{Api, api::ListParams};
+use kube::{Api, api::ListParams, core::PartialObjectMeta};
 
 use super::{Context, SourceError, WorkloadSettings, kind::Source};
 use crate::{
@@ -30,6 +30,8 @@ pub(super) struct Inputs<'a, S> {
     pub(super) live: LiveObjects,
     /// The claims of the volumes of chain servers, also of those that are gone.
     pub(super) claims: Vec<PersistentVolumeClaim>,
+    /// The metadata of the Secret with its credentials, if it names one and that exists.
+    pub(super) credentials: Option<PartialObjectMeta<Secret>>,
     /// The ports of the database.
     pub(super) database_ports: BTreeSet<u16>,
     /// The settings of workloads.
@@ -53,11 +55,15 @@ pub(super) async fn fetch<'a, K: Source>(
         vec![]
     };
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let credentials = match K::credentials(&spec) {
+        Some(requested) => secrets.get_metadata_opt(requested.secret.name.as_str()).await?,
+        None => None,
+    };
     let key = &settings.database.source;
     let secret = secrets.get_opt(key.name.as_str()).await?;
     let url = secret.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
     let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
     let database_ports = ports::of_url(url.as_deref().unwrap_or(USUAL_DATABASE));
     let is_new = context.observed.borrow().is_new(name);
-    Ok(Inputs { name, spec, is_new, owner, live, claims, database_ports, settings })
+    Ok(Inputs { name, spec, is_new, owner, live, claims, credentials, database_ports, settings })
 }

@@ -10,10 +10,12 @@ use assay_tenancy::{
 use kube::Resource;
 
 use super::{
-    CHAIN_SERVER, DesiredSources, WorkloadSettings, names,
+    CHAIN_SERVER, DesiredSources, WorkloadSettings,
+    credentials::{RequestedCredentials, SourceCredentials},
+    names,
     task::{Endpoint, Idle, Import, ServeChain, Task},
 };
-use crate::{owned::OwnedKind, pod::SecretFile};
+use crate::owned::OwnedKind;
 
 /// A kind of sources. Only the metadata of its objects is watched: their specs come from the store,
 /// once they are in force.
@@ -35,11 +37,15 @@ pub(super) trait Source:
     /// The kinds and names of the objects that a source may have.
     fn object_names(name: &str) -> Vec<(OwnedKind, String)>;
 
-    /// The task of its workload. `is_new`: whether the store never held anything of the source, if
-    /// that is known.
+    /// The credentials that its pods need, in a Secret.
+    fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>>;
+
+    /// The task of its workload, with the credentials that its Secret permits. `is_new`: whether the store never held
+    /// anything of the source, if that is known.
     fn task(
         name: &Name,
         spec: &Self::Spec,
+        credentials: Option<SourceCredentials>,
         is_new: Option<bool>,
         settings: &WorkloadSettings,
     ) -> Result<Task, Idle>;
@@ -64,9 +70,16 @@ impl Source for IntelSource {
         ]
     }
 
+    fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>> {
+        let is_url = spec.location.contains("://");
+        let secret = spec.credentials_secret.as_ref().filter(|_| is_url)?;
+        Some(RequestedCredentials { secret, url: &spec.location })
+    }
+
     fn task(
         name: &Name,
         spec: &Self::Spec,
+        credentials: Option<SourceCredentials>,
         is_new: Option<bool>,
         _: &WorkloadSettings,
     ) -> Result<Task, Idle> {
@@ -78,10 +91,7 @@ impl Source for IntelSource {
             format: spec.format,
             accept_digest: spec.accept_digest.clone().filter(|_| !spec.format.is_labels()),
             location: spec.location.clone(),
-            credentials: spec
-                .credentials_secret
-                .clone()
-                .map(|source| SecretFile { name: "credentials", source }),
+            credentials,
             schedule: spec.schedule.clone(),
             is_suspended: spec.suspended,
             has_first_job: is_new == Some(true) && !spec.suspended,
@@ -112,9 +122,17 @@ impl Source for ChainSource {
         kinds.map(|kind| (kind, name.clone())).into()
     }
 
+    /// Only nodes ask for credentials, and only of those who follow them.
+    fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>> {
+        let asks = spec.mode == ChainMode::Follow && spec.protocol == ChainProtocol::Rpc;
+        let secret = spec.credentials_secret.as_ref().filter(|_| asks && !spec.suspended)?;
+        Some(RequestedCredentials { secret, url: &spec.endpoint })
+    }
+
     fn task(
         _: &Name,
         spec: &Self::Spec,
+        credentials: Option<SourceCredentials>,
         _: Option<bool>,
         settings: &WorkloadSettings,
     ) -> Result<Task, Idle> {
@@ -122,11 +140,8 @@ impl Source for ChainSource {
             return Err(Idle::OnDemand);
         }
         let token = settings.chain_token.clone().ok_or(Idle::NoChainToken)?;
-        let credentials = || spec.credentials_secret.clone();
         let endpoint = match spec.protocol {
-            ChainProtocol::Rpc => Endpoint::Rpc {
-                cookie: credentials().map(|source| SecretFile { name: "credentials", source }),
-            },
+            ChainProtocol::Rpc => Endpoint::Rpc { credentials },
             ChainProtocol::Esplora => Endpoint::Esplora,
         };
         Ok(Task::ServeChain(Box::new(ServeChain {

@@ -7,7 +7,7 @@
 //!
 //! - [`observed`]: the state of sources beside their specs; [`chain_client`]: what chain servers say of it
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
-//!   their objects
+//!   their objects; [`credentials`]: the Secrets that they may use
 //! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`];
 //!   [`volumes`]: the growth of chain servers' volumes
 
@@ -15,6 +15,7 @@ mod apply;
 mod build;
 mod chain_client;
 mod controller;
+mod credentials;
 mod fetch;
 mod kind;
 mod names;

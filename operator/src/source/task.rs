@@ -7,6 +7,7 @@ use assay_tenancy::{
     manifest::{IntelFormat, PodsSpec, VolumeSpec},
 };
 
+use super::credentials::{CredentialsRefusal, SourceCredentials};
 use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
 
 /// The task of a workload.
@@ -29,8 +30,8 @@ pub(super) struct Import {
     pub(super) accept_digest: Option<String>,
     /// The URL.
     pub(super) location: String,
-    /// The file with credentials for its server.
-    pub(super) credentials: Option<SecretFile>,
+    /// The credentials for its server.
+    pub(super) credentials: Option<SourceCredentials>,
     /// A cron expression, in UTC.
     pub(super) schedule: String,
     /// True if imports are suspended.
@@ -67,8 +68,8 @@ pub(super) struct ServeChain {
 /// The protocol of a chain's endpoint.
 #[derive(Clone, Debug)]
 pub(super) enum Endpoint {
-    /// A node's JSON-RPC, and the file with its credentials.
-    Rpc { cookie: Option<SecretFile> },
+    /// A node's JSON-RPC, and the credentials for it.
+    Rpc { credentials: Option<SourceCredentials> },
     /// An Esplora server.
     Esplora,
 }
@@ -86,8 +87,21 @@ pub(super) enum Idle {
     OnDemand,
     /// The source is suspended.
     Suspended,
+    /// The Secret with the credentials does not permit its use.
+    CredentialsRefused(CredentialsRefusal),
     /// An object of a desired name belongs to another owner.
     NameTaken { kind: String, name: String, namespace: String },
+}
+
+/// The end of a workload whose source has none that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WorkloadEnd {
+    /// It stays.
+    Kept,
+    /// It is deleted. A first import that runs may finish.
+    Deleted,
+    /// It is deleted, with an import that runs.
+    DeletedAtOnce,
 }
 
 impl Idle {
@@ -96,13 +110,26 @@ impl Idle {
         match self {
             Self::NoSettings | Self::NoChainToken => Reason::WorkloadsDisabled,
             Self::File | Self::OnDemand | Self::Suspended => Reason::NothingToRun,
+            Self::CredentialsRefused(_) => Reason::CredentialsNotAllowed,
             Self::NameTaken { .. } => Reason::NameTaken,
         }
     }
 
-    /// Says whether an existing workload is deleted.
-    pub(super) const fn deletes_workload(&self) -> bool {
-        matches!(self, Self::File | Self::OnDemand)
+    /// Says what happens to an existing workload.
+    pub(super) const fn end(&self) -> WorkloadEnd {
+        match self {
+            Self::File | Self::OnDemand => WorkloadEnd::Deleted,
+            Self::CredentialsRefused(_) => WorkloadEnd::DeletedAtOnce,
+            Self::NoSettings | Self::NoChainToken | Self::Suspended | Self::NameTaken { .. } => {
+                WorkloadEnd::Kept
+            }
+        }
+    }
+
+    /// Says whether it may end without an event of a watch: only the metadata of Secrets that the operator created is
+    /// watched.
+    pub(super) const fn needs_recheck(&self) -> bool {
+        matches!(self, Self::CredentialsRefused(_))
     }
 }
 
@@ -124,6 +151,7 @@ impl fmt::Display for Idle {
                 formatter.write_str("servers fetch histories on demand: no workload is needed")
             }
             Self::Suspended => formatter.write_str("the source is suspended"),
+            Self::CredentialsRefused(refusal) => refusal.fmt(formatter),
             Self::NameTaken { kind, name, namespace } => write!(
                 formatter,
                 "{kind} `{name}` in namespace `{namespace}` was not created for this source: delete it"

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
+    credentials::RequestedCredentials,
     fetch::Inputs,
     kind::Source,
     names,
@@ -35,7 +36,13 @@ pub(super) struct ValidatedSource {
 
 /// Checks the inputs.
 pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<ValidatedSource, Idle> {
-    let task = K::task(inputs.name, &inputs.spec, inputs.is_new, inputs.settings)?;
+    let Inputs { name, spec, is_new, owner, settings, .. } = inputs;
+    let requested = K::credentials(spec);
+    let permitted = |requested: RequestedCredentials<'_>| {
+        requested.permitted_by(inputs.credentials.as_ref(), owner.namespace())
+    };
+    let credentials = requested.map(permitted).transpose().map_err(Idle::CredentialsRefused)?;
+    let task = K::task(name, spec, credentials, *is_new, settings)?;
     if let Some((kind, name)) = inputs.live.foreign(&inputs.owner, |kind| task.has(kind)) {
         let namespace = inputs.owner.namespace().to_owned();
         return Err(Idle::NameTaken { kind: kind.resource().kind, name, namespace });

@@ -193,8 +193,8 @@ fn a_server_sends_no_file_that_a_stored_manifest_must_not_name() {
         jobs().matches(MEND).count() == 2 && jobs().contains("are not one line")
     });
     wait_until("the chain is refused", || {
-        let log = server.log();
-        log.contains("no request was sent to") && log.contains(MEND)
+        let said = server.log();
+        said.contains("no request was sent to") && said.contains(MEND)
     });
     let all = assay(data.path(), &["ingest", "sanctions", "--all"], &HERE);
     assert_eq!(all.code, 1, "{}", all.stdout);

@@ -174,6 +174,12 @@ fn the_operator_requests_only_objects_that_it_has_rights_for_and_needs() {
     let size = ".spec.volumeClaimTemplates[0].spec.resources.requests.storage";
     platform.wait_for(&["statefulset", "chain-bitcoin"], size, "40Gi");
     platform.cluster.apply(&follower(&platform));
+    platform.cluster.apply(&feed(", credentialsSecret: {name: none, key: token}"));
+    wait_until("nothing is fetched with a Secret that is not for sources", || {
+        ["cronjob/intel-own", "job/intel-own-first"]
+            .iter()
+            .all(|name| !platform.cluster.has(&[name]))
+    });
     let beside = feed("").replace("https://lists.example/", "lists/");
     let on_demand = larger.replace(FOLLOW, ON_DEMAND);
     platform.cluster.apply(&[beside, chain(&on_demand)].concat());

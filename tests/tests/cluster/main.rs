@@ -19,6 +19,7 @@ mod platform;
 mod refused;
 mod rights;
 mod service;
+mod source_secrets;
 mod sources;
 mod traced;
 

@@ -10,8 +10,8 @@ use crate::{
 };
 
 const OURS: &str = "app.kubernetes.io/managed-by=assay-operator";
-const FEED: [&str; 2] = ["intelsource", "own"];
-const CHAIN: [&str; 2] = ["chainsource", "bitcoin"];
+pub(crate) const FEED: [&str; 2] = ["intelsource", "own"];
+pub(crate) const CHAIN: [&str; 2] = ["chainsource", "bitcoin"];
 const WORKING: &str = ".status.conditions[?(@.type==\"Working\")].reason";
 
 pub(crate) fn feed(more: &str) -> String {
@@ -26,9 +26,19 @@ spec: {{location: 'https://lists.example/own.csv', format: listings-csv, schedul
     )
 }
 
+/// A source of a chain, and the Secret with the credentials for its node.
 pub(crate) fn chain(mode: &str) -> String {
     format!(
         "
+---
+apiVersion: v1
+kind: Secret
+metadata:
+  name: node
+  namespace: default
+  labels: {{assay.dev/source-credentials: 'true'}}
+  annotations: {{assay.dev/source-hosts: 'node.example:3000'}}
+stringData: {{cookie: 'node:hush'}}
 ---
 apiVersion: assay.dev/v1alpha1
 kind: ChainSource
@@ -224,6 +234,7 @@ fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() 
     let pod = &stateful_set["template"]["spec"];
     assert_eq!(arguments(pod)[..3], ["chain", "serve", "btc"]);
     assert!(arguments(pod).contains(&"--cookie=/run/secrets/assay/credentials/value"));
+    assert!(arguments(pod).contains(&"--credentials-hosts=node.example:3000"));
     platform.wait_for(&CLAIM, ".status.phase", "Bound");
 
     // And when another operator looks at them, then it writes nothing.

@@ -104,7 +104,11 @@ fn a_chain_source_leads_to_flows_and_losses_of_chain_servers_change_no_answer() 
         "
 apiVersion: v1
 kind: Secret
-metadata: {{name: node, namespace: assay}}
+metadata:
+  name: node
+  namespace: assay
+  labels: {{assay.dev/source-credentials: 'true'}}
+  annotations: {{assay.dev/source-hosts: '10.99.0.1:{port}'}}
 stringData: {{login: '{user}:{password}'}}
 ---
 apiVersion: assay.dev/v1alpha1

@@ -66,12 +66,14 @@ pub struct ChainSourceSpec {
     /// URL of the node or indexer (http or https), without credentials.
     #[schemars(length(max = 2048))]
     pub endpoint: String,
-    /// Path of a file that holds `user:password` or a node's cookie. It is read for every connection.
+    /// Path of a file that holds `user:password`, a node's cookie or a token in one line. It lies below the `source-dir`
+    /// of the machine, or one of its `credentials-dirs`, and is read for every request.
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
-    /// Key of a Secret that holds `user:password`, in the operator's namespace; instead of `credentialsFile` in
-    /// a cluster.
+    /// Key of a Secret that holds `user:password` or a token, in the operator's namespace; instead of `credentialsFile`
+    /// in a cluster. The Secret has the label `assay.dev/source-credentials: "true"`, and the annotation
+    /// `assay.dev/source-hosts` with the `host:port` of the endpoint; otherwise the chain is not followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_secret: Option<SecretKey>,
     /// Height of the first block that is read, with mode `follow`. Funds from earlier blocks have no known

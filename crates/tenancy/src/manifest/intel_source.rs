@@ -58,13 +58,14 @@ pub struct IntelSourceSpec {
     /// `source-dir` only.
     #[schemars(length(min = 1, max = 2048))]
     pub location: String,
-    /// Path of a file that holds `user:password` or a token, by which the server of the URL knows the program. A server
-    /// reads files below its `source-dir` only. Default: none.
+    /// Path of a file that holds `user:password` or a token in one line, by which the server of the URL knows the
+    /// program. It lies below the `source-dir` of the machine, or one of its `credentials-dirs`. Default: none.
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
     /// Key of a Secret that holds `user:password` or a token, in the operator's namespace; instead of `credentialsFile`
-    /// in a cluster.
+    /// in a cluster. The Secret has the label `assay.dev/source-credentials: "true"`, and the annotation
+    /// `assay.dev/source-hosts` with the `host:port` of the URL; otherwise the source is not fetched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_secret: Option<SecretKey>,
     /// Format of the file.

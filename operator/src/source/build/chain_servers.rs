@@ -119,10 +119,11 @@ fn claim(volume: &VolumeSpec) -> PersistentVolumeClaim {
 }
 
 fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
-    let cookie = match &serve.endpoint {
-        Endpoint::Rpc { cookie } if !serve.is_suspended => cookie.as_ref(),
+    let credentials = match &serve.endpoint {
+        Endpoint::Rpc { credentials } if !serve.is_suspended => credentials.as_ref(),
         Endpoint::Rpc { .. } | Endpoint::Esplora => None,
     };
+    let cookie = credentials.map(|credentials| &credentials.file);
     let settings = PodSettings {
         defaults: &source.pods,
         arguments: arguments(serve, source),
@@ -149,12 +150,15 @@ fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
         serve;
     let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), chain.clone()];
     if !is_suspended {
-        let (flag, cookie) = match endpoint {
-            Endpoint::Rpc { cookie } => ("rpc", cookie.as_ref()),
+        let (flag, credentials) = match endpoint {
+            Endpoint::Rpc { credentials } => ("rpc", credentials.as_ref()),
             Endpoint::Esplora => ("esplora", None),
         };
         arguments.extend([format!("--{flag}={url}"), format!("--from={start_height}")]);
-        arguments.extend(cookie.map(|cookie| format!("--cookie={}", cookie.path())));
+        if let Some(credentials) = credentials {
+            arguments.push(format!("--cookie={}", credentials.file.path()));
+            arguments.push(format!("--credentials-hosts={}", credentials.server));
+        }
         arguments.extend(is_test_network.then(|| "--test-network".to_owned()));
     }
     arguments.extend(database_arguments(source));

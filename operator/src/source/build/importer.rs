@@ -38,10 +38,11 @@ pub(super) fn first_job(import: &Import, source: &ValidatedSource) -> Job {
 }
 
 fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
+    let files = import.credentials.iter().map(|credentials| &credentials.file);
     let pod = PodSettings {
         defaults: &source.pods,
         arguments: arguments(import, source),
-        secrets: [&source.database].into_iter().chain(&import.credentials).collect(),
+        secrets: [&source.database].into_iter().chain(files).collect(),
         config_map: None,
         data: DataVolume::Scratch,
         restart: RestartPolicy::Never,
@@ -60,8 +61,10 @@ fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
         format!("--source={}", import.source),
     ];
     arguments.extend(import.accept_digest.iter().map(|digest| format!("--accept-digest={digest}")));
-    let credentials = import.credentials.iter();
-    arguments.extend(credentials.map(|file| format!("--credentials-file={}", file.path())));
+    if let Some(credentials) = &import.credentials {
+        arguments.push(format!("--credentials-file={}", credentials.file.path()));
+        arguments.push(format!("--credentials-hosts={}", credentials.server));
+    }
     arguments.extend(database_arguments(source));
     // No argument after this is parsed as a flag.
     arguments.extend(["--".to_owned(), import.location.clone()]);

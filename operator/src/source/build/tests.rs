@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use assay_crds::{ChainSource, EgressSpec, IntelSource, TelemetrySpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::DynamicObject;
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use kube::{api::DynamicObject, core::PartialObjectMeta};
 use serde_json::{Value, json};
 
 use super::*;
@@ -14,7 +14,14 @@ use crate::{
     golden::assert_objects,
     owned::{LiveObjects, OwnedKind, Owner, document},
     pod::{PodDefaults, SecretFile},
-    source::{WorkloadSettings, fetch::Inputs, kind::Source, task::Idle, validate::validate},
+    source::{
+        WorkloadSettings,
+        credentials::{HOSTS, LABEL},
+        fetch::Inputs,
+        kind::Source,
+        task::{Idle, WorkloadEnd},
+        validate::validate,
+    },
 };
 
 fn settings(egress: Value, telemetry: Value) -> WorkloadSettings {
@@ -42,11 +49,32 @@ fn proxied() -> WorkloadSettings {
     settings(json!({"httpsProxy": "http://proxy:3128"}), telemetry)
 }
 
+/// A Secret whose credentials are for the server of a URL.
+fn marked(url: &str) -> Option<PartialObjectMeta<Secret>> {
+    let server = assay_egress::ServerName::of_url(url).unwrap().to_string();
+    let metadata = json!({"labels": {LABEL: "true"}, "annotations": {HOSTS: server}});
+    serde_json::from_value(json!({"metadata": metadata})).unwrap()
+}
+
 fn validated<K: Source>(
     name: &str,
     spec: Value,
     settings: &WorkloadSettings,
     live: LiveObjects,
+) -> Result<ValidatedSource, Idle>
+where
+    K::Spec: serde::de::DeserializeOwned,
+{
+    validated_with::<K>(name, spec, settings, live, marked)
+}
+
+/// The same, with the Secret that its credentials for a URL are in.
+fn validated_with<K: Source>(
+    name: &str,
+    spec: Value,
+    settings: &WorkloadSettings,
+    live: LiveObjects,
+    secret: impl Fn(&str) -> Option<PartialObjectMeta<Secret>>,
 ) -> Result<ValidatedSource, Idle>
 where
     K::Spec: serde::de::DeserializeOwned,
@@ -59,9 +87,11 @@ where
         controller: Some(true),
         ..OwnerReference::default()
     };
+    let spec: K::Spec = serde_json::from_value(spec).unwrap();
     validate::<K>(&Inputs {
+        credentials: K::credentials(&spec).and_then(|requested| secret(requested.url)),
         name: &name.parse().unwrap(),
-        spec: serde_json::from_value(spec).unwrap(),
+        spec,
         is_new: Some(true),
         owner: Owner::new(owner, "system", name, K::COMPONENT),
         live,
@@ -213,6 +243,7 @@ fn a_chain_has_servers_that_own_volumes_follow_the_node_and_answer() {
             "--rpc=http://node:8332",
             "--from=7",
             "--cookie=/run/secrets/assay/credentials/value",
+            "--credentials-hosts=node:8332",
             "--data-dir=/var/lib/assay",
             "--database-url-file=/run/secrets/assay/database/value",
             "--listen=0.0.0.0:8080",
@@ -330,6 +361,57 @@ fn workloads_reach_the_ports_that_they_need_and_nothing_reaches_importers() {
     let plain = json!({"location": "http://lists.example/own.csv"});
     assert_eq!(ports(intel(plain, &proxied())), [80, 443, 3128, 4318, 5433]);
     assert_eq!(ports(chain(json!({}), &proxied())), [443, 3128, 4318, 5433, 8332]);
+}
+
+#[test]
+fn credentials_are_mounted_for_the_server_of_the_url_alone() {
+    let change = json!({"credentialsSecret": {"name": "list", "key": "token"}});
+    let job = spec_of(&intel(change, &proxied()), "CronJob");
+    let pod = &job["jobTemplate"]["spec"]["template"]["spec"];
+    let of_credentials = |argument: &String| argument.starts_with("--credentials");
+    assert_eq!(
+        arguments(pod).into_iter().filter(of_credentials).collect::<Vec<_>>(),
+        [
+            "--credentials-file=/run/secrets/assay/credentials/value",
+            "--credentials-hosts=lists.example:443",
+        ]
+    );
+    let volumes = pod["volumes"].as_array().unwrap();
+    let secrets = volumes.iter().filter_map(|volume| volume["secret"]["secretName"].as_str());
+    assert_eq!(secrets.collect::<Vec<_>>(), ["store", "list"]);
+}
+
+#[test]
+fn a_source_whose_secret_permits_nothing_or_another_server_has_no_workload() {
+    let settings = proxied();
+    let secret = json!({"name": "list", "key": "token"});
+    let list = json!({
+        "location": "https://lists.example/own.csv", "format": "listings-csv",
+        "schedule": "17 * * * *", "credentialsSecret": secret,
+    });
+    let node = json!({
+        "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
+        "credentialsSecret": secret,
+    });
+    let live = LiveObjects::default;
+    for permitted in [None, marked("https://lists.example:8443"), marked("http://node:80")] {
+        let secret = |_: &str| permitted.clone();
+        let (list, node) = (list.clone(), node.clone());
+        let list = validated_with::<IntelSource>("own", list, &settings, live(), secret);
+        let node = validated_with::<ChainSource>("own", node, &settings, live(), secret);
+        for idle in [list.unwrap_err(), node.unwrap_err()] {
+            assert!(matches!(idle, Idle::CredentialsRefused(_)), "{idle}");
+            assert_eq!(idle.end(), WorkloadEnd::DeletedAtOnce);
+            assert!(idle.to_string().contains("kubectl annotate secret list -n system "), "{idle}");
+        }
+    }
+    // A source that needs no credentials needs no Secret.
+    for change in [json!({"suspended": true}), json!({"protocol": "esplora"})] {
+        let mut node = node.clone();
+        node.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let node = validated_with::<ChainSource>("own", node, &settings, live(), |_| None);
+        assert!(node.is_ok(), "{change}");
+    }
 }
 
 #[test]

@@ -1,0 +1,206 @@
+//! The permission of a source to use a Secret: its owner marks the Secret as one for sources, and names the servers that
+//! may be sent it. The name of a Secret alone opens nothing. Pure.
+
+use std::fmt;
+
+use assay_crds::SecretKey;
+use assay_egress::ServerName;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{ResourceExt, core::PartialObjectMeta};
+
+use crate::pod::SecretFile;
+
+/// The label of Secrets that sources may use, with the value `true`.
+pub(super) const LABEL: &str = "assay.dev/source-credentials";
+/// The annotation with the servers that may be sent the credentials, as `host:port`, separated by commas.
+pub(super) const HOSTS: &str = "assay.dev/source-hosts";
+/// The name of the volume with the credentials.
+pub(super) const VOLUME: &str = "credentials";
+
+/// The credentials that a source names, and the URL of the server that is to be sent them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestedCredentials<'a> {
+    /// The key of the Secret.
+    pub(super) secret: &'a SecretKey,
+    /// The URL.
+    pub(super) url: &'a str,
+}
+
+/// Credentials that a source may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SourceCredentials {
+    /// The file in a pod.
+    pub(super) file: SecretFile,
+    /// The only server that may be sent them.
+    pub(super) server: ServerName,
+}
+
+/// Why a source must not use a Secret, and what its owner can do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CredentialsRefusal {
+    secret: String,
+    namespace: String,
+    server: Option<ServerName>,
+    cause: RefusalCause,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum RefusalCause {
+    /// There is no such Secret for sources. A source reveals no more about Secrets than that.
+    NotForSources,
+    /// The annotation is missing, or names other servers.
+    OtherServer,
+    /// The annotation is none.
+    Annotation(String),
+    /// The URL names no server.
+    NoServer,
+}
+
+impl RequestedCredentials<'_> {
+    /// Checks that a Secret, of which there may be none, permits its use.
+    pub(super) fn permitted_by(
+        self,
+        secret: Option<&PartialObjectMeta<Secret>>,
+        namespace: &str,
+    ) -> Result<SourceCredentials, CredentialsRefusal> {
+        let server = ServerName::of_url(self.url);
+        let refused = |cause| CredentialsRefusal {
+            secret: self.secret.name.to_string(),
+            namespace: namespace.to_owned(),
+            server: server.clone(),
+            cause,
+        };
+        let is_for_sources = |secret: &&PartialObjectMeta<Secret>| {
+            secret.labels().get(LABEL).is_some_and(|value| value == "true")
+        };
+        let secret =
+            secret.filter(is_for_sources).ok_or_else(|| refused(RefusalCause::NotForSources))?;
+        let hosts = secret.annotations().get(HOSTS).map_or("", String::as_str);
+        let hosts = ServerName::parse_list(hosts)
+            .map_err(|error| refused(RefusalCause::Annotation(error.to_string())))?;
+        let server = server.clone().ok_or_else(|| refused(RefusalCause::NoServer))?;
+        if !hosts.contains(&server) {
+            return Err(refused(RefusalCause::OtherServer));
+        }
+        let file = SecretFile { name: VOLUME, source: self.secret.clone() };
+        Ok(SourceCredentials { file, server })
+    }
+}
+
+impl fmt::Display for CredentialsRefusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { secret, namespace, server, cause } = self;
+        let Some(server) = server.as_ref().filter(|_| *cause != RefusalCause::NoServer) else {
+            return write!(
+                formatter,
+                "the URL names no server, so that Secret `{secret}` is not sent: write it as https://lists.example/list"
+            );
+        };
+        let label = format!("`kubectl label secret {secret} -n {namespace} {LABEL}=true`");
+        let annotate =
+            format!("`kubectl annotate secret {secret} -n {namespace} {HOSTS}={server}`");
+        match cause {
+            RefusalCause::NotForSources => write!(
+                formatter,
+                "there is no Secret `{secret}` for sources in namespace `{namespace}`, and nothing is sent to {server}: \
+                 if it holds the credentials for that server and no others, {label} and {annotate}"
+            ),
+            RefusalCause::Annotation(error) => write!(
+                formatter,
+                "nothing is sent to {server}: the annotation {HOSTS} of Secret `{secret}` cannot be read: {error}; if it \
+                 is for {server}, {annotate} --overwrite"
+            ),
+            RefusalCause::OtherServer | RefusalCause::NoServer => write!(
+                formatter,
+                "Secret `{secret}` is not for {server}, and nothing is sent: if its credentials are for that server, \
+                 {annotate}; if the annotation names others already, add it to them after a comma, with --overwrite"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const URL: &str = "https://lists.example/own.csv";
+
+    fn secret(labels: &Value, annotations: &Value) -> PartialObjectMeta<Secret> {
+        let metadata = json!({"name": "list", "labels": labels, "annotations": annotations});
+        serde_json::from_value(json!({"metadata": metadata})).unwrap()
+    }
+
+    fn permitted(
+        url: &str,
+        secret: Option<&PartialObjectMeta<Secret>>,
+    ) -> Result<SourceCredentials, String> {
+        let key = serde_json::from_value(json!({"name": "list", "key": "token"})).unwrap();
+        let requested = RequestedCredentials { secret: &key, url };
+        requested.permitted_by(secret, "assay").map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_secret_is_used_for_the_servers_that_it_names() {
+        let marked =
+            secret(&json!({LABEL: "true"}), &json!({HOSTS: "node:8332, lists.example:443"}));
+        for url in [URL, "https://LISTS.example:443/x", "http://node:8332"] {
+            let credentials = permitted(url, Some(&marked)).unwrap();
+            assert_eq!(Some(credentials.server), ServerName::of_url(url));
+            assert_eq!(credentials.file.source.name.as_str(), "list");
+        }
+        for other in [
+            "http://lists.example/own.csv",
+            "https://lists.example:8443",
+            "https://lists.example.evil.example",
+            "https://evil.example/lists.example:443",
+            "http://node:8332@evil.example",
+        ] {
+            let said = permitted(other, Some(&marked)).unwrap_err();
+            let server = ServerName::of_url(other).unwrap();
+            assert!(said.starts_with(&format!("Secret `list` is not for {server}, ")), "{said}");
+        }
+        let said = permitted("https://", Some(&marked)).unwrap_err();
+        assert!(said.starts_with("the URL names no server"), "{said}");
+    }
+
+    #[test]
+    fn a_secret_that_is_not_marked_is_refused_as_if_it_did_not_exist() {
+        let hosts = json!({HOSTS: "lists.example:443"});
+        let unmarked = [
+            None,
+            Some(secret(&json!({}), &hosts)),
+            Some(secret(&json!({LABEL: "false"}), &hosts)),
+            Some(secret(&json!({LABEL: ""}), &hosts)),
+            Some(secret(&json!({HOSTS: "true"}), &json!({LABEL: "true"}))),
+        ];
+        for secret in unmarked {
+            assert_eq!(
+                permitted(URL, secret.as_ref()).unwrap_err(),
+                "there is no Secret `list` for sources in namespace `assay`, and nothing is sent to \
+                 lists.example:443: if it holds the credentials for that server and no others, `kubectl label \
+                 secret list -n assay assay.dev/source-credentials=true` and `kubectl annotate secret list -n assay \
+                 assay.dev/source-hosts=lists.example:443`"
+            );
+        }
+    }
+
+    #[test]
+    fn a_marked_secret_without_hosts_or_with_wrong_ones_is_refused_with_the_mend() {
+        let label = json!({LABEL: "true"});
+        for annotations in [json!({}), json!({HOSTS: ""}), json!({HOSTS: "lists.example:80"})] {
+            assert_eq!(
+                permitted(URL, Some(&secret(&label, &annotations))).unwrap_err(),
+                "Secret `list` is not for lists.example:443, and nothing is sent: if its credentials are for that \
+                 server, `kubectl annotate secret list -n assay assay.dev/source-hosts=lists.example:443`; if the \
+                 annotation names others already, add it to them after a comma, with --overwrite"
+            );
+        }
+        for wrong in ["lists.example", "*:443", "https://lists.example:443", "*.example:443"] {
+            let said = permitted(URL, Some(&secret(&label, &json!({HOSTS: wrong})))).unwrap_err();
+            let mend = format!("cannot be read: `{wrong}` is no host and port: ");
+            assert!(said.contains(&mend) && said.ends_with("--overwrite"), "{said}");
+        }
+    }
+}
