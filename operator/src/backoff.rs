@@ -38,11 +38,6 @@ impl Failures {
         delay(*count - 1, system::jitter())
     }
 
-    /// Says whether the last attempt at an object failed.
-    pub fn has_failed(&self, identity: Option<&String>) -> bool {
-        identity.is_some_and(|identity| self.lock().contains_key(identity))
-    }
-
     /// Forgets the failures of an object: it succeeded, or is gone.
     pub fn reset(&self, identity: Option<&String>) {
         identity.and_then(|identity| self.lock().remove(identity));
@@ -69,9 +64,7 @@ mod tests {
             failures.next_delay(Some("b".into())).as_millis() <= 200,
             "each object has its own count"
         );
-        assert!(failures.has_failed(Some(&object)) && !failures.has_failed(Some(&"c".into())));
         failures.reset(Some(&object));
-        assert!(!failures.has_failed(Some(&object)));
         assert!(failures.next_delay(Some(object)).as_millis() <= 200);
     }
 

@@ -10,6 +10,7 @@
 //! - `risk_service`: `RiskService`: the Deployment of the API and the objects around it
 //! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers
 //! - `in_force`: the configuration in force, which `publish` gives to the other three
+//! - `scope`: the namespaces whose objects the operator works on
 //! - `owned`, `owned_fields`: server-side apply of other objects, and of fields of Assay's own
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: why pods do not start or fail
@@ -42,6 +43,7 @@ mod publish;
 mod reason;
 mod risk_service;
 pub mod run;
+mod scope;
 mod serving;
 pub mod settings;
 mod source;

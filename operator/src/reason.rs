@@ -56,6 +56,10 @@ reasons! {
     StoreInconsistent,
     /// The tenant does not list the namespace of the key.
     NamespaceNotAllowed,
+    /// The operator watches every namespace that the tenant lists.
+    NamespacesWatched,
+    /// The operator does not watch a namespace that the tenant lists.
+    NamespaceNotWatched,
     /// A Secret of that name exists that the operator did not create.
     SecretNotManaged,
     /// The key in the Secret belongs to another object.

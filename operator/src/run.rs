@@ -161,7 +161,8 @@ async fn run_tasks(
     election.win().await;
     tracing::info!(name, "this operator is the leader");
     health.metrics.set_leader(true);
-    let writer = Writer::new(client.clone(), name, leadership, health.metrics.clone());
+    let metrics = health.metrics.clone();
+    let writer = Writer::new(client.clone(), name, leadership, settings.scope(), metrics);
     let (sender, in_force) = watch::channel(InForce::default());
     // The tasks end with this function.
     let mut tasks = JoinSet::new();
@@ -171,6 +172,8 @@ async fn run_tasks(
         health.clone(),
         in_force.clone(),
         settings.chain_servers_namespace(),
+        settings.scope(),
+        settings.resync(),
     );
     tasks.spawn(services.run());
     let opened = tokio::select! {
@@ -187,6 +190,8 @@ async fn run_tasks(
         health.clone(),
         sender,
         observed.subscribe(),
+        settings.scope(),
+        settings.resync(),
     );
     tasks.spawn(source::run(
         client.clone(),
@@ -198,9 +203,19 @@ async fn run_tasks(
         settings.workloads(),
         in_force.clone(),
         observed,
+        settings.resync(),
     ));
     let health = health.clone();
-    let keys = api_key::Context::new(client, store, environment, writer, health, in_force);
+    let keys = api_key::Context::new(
+        client,
+        store,
+        environment,
+        writer,
+        health,
+        in_force,
+        settings.scope(),
+        settings.resync(),
+    );
     tasks.spawn(publisher.run());
     tasks.spawn(api_key::run(keys));
     tokio::select! {

@@ -1,6 +1,6 @@
 //! The command line of `assay-operator`.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use assay_crds::{CaBundle, EgressSpec, SecretKey, TelemetrySpec};
 use assay_tenancy::Name;
@@ -9,6 +9,7 @@ use clap::Parser;
 use crate::{
     egress::Egress,
     pod::{PodDefaults, SecretFile},
+    scope::WatchScope,
     source::WorkloadSettings,
 };
 
@@ -80,12 +81,20 @@ pub struct Settings {
     /// Namespace of the operator: that of its Lease and of its workloads
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
+    /// Namespaces of tenants' keys. With them the operator watches `ApiKey`s there and in its own namespace, and
+    /// `RiskService`s in its own namespace alone. Unset: all namespaces of the cluster
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub watch_namespaces: Vec<Name>,
     /// Identity of this operator in the Lease
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pub name: String,
     /// Duration of the Lease without renewal, in seconds
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600), value_name = "SECONDS")]
     pub lease_seconds: u32,
+    /// Interval at which every object is reconciled while nothing changes, in seconds: after it, the operator has noticed
+    /// changes that it does not watch, such as those of Secrets
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(10..=86400), value_name = "SECONDS")]
+    pub resync_seconds: u32,
     /// URL of a collector that receives traces and metrics by OTLP over HTTP, also those of the workloads
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = collector, value_name = "URL")]
     pub otlp_endpoint: Option<String>,
@@ -95,6 +104,16 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The namespaces whose objects the operator works on.
+    pub(crate) fn scope(&self) -> WatchScope {
+        WatchScope::of(&self.namespace, &self.watch_namespaces)
+    }
+
+    /// The interval between reconciliations while nothing changes.
+    pub(crate) fn resync(&self) -> Duration {
+        Duration::from_secs(self.resync_seconds.into())
+    }
+
     /// The settings of the workloads of sources. `None`: the operator creates no workloads.
     pub(crate) fn workloads(&self) -> Option<WorkloadSettings> {
         let egress = EgressSpec {

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use crate::{leader::Leadership, metrics::Metrics, owned_fields::OwnedFields};
+use crate::{leader::Leadership, metrics::Metrics, owned_fields::OwnedFields, scope::WatchScope};
 
 /// The field manager of every field that the operator writes.
 pub const MANAGER: &str = "assay-operator";
@@ -62,6 +62,7 @@ impl WriteError {
 #[derive(Clone)]
 pub struct Writer {
     leadership: Leadership,
+    scope: WatchScope,
     client: Client,
     reporter: Reporter,
     /// Remembers recent warnings, so that repeated ones are counted in one event.
@@ -78,10 +79,16 @@ impl Debug for Writer {
 impl Writer {
     /// A writer that refuses to write without leadership.
     #[must_use]
-    pub fn new(client: Client, name: &str, leadership: Leadership, metrics: Metrics) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        name: &str,
+        leadership: Leadership,
+        scope: WatchScope,
+        metrics: Metrics,
+    ) -> Self {
         let reporter = Reporter { controller: MANAGER.into(), instance: Some(name.to_owned()) };
         let warnings = Recorder::new(client.clone(), reporter.clone());
-        Self { leadership, client, reporter, warnings, metrics }
+        Self { leadership, scope, client, reporter, warnings, metrics }
     }
 
     /// Says whether this operator may write: it holds the Lease.
@@ -245,7 +252,8 @@ impl Writer {
         }
     }
 
-    /// Publishes an event about an object. A failure is logged and has no other effect.
+    /// Publishes an event about an object, unless it would be in a namespace that is not watched: an event about an
+    /// object of the cluster is in `default`. A failure is logged and has no other effect.
     pub async fn event(
         &self,
         object: &ObjectReference,
@@ -254,6 +262,9 @@ impl Writer {
         action: &str,
         note: String,
     ) {
+        if !self.scope.has_events_of(object.namespace.as_deref()) {
+            return;
+        }
         let event = Event {
             type_: if is_warning { EventType::Warning } else { EventType::Normal },
             reason: reason.to_owned(),

@@ -29,8 +29,6 @@ pub(super) struct Applied {
     pub(super) current: Option<KeyId>,
     /// True if a key was stored.
     pub(super) has_changed: bool,
-    /// The resource version of the Secret, if the key in it is active.
-    pub(super) secret: Option<String>,
 }
 
 /// Applies the changes.
@@ -50,20 +48,18 @@ pub(super) async fn apply(
     if !matches!(action, Action::Refuse(_)) {
         add_finalizer(inputs, context).await?;
     }
-    let version = inputs.secret.as_ref().and_then(ResourceExt::resource_version);
-    let (current, has_changed, secret) = match action {
+    let (current, has_changed) = match action {
         Action::Refuse(ready_state) => {
             let records = records(inputs, has_updates, context).await?;
-            let (current, secret) = (None, None);
-            return Ok(Applied { ready_state, records, current, has_changed: false, secret });
+            return Ok(Applied { ready_state, records, current: None, has_changed: false });
         }
         Action::Keep { id, secret } => {
-            let secret = secret.map(|secret| *secret);
-            (id, false, write_secret(secret, version, inputs, context).await?)
+            write_secret(secret.map(|secret| *secret), inputs, context).await?;
+            (id, false)
         }
         Action::Store(key) => {
             let StoreKey { secret, record, replaced, is_new, event } = *key;
-            let version = write_secret(secret, version, inputs, context).await?;
+            write_secret(secret, inputs, context).await?;
             writable(context)?;
             let replaced = replaced.as_ref().map(|(id, ends)| (id, *ends));
             context.store.add_key(&record, replaced).await?;
@@ -72,14 +68,14 @@ pub(super) async fn apply(
                 context.health.metrics.key_issued();
             }
             report(inputs, context, event, &record.id).await;
-            (record.id, true, version)
+            (record.id, true)
         }
     };
     let records = records(inputs, has_updates || has_changed, context).await?;
     let name = secret::name(&inputs.object);
     let message = format!("key {current} is active and in Secret `{name}`");
     let ready_state = ReadyState::Ready(Reason::KeyReady, message);
-    Ok(Applied { ready_state, records, current: Some(current), has_changed, secret })
+    Ok(Applied { ready_state, records, current: Some(current), has_changed })
 }
 
 /// Revokes every key of an object that is deleted. Garbage collection deletes the Secret.
@@ -134,22 +130,21 @@ async fn records(
     Ok(inputs.records.clone())
 }
 
-/// Writes the Secret if there is one to write, and returns its resource version. A new one is created,
-/// not applied, so that an existing Secret is never overwritten.
+/// Writes the Secret if there is one to write. A new one is created, not applied, so that an existing Secret
+/// is never overwritten.
 async fn write_secret(
     secret: Option<Secret>,
-    version: Option<String>,
     inputs: &Inputs,
     context: &Context,
-) -> Result<Option<String>, KeyError> {
-    let Some(secret) = secret else { return Ok(version) };
+) -> Result<(), KeyError> {
+    let Some(secret) = secret else { return Ok(()) };
     let api: Api<Secret> = Api::namespaced(context.client.0.clone(), &inputs.namespace);
-    let written = if inputs.secret.is_some() {
-        context.writer.apply("secret", &api, &secret.name_any(), &secret).await?
+    if inputs.secret.is_some() {
+        context.writer.apply::<Secret>("secret", &api, &secret.name_any(), &secret).await?;
     } else {
-        context.writer.create("secret", &api, &secret).await?
-    };
-    Ok(written.resource_version())
+        context.writer.create("secret", &api, &secret).await?;
+    }
+    Ok(())
 }
 
 async fn report(inputs: &Inputs, context: &Context, event: Event, id: &KeyId) {

@@ -1,5 +1,5 @@
 //! The cache of reconciliations: a ready key is not reconciled again until one of its inputs changes or
-//! its next reconciliation is due. A change in the store alone is noticed only then.
+//! its next reconciliation is due. A change of its Secret, or in the store alone, is noticed only then.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,13 +8,10 @@ use std::{
 };
 
 use assay_crds::ApiKey;
-use kube::{
-    Resource, ResourceExt,
-    runtime::reflector::{ObjectRef, Store},
-};
+use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
-use super::{secret, tenant::TenantState, watches::SecretMeta};
+use super::tenant::TenantState;
 use crate::{in_force::InForce, writer::FINALIZER};
 
 /// The inputs of a reconciliation that are known without a request.
@@ -24,30 +21,25 @@ pub(super) struct ObservedInputs {
     annotations: Option<BTreeMap<String, String>>,
     is_deleted: bool,
     has_finalizer: bool,
-    /// The resource version of the Secret.
-    pub(super) secret: Option<String>,
     /// The tenant.
     pub(super) tenant: TenantState,
 }
 
 impl ObservedInputs {
     /// The inputs as they are now.
-    pub(super) fn of(object: &ApiKey, secrets: &Store<SecretMeta>, in_force: &InForce) -> Self {
-        let namespace = object.namespace().unwrap_or_default();
-        let reference = ObjectRef::new(&secret::name(object)).within(&namespace);
+    pub(super) fn of(object: &ApiKey, in_force: &InForce) -> Self {
         Self {
             generation: object.meta().generation,
             annotations: object.meta().annotations.clone(),
             is_deleted: object.meta().deletion_timestamp.is_some(),
             has_finalizer: object.finalizers().iter().any(|name| name == FINALIZER),
-            secret: secrets.get(&reference).and_then(|secret| secret.resource_version()),
             tenant: TenantState::of(&object.spec.tenant, in_force),
         }
     }
 
-    /// The inputs after a reconciliation: with the finalizer, and the Secret's resource version.
-    pub(super) fn reconciled(self, secret: String) -> Self {
-        Self { has_finalizer: true, secret: Some(secret), ..self }
+    /// The inputs after a reconciliation: with the finalizer.
+    pub(super) fn reconciled(self) -> Self {
+        Self { has_finalizer: true, ..self }
     }
 }
 
@@ -96,7 +88,6 @@ mod tests {
             annotations: None,
             is_deleted: false,
             has_finalizer: false,
-            secret: None,
             tenant: TenantState::InForce(vec!["team".parse().unwrap()]),
         }
     }
@@ -106,8 +97,8 @@ mod tests {
         let (cache, now) = (ReconcileCache::default(), Instant::now());
         let minute = Duration::from_mins(1);
         assert_eq!(cache.valid_for("a", &inputs(), now), None, "it was not reconciled");
-        cache.insert("a".into(), inputs().reconciled("5".into()), now + minute);
-        let inputs = ObservedInputs { has_finalizer: true, secret: Some("5".into()), ..inputs() };
+        cache.insert("a".into(), inputs().reconciled(), now + minute);
+        let inputs = ObservedInputs { has_finalizer: true, ..inputs() };
         assert_eq!(cache.valid_for("a", &inputs, now), Some(minute));
         assert_eq!(cache.valid_for("a", &inputs, now + minute * 2), None, "it expired");
         assert_eq!(cache.valid_for("b", &inputs, now), None, "another object");
@@ -118,7 +109,7 @@ mod tests {
     #[test]
     fn a_change_of_any_input_invalidates_a_result() {
         let (cache, now) = (ReconcileCache::default(), Instant::now());
-        let same = inputs().reconciled("5".into());
+        let same = inputs().reconciled();
         cache.insert("a".into(), same.clone(), now + Duration::from_mins(1));
         let tenant = |tenant| ObservedInputs { tenant, ..same.clone() };
         let annotations = Some([("assay.dev/rotate".to_owned(), "x".to_owned())].into());
@@ -127,8 +118,6 @@ mod tests {
             ObservedInputs { annotations, ..same.clone() },
             ObservedInputs { is_deleted: true, ..same.clone() },
             ObservedInputs { has_finalizer: false, ..same.clone() },
-            ObservedInputs { secret: Some("6".into()), ..same.clone() },
-            ObservedInputs { secret: None, ..same.clone() },
             tenant(TenantState::InForce(vec![])),
             tenant(TenantState::Missing),
             tenant(TenantState::Deleted { restorable_until: Timestamp::UNIX_EPOCH }),

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use assay_crds::{ApiKey, status::ApiKeyStatus};
@@ -17,6 +18,7 @@ use crate::{
     health::Health,
     in_force::InForce,
     reason::Reason,
+    scope::WatchScope,
     writer::{WriteError, Writer},
 };
 
@@ -32,10 +34,15 @@ pub(crate) struct Context {
     pub(super) failures: Arc<Failures>,
     /// The last written status of each object, by UID, until the watch delivers it.
     written: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
+    /// The namespaces whose keys are watched.
+    pub(super) scope: WatchScope,
+    /// The interval between reconciliations while nothing changes.
+    pub(super) resync: Duration,
 }
 
 impl Context {
     /// A context.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
     pub(crate) fn new(
         client: Client,
         store: Arc<dyn Store>,
@@ -43,10 +50,23 @@ impl Context {
         writer: Writer,
         health: Health,
         in_force: watch::Receiver<InForce>,
+        scope: WatchScope,
+        resync: Duration,
     ) -> Self {
         let client = SharedClient(client);
         let (failures, written) = <(Arc<_>, Arc<_>)>::default();
-        Self { client, store, environment, writer, health, in_force, failures, written }
+        Self {
+            client,
+            store,
+            environment,
+            writer,
+            health,
+            in_force,
+            failures,
+            written,
+            scope,
+            resync,
+        }
     }
 
     pub(super) fn written(&self) -> MutexGuard<'_, HashMap<String, ApiKeyStatus>> {

@@ -4,7 +4,7 @@ use assay_crds::ApiKey;
 use assay_store::control::{KeyRecord, key_environment};
 use assay_tenancy::key::KeyEnvironment;
 use k8s_openapi::api::core::v1::Secret;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, ResourceExt};
 
 use super::{
     cache::ObservedInputs,
@@ -38,15 +38,8 @@ pub(super) async fn fetch(
 ) -> Result<Inputs, KeyError> {
     let namespace = object.namespace().unwrap_or_default();
     let records = context.store.keys_named(&records::name(object)).await?;
-    // A new key has no Secret yet, and the request is saved. If there is one all the same, creating
-    // it fails, and the next try reads it.
-    let is_new = records.is_empty() && observed.secret.is_none();
-    let secret = if is_new && !context.failures.has_failed(object.meta().uid.as_ref()) {
-        None
-    } else {
-        let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
-        secrets.get_opt(&secret::name(object)).await?
-    };
+    let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
+    let secret = secrets.get_opt(&secret::name(object)).await?;
     Ok(Inputs {
         object: object.clone(),
         namespace,

@@ -26,22 +26,22 @@ use std::{sync::Arc, time::Duration};
 
 use assay_crds::ApiKey;
 use assay_telemetry::stage;
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::join_all};
 use kube::{
-    Resource, ResourceExt,
+    Api, Resource, ResourceExt,
     runtime::{
         applier,
         controller::{self, Action, Config},
     },
 };
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use tracing::Instrument;
 
 pub(crate) use self::context::Context;
 use self::{
     cache::{ObservedInputs, ReconcileCache},
     context::KeyError,
-    watches::{Guarded, Watched},
+    watches::Guarded,
 };
 use crate::{backoff, reason::Reason, system, tracing_spans};
 
@@ -49,8 +49,6 @@ use crate::{backoff, reason::Reason, system, tracing_spans};
 const KIND: &str = "ApiKey";
 /// The largest number of keys that are worked on at once.
 const CONCURRENCY: u16 = 16;
-/// The interval between reconciliations while nothing changes.
-const RESYNC: Duration = Duration::from_mins(15);
 
 /// Works on keys until the program ends.
 pub(crate) async fn run(mut context: Context) {
@@ -58,9 +56,16 @@ pub(crate) async fn run(mut context: Context) {
     if context.in_force.changed().await.is_err() {
         return;
     }
-    let (watched, queue) = watches::queue(&context.client.0, context.in_force.clone());
-    let keys = watched.keys.clone();
-    let worker = Arc::new(Worker { context, watched, cache: ReconcileCache::default() });
+    let watched = context.scope.keys(&context.client.0);
+    let slots = Semaphore::new(CONCURRENCY.into());
+    let worker = Arc::new(Worker { context, cache: ReconcileCache::default(), slots });
+    // A namespace that cannot be read does not hold up the others.
+    join_all(watched.into_iter().map(|api| work_on(api, Arc::clone(&worker)))).await;
+}
+
+/// Works on the keys of one watch.
+async fn work_on(api: Api<Guarded>, worker: Arc<Worker>) {
+    let (keys, queue) = watches::queue(api, worker.context.in_force.clone());
     let work = |object, worker| Box::pin(reconcile(object, worker));
     let config = Config::default().concurrency(CONCURRENCY);
     let results = applier(work, retry, Arc::clone(&worker), keys, queue, config);
@@ -81,8 +86,9 @@ pub(crate) async fn run(mut context: Context) {
 #[derive(Debug)]
 struct Worker {
     context: Context,
-    watched: Watched,
     cache: ReconcileCache,
+    /// The places of keys that are worked on.
+    slots: Semaphore,
 }
 
 impl Worker {
@@ -97,7 +103,7 @@ impl Worker {
 }
 
 async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
-    let Worker { context, watched, cache } = &*worker;
+    let Worker { context, cache, slots } = &*worker;
     let Ok(object) = &guarded.0 else {
         // It is older than the CRD's schema, which refuses such objects.
         context.health.metrics.failed(KIND, Reason::Invalid);
@@ -109,20 +115,22 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
     }
     let identity = object.uid().unwrap_or_default();
     context.forget_written(object, &identity);
-    let observed = ObservedInputs::of(object, &watched.secrets, &context.in_force.borrow());
+    let observed = ObservedInputs::of(object, &context.in_force.borrow());
     if let Some(time) = cache.valid_for(&identity, &observed, Instant::now()) {
         return Ok(Action::requeue(time));
     }
     cache.remove(&identity);
+    // It is never closed.
+    let _slot = slots.acquire().await;
     let working = Box::pin(work(object, &observed, context));
     match tracing_spans::reconciling(KIND, object, working).await {
         Ok(outcome) => {
             context.failures.reset(Some(&identity));
-            let Some(Outcome { next, secret }) = outcome else {
+            let Some(Outcome { next, is_active }) = outcome else {
                 return Ok(Action::await_change());
             };
-            if let Some(secret) = secret {
-                cache.insert(identity, observed.reconciled(secret), Instant::now() + next);
+            if is_active {
+                cache.insert(identity, observed.reconciled(), Instant::now() + next);
             }
             Ok(Action::requeue(next))
         }
@@ -138,8 +146,8 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
 struct Outcome {
     /// The time until the next reconciliation if nothing changes.
     next: Duration,
-    /// The resource version of its Secret, if the key in it is active.
-    secret: Option<String>,
+    /// True if the key in its Secret is active.
+    is_active: bool,
 }
 
 /// Fetch, validate, build, apply, status. `None` for a deleted object.
@@ -162,9 +170,9 @@ async fn work(
     let writing = status::write(&inputs, &applied, context, now);
     let next = writing.instrument(stage!("status")).await?;
     context.health.metrics.reconciled(KIND, applied.has_changed);
-    let resync = backoff::spread(RESYNC, system::jitter());
+    let resync = backoff::spread(context.resync, system::jitter());
     let next = next.map_or(resync, |next| next.min(resync));
-    Ok(Some(Outcome { next, secret: applied.secret }))
+    Ok(Some(Outcome { next, is_active: applied.current.is_some() }))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]

@@ -1,4 +1,5 @@
-//! The queue of keys to reconcile: those that changed, or whose Secret or tenant changed.
+//! The queue of keys to reconcile: those that changed, or whose tenant changed. Secrets are not watched: the
+//! operator has no right to list them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,10 +9,9 @@ use std::{
 use assay_crds::ApiKey;
 use assay_tenancy::Name;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use k8s_openapi::api::core::v1::Secret;
 use kube::{
-    Api, Client, ResourceExt,
-    core::{DeserializeGuard, PartialObjectMeta},
+    Api, Resource,
+    core::DeserializeGuard,
     runtime::{
         WatchStreamExt,
         controller::ReconcileRequest,
@@ -21,12 +21,10 @@ use kube::{
 };
 use tokio::sync::watch;
 
-use crate::{in_force::InForce, owned::managed_by_selector};
+use crate::in_force::InForce;
 
 /// A watched object. One that cannot be parsed does not block others.
 pub(super) type Guarded = DeserializeGuard<ApiKey>;
-/// The metadata of a Secret: its content is not watched.
-pub(super) type SecretMeta = PartialObjectMeta<Secret>;
 /// A key to reconcile.
 type Request = Result<ReconcileRequest<Guarded>, watcher::Error>;
 /// The keys to reconcile.
@@ -35,60 +33,38 @@ type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 /// The annotation with a copy of the object as `kubectl` applied it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The keys and their Secrets, as the watches have them.
-#[derive(Debug)]
-pub(super) struct Watched {
-    pub(super) keys: Store<Guarded>,
-    pub(super) secrets: Store<SecretMeta>,
-}
-
-/// Starts the watches; they run while the queue is polled.
-pub(super) fn queue(client: &Client, in_force: watch::Receiver<InForce>) -> (Watched, Queue) {
+/// Starts the watch, which runs while the queue is polled, and returns the keys as it has them.
+pub(super) fn queue(
+    api: Api<Guarded>,
+    in_force: watch::Receiver<InForce>,
+) -> (Store<Guarded>, Queue) {
     let (keys, keys_writer) = reflector::store();
-    let (secrets, secrets_writer) = reflector::store();
-    let events = watcher(Api::<Guarded>::all(client.clone()), watcher::Config::default())
+    let events = watcher(api, watcher::Config::default())
         .default_backoff()
         .modify(strip_unused)
         .reflect(keys_writer);
-    let themselves = of_events(events, keys.clone(), |key| vec![ObjectRef::from_obj(key)]);
-    let labelled = watcher::Config::default().labels(&managed_by_selector());
-    let events = watcher(Api::<SecretMeta>::all(client.clone()), labelled)
-        .default_backoff()
-        .modify(strip_unused)
-        .modify(|secret| {
-            secret.metadata.labels = None;
-            secret.metadata.annotations = None;
-        })
-        .reflect(secrets_writer);
-    let of_secrets = of_events(events, keys.clone(), owners);
+    let themselves = of_events(events, keys.clone());
     let of_tenants = of_changed_tenants(in_force, keys.clone());
-    let queue = stream::select(themselves, stream::select(of_secrets, of_tenants));
-    (Watched { keys, secrets }, Box::pin(queue))
+    (keys, Box::pin(stream::select(themselves, of_tenants)))
 }
 
-/// The keys that the events of a watch concern. After an interruption a watch lists all objects anew;
-/// once the list is complete, every key is reconciled, because deletions may have been missed.
-fn of_events<K: 'static>(
-    events: impl Stream<Item = Result<watcher::Event<K>, watcher::Error>>,
+/// The keys that the events of the watch concern. After an interruption it lists all objects anew; once the
+/// list is complete, every key is reconciled.
+fn of_events(
+    events: impl Stream<Item = Result<watcher::Event<Guarded>, watcher::Error>>,
     keys: Store<Guarded>,
-    concerned: impl Fn(&K) -> Vec<ObjectRef<Guarded>>,
 ) -> impl Stream<Item = Request> {
     let requests = events.map_ok(move |event| {
         let keys = match event {
-            watcher::Event::Apply(object) | watcher::Event::Delete(object) => concerned(&object),
+            watcher::Event::Apply(key) | watcher::Event::Delete(key) => {
+                vec![ObjectRef::from_obj(&key)]
+            }
             watcher::Event::Init | watcher::Event::InitApply(_) => Vec::new(),
             watcher::Event::InitDone => references(&keys, |_| true),
         };
         stream::iter(keys.into_iter().map(|key| Ok(key.into())))
     });
     requests.try_flatten()
-}
-
-/// The keys that own a Secret.
-fn owners(secret: &SecretMeta) -> Vec<ObjectRef<Guarded>> {
-    let namespace = secret.metadata.namespace.as_deref();
-    let owners = secret.metadata.owner_references.iter().flatten();
-    owners.filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, ())).collect()
 }
 
 /// The keys for which `is_wanted` holds.
@@ -101,7 +77,7 @@ fn references(
 }
 
 /// Removes fields that are not used, to save memory: the managed fields are as long as all others.
-fn strip_unused(object: &mut impl ResourceExt) {
+fn strip_unused(object: &mut Guarded) {
     object.meta_mut().managed_fields = None;
     if let Some(annotations) = &mut object.meta_mut().annotations {
         annotations.remove(LAST_APPLIED);

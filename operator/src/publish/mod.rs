@@ -38,14 +38,12 @@ use self::{
     stored::{StoreCache, StoreReader, StoredManifests},
 };
 use crate::{
-    backoff, health::Health, in_force::InForce, reason::Reason, source::Observed, system,
-    tracing_spans, writer::Writer,
+    backoff, health::Health, in_force::InForce, reason::Reason, scope::WatchScope,
+    source::Observed, system, tracing_spans, writer::Writer,
 };
 
 /// The time for which a round waits for further changes after the first one.
 const DEBOUNCE: Duration = Duration::from_millis(10);
-/// The interval between rounds while nothing changes.
-const RESYNC: Duration = Duration::from_mins(10);
 
 /// Publishes objects to the store.
 #[derive(Debug)]
@@ -62,6 +60,10 @@ pub(crate) struct Publisher {
     written: HashMap<Uid, CompactJson>,
     /// The objects of which a write failed: the number of failures, and when to try again.
     retries: BTreeMap<Uid, (u32, Instant)>,
+    /// The namespaces whose keys are watched.
+    scope: WatchScope,
+    /// The interval between rounds while nothing changes.
+    resync: Duration,
 }
 
 /// Why a round failed.
@@ -75,6 +77,7 @@ enum RoundError {
 
 impl Publisher {
     /// A publisher that updates `in_force`, and reports the state of sources as `observed`.
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
     pub(crate) fn new(
         client: &Client,
         store: Arc<dyn Store>,
@@ -82,6 +85,8 @@ impl Publisher {
         health: Health,
         in_force: watch::Sender<InForce>,
         observed: watch::Receiver<Observed>,
+        scope: WatchScope,
+        resync: Duration,
     ) -> Self {
         Self {
             caches: Caches::start(client),
@@ -93,6 +98,8 @@ impl Publisher {
             observed,
             written: HashMap::new(),
             retries: BTreeMap::new(),
+            scope,
+            resync,
         }
     }
 
@@ -101,7 +108,7 @@ impl Publisher {
         self.caches.wait_until_complete().await;
         let mut published: Option<BTreeMap<Uid, Stamp>> = None;
         let mut failures = 0;
-        let mut resync = Instant::now() + RESYNC;
+        let mut resync = Instant::now() + self.resync;
         loop {
             let objects = self.caches.objects();
             self.forget_written(&objects);
@@ -111,7 +118,7 @@ impl Publisher {
                 || self.retries.values().any(|(_, at)| *at <= Instant::now());
             if published.as_ref() != Some(&stamps) || is_due {
                 if Instant::now() >= resync {
-                    resync = Instant::now() + backoff::spread(RESYNC, system::jitter());
+                    resync = Instant::now() + backoff::spread(self.resync, system::jitter());
                     self.written.clear();
                     self.stored.clear();
                 }
@@ -160,7 +167,7 @@ impl Publisher {
         let times = times.chain(former.map(FormerTenantSpec::forgotten_at));
         let next = times.filter(|time| *time > now).min()?;
         let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
-        Some(Instant::now() + wait.min(RESYNC))
+        Some(Instant::now() + wait.min(self.resync))
     }
 
     /// Schedules a retry for an object: later after each failure.

@@ -32,12 +32,12 @@ use k8s_openapi::api::{
     apps::v1::Deployment,
     autoscaling::v2::HorizontalPodAutoscaler,
     batch::v1::{CronJob, Job},
-    core::v1::{ConfigMap, Service},
+    core::v1::Service,
     networking::v1::{Ingress, NetworkPolicy},
     policy::v1::PodDisruptionBudget,
 };
 use kube::{
-    Api, Client, Resource, ResourceExt,
+    Client, Resource, ResourceExt,
     core::{DeserializeGuard, PartialObjectMeta},
     runtime::{
         Controller,
@@ -57,6 +57,7 @@ use crate::{
     in_force::InForce,
     owned::managed_by_selector,
     reason::Reason,
+    scope::WatchScope,
     system, tracing_spans,
     writer::{WriteError, Writer},
 };
@@ -65,8 +66,6 @@ use crate::{
 const KIND: &str = "RiskService";
 /// The largest number of services that are worked on at once.
 const CONCURRENCY: u16 = 4;
-/// The interval between reconciliations while nothing changes.
-const RESYNC: Duration = Duration::from_mins(10);
 /// The interval while a service is not ready: some of what it waits for is not watched.
 const RECHECK: Duration = Duration::from_secs(10);
 
@@ -84,6 +83,10 @@ pub struct Context {
     failures: Arc<Failures>,
     /// The last written status of each object, by UID, until the watch delivers it.
     written: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
+    /// The namespaces whose services are watched.
+    scope: WatchScope,
+    /// The interval between reconciliations while nothing changes.
+    resync: Duration,
 }
 
 /// Why work on a service failed; it is retried.
@@ -107,32 +110,42 @@ impl Context {
         health: Health,
         in_force: watch::Receiver<InForce>,
         chain_servers: Option<String>,
+        scope: WatchScope,
+        resync: Duration,
     ) -> Self {
         let (sender, demand) = watch::channel(None);
         tokio::spawn(follow_demand(in_force, chain_servers, sender));
         let (failures, written) = <(Arc<_>, Arc<_>)>::default();
-        Self { client: SharedClient(client), writer, health, demand, failures, written }
+        Self {
+            client: SharedClient(client),
+            writer,
+            health,
+            demand,
+            failures,
+            written,
+            scope,
+            resync,
+        }
     }
 
     /// Works until the program ends.
     pub async fn run(self) {
-        let client = self.client.0.clone();
+        let (client, scope) = (&self.client.0, &self.scope);
         let ours = || watcher::Config::default().labels(&managed_by_selector());
         let changes = stream::unfold(self.demand.clone(), async |mut demand| {
             demand.changed().await.ok()?;
             Some(((), demand))
         });
-        Controller::new(Api::<Guarded>::all(client.clone()), watcher::Config::default())
+        Controller::new(scope.services::<Guarded>(client), watcher::Config::default())
             .with_config(Config::default().concurrency(CONCURRENCY))
-            .owns(Api::<PartialObjectMeta<ConfigMap>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<Service>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<NetworkPolicy>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<Ingress>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<PodDisruptionBudget>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<HorizontalPodAutoscaler>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<Job>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<CronJob>>::all(client.clone()), ours())
-            .owns(Api::<PartialObjectMeta<Deployment>>::all(client), ours())
+            .owns(scope.services::<PartialObjectMeta<Service>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<NetworkPolicy>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<Ingress>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<PodDisruptionBudget>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<HorizontalPodAutoscaler>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<Job>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<CronJob>>(client), ours())
+            .owns(scope.services::<PartialObjectMeta<Deployment>>(client), ours())
             .reconcile_all_on(changes)
             .run(reconcile, retry, Arc::new(self))
             .for_each(|_| std::future::ready(()))
@@ -198,7 +211,7 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
     let metrics = &context.health.metrics;
     metrics.reconciled(KIND, has_changed);
     let next = if status.ready_state.is_ready() {
-        RESYNC
+        context.resync
     } else {
         metrics.failed(KIND, status.ready_state.reason());
         RECHECK

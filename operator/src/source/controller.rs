@@ -45,8 +45,6 @@ use crate::{
 const WORKLOAD: &str = "Workload";
 /// The largest number of sources that are worked on at once.
 const CONCURRENCY: u16 = 4;
-/// The interval between reconciliations while nothing changes.
-const RESYNC: Duration = Duration::from_mins(10);
 /// The interval while a workload does not work, or a Job runs, or a chain server is not ready.
 const RECHECK: Duration = Duration::from_secs(10);
 
@@ -137,7 +135,7 @@ async fn reconcile<K: Source>(
     }
     // While an object is refused, the source that was in force before stays.
     let Some(spec) = K::desired(&context.desired.borrow(), &name) else {
-        return Ok(Action::requeue(RESYNC));
+        return Ok(Action::requeue(context.resync));
     };
     let outcome = match &context.settings {
         None => Outcome::idle(&Idle::NoSettings, false),
@@ -155,7 +153,7 @@ async fn reconcile<K: Source>(
     });
     context.health.metrics.reconciled(WORKLOAD, has_changed);
     context.failures.reset(object.metadata.uid.as_ref());
-    let next = if needs_recheck { RECHECK } else { RESYNC };
+    let next = if needs_recheck { RECHECK } else { context.resync };
     Ok(Action::requeue(backoff::spread(next, system::jitter())))
 }
 

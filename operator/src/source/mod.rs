@@ -25,7 +25,7 @@ mod task;
 mod validate;
 mod volumes;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use assay_crds::{ChainSource, IntelSource};
 use assay_store::Store;
@@ -104,6 +104,8 @@ struct Context {
     desired: watch::Receiver<DesiredSources>,
     observed: watch::Sender<Observed>,
     failures: Arc<Failures>,
+    /// The interval between reconciliations while nothing changes.
+    resync: Duration,
 }
 
 /// Works on sources until the program ends, and updates `observed`.
@@ -118,6 +120,7 @@ pub(crate) async fn run(
     settings: Option<WorkloadSettings>,
     mut in_force: watch::Receiver<InForce>,
     observed: watch::Sender<Observed>,
+    resync: Duration,
 ) {
     // Before the first publication no source is in force, and all workloads would be deleted.
     if in_force.changed().await.is_err() {
@@ -143,6 +146,7 @@ pub(crate) async fn run(
         desired: desired.clone(),
         observed: observed.clone(),
         failures: Arc::default(),
+        resync,
     });
     tokio::join!(
         follow,

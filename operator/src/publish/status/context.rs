@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_tenancy::Name;
 use jiff::Timestamp;
 
-use crate::{in_force::InForce, source::Observed};
+use crate::{in_force::InForce, scope::WatchScope, source::Observed};
 
 /// The inputs of the statuses of all objects.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,8 @@ pub(super) struct StatusContext<'a> {
     pub(super) tenant_counts: &'a TenantCounts,
     /// The state of sources.
     pub(super) observed: &'a Observed,
+    /// The namespaces whose keys are watched.
+    pub(super) scope: &'a WatchScope,
     /// The time.
     pub(super) now: Timestamp,
 }

@@ -58,6 +58,7 @@ impl Publisher {
             in_force: &in_force,
             tenant_counts: &TenantCounts::of(&in_force),
             observed: &observed,
+            scope: &self.scope,
             now: system::now(),
         };
         let existing: BTreeSet<Uid> = objects.stamps().into_keys().collect();

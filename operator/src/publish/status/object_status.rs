@@ -86,6 +86,10 @@ impl ObjectStatus {
             let workload = source::workload(*kind, name, context, before);
             all.extend(workload.map(|state| condition(&state, before, generation, now)));
         }
+        if matches!(self, Self::Tenant(_)) {
+            let watched = tenant::keys_watched(name, context);
+            all.extend(watched.map(|state| condition(&state, before, generation, now)));
+        }
         next.set(generation, all);
         next
     }
