@@ -71,6 +71,27 @@ labels:
 {{- end -}}
 {{- end }}
 
+{{/* The binding of a role to the operator's account: {root, kind, metadata}. The role has the same name. */}}
+{{- define "assay.operatorBinding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  {{- toYaml .metadata | nindent 2 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ .metadata.name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ .root.Release.Name }}-operator
+    namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{/* The namespaces that the operator watches, its own first, separated by commas. */}}
+{{- define "assay.watchedNamespaces" -}}
+{{- prepend .Values.operator.namespaces .Release.Namespace | uniq | join "," -}}
+{{- end }}
+
 {{/* The Secret with the token of chain servers, as YAML of {name, key}. */}}
 {{- define "assay.chainTokenSecret" -}}
 {{- if .Values.chains.tokenSecret.name -}}
