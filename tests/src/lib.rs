@@ -34,6 +34,7 @@ pub mod platform;
 mod process;
 pub mod raw_node;
 pub mod scenario;
+pub mod security;
 mod server;
 mod small_disk;
 mod tools;

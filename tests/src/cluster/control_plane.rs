@@ -23,6 +23,8 @@ impl Cluster {
             format!("--service-account-key-file={}", file("accounts.pub")),
             "--service-cluster-ip-range=10.96.0.0/16".into(),
             "--authorization-mode=Node,RBAC".into(),
+            // Otherwise it refuses privileged containers by itself.
+            "--allow-privileged=true".into(),
             // The second plugin prevents an account without the right from setting owner references
             // that block a deletion.
             "--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement"

@@ -12,7 +12,7 @@ mod pki;
 use std::{
     fs::{self, File},
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::OnceLock,
     time::Duration,
@@ -148,7 +148,19 @@ impl Cluster {
     /// Runs `kubectl`, which may fail.
     #[must_use]
     pub fn try_kubectl(&self, arguments: &[&str]) -> Finished {
-        self.kubectl_with(arguments, "")
+        self.kubectl_with(&self.kubeconfig(), arguments, "")
+    }
+
+    /// Runs `kubectl` by the kubeconfig of [`Self::config_of_account`], with an input; it may fail.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the kubeconfig cannot be written.
+    #[must_use]
+    pub fn try_kubectl_by(&self, kubeconfig: &str, arguments: &[&str], input: &str) -> Finished {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(kubeconfig.as_bytes()).expect("a kubeconfig");
+        self.kubectl_with(file.path(), arguments, input)
     }
 
     /// Applies YAML.
@@ -165,13 +177,14 @@ impl Cluster {
     /// Applies YAML, which may be refused.
     #[must_use]
     pub fn try_apply(&self, yaml: &str) -> Finished {
-        self.kubectl_with(&["apply", "-f", "-"], yaml)
+        self.kubectl_with(&self.kubeconfig(), &["apply", "-f", "-"], yaml)
     }
 
     /// Response of the API server to a dry-run creation of an object.
     #[must_use]
     pub fn try_create_dry(&self, yaml: &str) -> Finished {
-        self.kubectl_with(&["create", "--dry-run=server", "--validate=strict", "-f", "-"], yaml)
+        let create = ["create", "--dry-run=server", "--validate=strict", "-f", "-"];
+        self.kubectl_with(&self.kubeconfig(), &create, yaml)
     }
 
     /// An object by `KIND/NAME` or `KIND NAME`, with `-n NAMESPACE` where it is in another namespace than
@@ -262,10 +275,10 @@ impl Cluster {
         self.keeper.keep(name, command);
     }
 
-    fn kubectl_with(&self, arguments: &[&str], input: &str) -> Finished {
+    fn kubectl_with(&self, kubeconfig: &Path, arguments: &[&str], input: &str) -> Finished {
         let mut child: Child = Command::new(tool("kubectl"))
             .args(arguments)
-            .env("KUBECONFIG", self.kubeconfig())
+            .env("KUBECONFIG", kubeconfig)
             .env("HOME", &self.directory)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

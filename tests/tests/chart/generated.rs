@@ -17,7 +17,9 @@ fn expect(name: &str, wanted: &str) {
 
 #[test]
 fn the_files_of_others() {
-    expect("charts/assay/files/rights.yaml", &text("operator/rights.yaml"));
+    for name in ["admission", "rights", "rights-namespaced", "rights-tenant"] {
+        expect(&format!("charts/assay/files/{name}.yaml"), &text(&format!("operator/{name}.yaml")));
+    }
     for name in ["plans", "policy", "feeds"] {
         let wanted = text(&format!("crates/service/manifests/{name}.yaml"));
         expect(&format!("charts/assay/files/{name}.yaml"), &wanted);

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{
     chart, file,
-    rendered::{EVERYTHING, PRODUCTION, objects},
+    rendered::{EVERYTHING, NAMESPACES, PRODUCTION, objects},
     text,
 };
 
@@ -58,8 +58,9 @@ impl World {
         for kind in kinds.lines() {
             cluster.kubectl(&["delete", kind, "--timeout=60s"]);
         }
-        let roles = "clusterrole,clusterrolebinding";
-        cluster.kubectl(&["delete", roles, "assay-operator", "--ignore-not-found"]);
+        let others = "clusterrole,clusterrolebinding,validatingadmissionpolicy,\
+                      validatingadmissionpolicybinding";
+        cluster.kubectl(&["delete", others, "--selector", "app.kubernetes.io/part-of=assay"]);
         cluster.apply(NAMESPACE);
         let helm = helm.of(&cluster);
         let folder = tempfile::tempdir().unwrap();
@@ -112,7 +113,8 @@ fn the_api_server_takes_every_object_and_warns_of_none() {
     let definitions = file("crds/manifests").display().to_string();
     world.cluster.kubectl(&["apply", "--server-side", "-f", &definitions]);
     world.cluster.kubectl(&["wait", "--for=condition=Established", "crd", "--all"]);
-    for arguments in [&[], EVERYTHING, PRODUCTION] {
+    let _ = world.cluster.try_kubectl(&["create", "namespace", "payments"]);
+    for arguments in [&[], EVERYTHING, NAMESPACES, PRODUCTION] {
         let mut rendered = objects(&world.helm, arguments);
         // Kinds that are not the cluster's own, nor ours.
         rendered.retain(|object| {
@@ -200,11 +202,36 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
 }
 
-/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
-/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
+/// The flag of the installed operator with the namespaces that it watches.
+fn watched(world: &World) -> Vec<String> {
+    let arguments =
+        world.field(&["deployment", "assay-operator"], ".spec.template.spec.containers[0].args[*]");
+    let is_it = |argument: &&str| argument.starts_with("--watch-namespaces=");
+    arguments.split(' ').filter(is_it).map(str::to_owned).collect()
+}
+
+/// An operator beside the cluster, with the rights and the namespaces that the chart gave.
+fn operator_beside(world: &World, postgres: &Postgres) -> Operator {
+    let watched = watched(world);
+    let flags: Vec<&str> = watched.iter().map(String::as_str).collect();
+    Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside", &flags)
+}
+
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
 fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
+    the_readme_leads_to_a_key("");
+}
+
+#[test]
+#[ignore = "needs Helm, Kubernetes"]
+fn the_commands_of_the_readme_lead_to_a_key_with_rights_in_a_few_namespaces() {
+    the_readme_leads_to_a_key("--set operator.scope=namespaces");
+}
+
+/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
+/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
+fn the_readme_leads_to_a_key(more: &str) {
     let world = World::new();
     let readme = text("README.md");
     let block = readme.split_once("## In a cluster").and_then(|(_, rest)| rest.split("```").nth(1));
@@ -213,12 +240,12 @@ fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
     let [install, apply, wait, forward, check] = commands[..] else { panic!("{commands:?}") };
     let shell = |command: &str| world.helm.shell(&file("."), command).ok().stdout;
 
-    shell(install);
+    shell(&format!("{install} {more}"));
     let postgres = Postgres::start();
     let directory = Arc::new(tempfile::tempdir().unwrap());
     postgres.used_by(directory.path());
     let server = Server::start(directory, &[]);
-    let operator = Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside", &[]);
+    let operator = operator_beside(&world, &postgres);
     operator.wait_until_it_works();
     shell(apply);
     let said = shell(wait);
@@ -240,6 +267,91 @@ fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
     // Objects with a finalizer of the operator are deleted while it runs.
     world.cluster.kubectl(&["delete", "apikey,tenant", "--all", "--namespace", "assay"]);
     world.cluster.kubectl(&["delete", "plan,riskpolicy,intelsource", "--all"]);
+    let _ = world.helm(&["uninstall", "assay"], &[]).ok();
+}
+
+/// A release whose operator had rights in the whole cluster keeps its keys when it is restricted to namespaces.
+#[test]
+#[ignore = "needs Helm, Kubernetes"]
+fn an_upgrade_to_a_few_namespaces_takes_rights_away_and_keeps_keys() {
+    let world = World::new();
+    let _ = world.install(&[]).ok();
+    let postgres = Postgres::start();
+    let directory = Arc::new(tempfile::tempdir().unwrap());
+    postgres.used_by(directory.path());
+    let server = Server::start(directory, &[]);
+    let mut operator = operator_beside(&world, &postgres);
+    world.cluster.apply(TENANT);
+    let ready = ["wait", "--for=condition=Ready", "apikey/acme", "-n", "assay", "--timeout=60s"];
+    world.cluster.kubectl(&ready);
+    let key = || {
+        let template = "go-template={{index .data \"api-key\" | base64decode}}";
+        world.cluster.kubectl(&["get", "secret", "acme", "-n", "assay", "-o", template])
+    };
+    let text = key();
+    let may = |question: &[&str]| {
+        let account = "--as=system:serviceaccount:assay:assay-operator";
+        let all = [&["auth", "can-i", account], question].concat();
+        world.cluster.try_kubectl(&all).stdout.trim() == "yes"
+    };
+    let elsewhere = ["get", "secret/any", "-n", "kube-system"];
+    assert!(may(&elsewhere));
+
+    let few = ["--set", "operator.scope=namespaces", "--reset-then-reuse-values"];
+    let _ = world.upgrade(&few).ok();
+    assert_eq!(operator.stop(), Some(0));
+    let operator = operator_beside(&world, &postgres);
+    operator.wait_until_it_works();
+    wait_at_most(Duration::from_mins(1), "the tenant is told what is watched", || {
+        let reason = ".status.conditions[?(@.type==\"KeysWatched\")].reason";
+        world.field(&["tenant", "acme"], reason) == "NamespacesWatched"
+    });
+    assert!(!may(&elsewhere), "it lost the rights in the cluster");
+    assert!(may(&["get", "secret/acme", "-n", "assay"]));
+    assert_eq!(key(), text);
+    let body = "{\"blockchain\": \"btc\", \"address\": \"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"}";
+    wait_at_most(Duration::from_secs(30), "the API takes the key", || {
+        server.caller(&text).post("/api/v1/check/address", body, &[]).status == 200
+    });
+    world.cluster.kubectl(&["delete", "apikey,tenant", "--all", "--namespace", "assay"]);
+    world.cluster.kubectl(&["delete", "plan,riskpolicy,intelsource", "--all"]);
+    let _ = world.helm(&["uninstall", "assay"], &[]).ok();
+}
+
+#[test]
+#[ignore = "needs Helm, Kubernetes"]
+fn users_of_a_namespace_have_rights_on_its_keys_as_their_roles_say() {
+    let world = World::new();
+    let _ = world.install(&[]).ok();
+    for role in ["view", "edit", "admin"] {
+        let (bound, user) = (format!("--clusterrole={role}"), format!("--user={role}"));
+        let bind = ["create", "rolebinding", role, &bound, &user, "--namespace", "assay"];
+        world.cluster.kubectl(&bind);
+    }
+    let may = |user: &str, namespace: &str, question: &[&str]| {
+        let account = format!("--as={user}");
+        let all = [&["auth", "can-i", &account, "-n", namespace], question].concat();
+        world.cluster.try_kubectl(&all).stdout.trim() == "yes"
+    };
+    let create = ["create", "apikeys.assay.dev"];
+    wait_at_most(Duration::from_mins(1), "the roles are aggregated", || {
+        may("edit", "assay", &create) && may("admin", "assay", &create)
+    });
+    for role in ["view", "edit", "admin"] {
+        for kind in ["apikeys.assay.dev", "riskservices.assay.dev"] {
+            assert!(may(role, "assay", &["list", kind]), "{role} {kind}");
+            assert_eq!(may(role, "assay", &["patch", kind]), role != "view", "{role} {kind}");
+            assert!(!may(role, "assay", &["patch", kind, "--subresource=status"]), "{role} {kind}");
+            assert!(!may(role, "default", &["list", kind]), "{role} {kind}");
+        }
+        for kind in
+            ["tenants", "plans", "riskpolicies", "ratelimits", "intelsources", "chainsources"]
+        {
+            let kind = format!("{kind}.assay.dev");
+            assert!(!may(role, "assay", &["get", &kind]), "{role} {kind}");
+        }
+    }
+    assert!(!may("view", "assay", &["get", "secrets"]), "its keys are in Secrets");
     let _ = world.helm(&["uninstall", "assay"], &[]).ok();
 }
 

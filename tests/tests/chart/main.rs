@@ -18,6 +18,7 @@ mod probe;
 mod release;
 
 mod rendered;
+mod security;
 mod values;
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     chart,
-    rendered::{EVERYTHING, PRODUCTION, documents, objects, of_kind, one, pods},
+    rendered::{EVERYTHING, NAMESPACES, PRODUCTION, documents, objects, of_kind, one, pods},
     text,
 };
 
@@ -15,35 +15,110 @@ use crate::{
 #[ignore = "needs Helm"]
 fn helm_finds_nothing_to_complain_about() {
     let helm = Helm::find();
-    for arguments in [&[], EVERYTHING, PRODUCTION] {
+    for arguments in [&[], EVERYTHING, NAMESPACES, PRODUCTION] {
         let _ = helm.run(&[&["lint", "--strict", &chart()], arguments].concat()).ok();
     }
+}
+
+/// The rules of the first object of a kind in a file of the operator.
+fn wanted_rules(name: &str, kind: &str) -> Value {
+    let wanted = documents(&text(&format!("operator/{name}.yaml")));
+    of_kind(&wanted, kind)[0]["rules"].clone()
+}
+
+/// Asserts that the binding of a role names the operator's account.
+fn is_bound(binding: &Value, kind: &str, role: &str) {
+    let subject = json!({"kind": "ServiceAccount", "name": "assay-operator", "namespace": "assay"});
+    assert_eq!(binding["subjects"], json!([subject]));
+    assert_eq!(
+        (&binding["roleRef"]["kind"], &binding["roleRef"]["name"]),
+        (&kind.into(), &role.into())
+    );
 }
 
 #[test]
 #[ignore = "needs Helm"]
 fn the_operator_has_exactly_the_documented_rights() {
     let helm = Helm::find();
-    let rendered = objects(&helm, &[]);
-    let rules = |objects: &[Value], kind: &str| {
-        let found = of_kind(objects, kind);
-        assert_eq!(found.len(), 1, "{kind}");
-        found[0]["rules"].clone()
-    };
-    let wanted = documents(&text("operator/rights.yaml"));
-    for kind in ["ClusterRole", "Role"] {
-        assert_eq!(rules(&rendered, kind), rules(&wanted, kind));
-        assert!(!rules(&rendered, kind).to_string().contains('*'), "no wildcards");
-        let binding = one(&rendered, &format!("{kind}Binding"), "assay-operator");
-        let subject =
-            json!({"kind": "ServiceAccount", "name": "assay-operator", "namespace": "assay"});
-        assert_eq!(binding["subjects"], json!([subject]));
-        assert_eq!(
-            binding["roleRef"]["name"],
-            one(&rendered, kind, "assay-operator")["metadata"]["name"]
-        );
+    for (values, name) in [(&[][..], "rights"), (NAMESPACES, "rights-namespaced")] {
+        let rendered = objects(&helm, values);
+        for kind in ["ClusterRole", "Role"] {
+            let rules = &one(&rendered, kind, "assay-operator")["rules"];
+            assert_eq!(*rules, wanted_rules(name, kind));
+            assert!(!rules.to_string().contains('*'), "no wildcards");
+            let binding = one(&rendered, &format!("{kind}Binding"), "assay-operator");
+            is_bound(binding, kind, "assay-operator");
+        }
+        assert_eq!(rendered.len(), rendered_names(&rendered).len(), "no name twice");
+        let bound = of_kind(&rendered, "ClusterRoleBinding");
+        assert_eq!(bound.len(), 1, "nothing else is bound in the cluster");
     }
-    assert_eq!(rendered.len(), rendered_names(&rendered).len(), "no name twice");
+    let rendered = objects(&helm, NAMESPACES);
+    let mut namespaces = Vec::new();
+    for kind in ["Role", "RoleBinding"] {
+        for object in of_kind(&rendered, kind) {
+            if object["metadata"]["name"] == "assay-operator-keys" {
+                namespaces.push(object["metadata"]["namespace"].as_str().unwrap());
+                if kind == "Role" {
+                    assert_eq!(object["rules"], wanted_rules("rights-tenant", "Role"));
+                } else {
+                    is_bound(object, "Role", "assay-operator-keys");
+                }
+            }
+        }
+    }
+    assert_eq!(namespaces, ["assay", "payments", "assay", "payments"]);
+    let pod = &one(&rendered, "Deployment", "assay-operator")["spec"]["template"]["spec"];
+    let given = pod["containers"][0]["args"].as_array().unwrap();
+    assert!(given.contains(&json!("--watch-namespaces=assay,payments")), "{given:?}");
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn the_operators_requests_are_subject_to_policies_where_the_cluster_has_them() {
+    let helm = Helm::find();
+    let rendered = objects(&helm, &[]);
+    let wanted = documents(&text("operator/admission.yaml"));
+    for name in ["assay-operator-pods", "assay-operator-objects"] {
+        let policy = &one(&rendered, "ValidatingAdmissionPolicy", name)["spec"];
+        let documented = &one(&wanted, "ValidatingAdmissionPolicy", name)["spec"];
+        assert_eq!(policy["validations"], documented["validations"]);
+        assert_eq!(policy["failurePolicy"], "Fail");
+        let account = "request.userInfo.username == 'system:serviceaccount:assay:assay-operator'";
+        assert_eq!(policy["matchConditions"][0]["expression"], account);
+        let binding = &one(&rendered, "ValidatingAdmissionPolicyBinding", name)["spec"];
+        assert_eq!(*binding, json!({"policyName": name, "validationActions": ["Deny"]}));
+    }
+    let off = objects(&helm, &["--set", "operator.admissionPolicy=false"]);
+    assert!(of_kind(&off, "ValidatingAdmissionPolicy").is_empty());
+    let chart = chart();
+    let without = helm.run(&["template", "assay", &chart, "--kube-version", "1.33.0"]).ok().stdout;
+    assert!(!without.contains("ValidatingAdmissionPolicy"), "the cluster is not known to have it");
+}
+
+#[test]
+#[ignore = "needs Helm"]
+fn users_of_a_namespace_get_rights_on_the_kinds_of_tenants_alone() {
+    let helm = Helm::find();
+    let rendered = objects(&helm, &[]);
+    let role = |name: &str| one(&rendered, "ClusterRole", name);
+    for (name, roles) in [("view", &["view"][..]), ("edit", &["edit", "admin"])] {
+        let role = role(&format!("assay-tenant-{name}"));
+        for aggregated in ["view", "edit", "admin"] {
+            let label = format!("rbac.authorization.k8s.io/aggregate-to-{aggregated}");
+            let is_labelled = role["metadata"]["labels"][label] == "true";
+            assert_eq!(is_labelled, roles.contains(&aggregated), "{name} {aggregated}");
+        }
+        let resources = role["rules"].as_array().unwrap().iter().map(|rule| {
+            assert_eq!(rule["apiGroups"], json!(["assay.dev"]));
+            rule["resources"].clone()
+        });
+        let wanted =
+            [json!(["apikeys", "riskservices"]), json!(["apikeys/status", "riskservices/status"])];
+        assert_eq!(resources.collect::<Vec<_>>(), wanted, "{name}");
+    }
+    let verbs = role("assay-tenant-view")["rules"][0]["verbs"].clone();
+    assert_eq!(verbs, json!(["get", "list", "watch"]));
 }
 
 #[test]
@@ -52,7 +127,7 @@ fn the_operator_knows_every_flag_of_its_deployment() {
     let helm = Helm::find();
     let printed = Command::new(binary().with_file_name("assay-operator")).arg("--help").output();
     let usage = String::from_utf8(printed.unwrap().stdout).unwrap();
-    for arguments in [&[], EVERYTHING, PRODUCTION] {
+    for arguments in [&[], EVERYTHING, NAMESPACES, PRODUCTION] {
         let rendered = objects(&helm, arguments);
         let pods = pods(&rendered);
         let (_, pod) = pods.iter().find(|(name, _)| name == "assay-operator").unwrap();
@@ -68,7 +143,10 @@ fn the_operator_knows_every_flag_of_its_deployment() {
 fn rendered_names(objects: &[Value]) -> std::collections::BTreeSet<String> {
     objects
         .iter()
-        .map(|object| format!("{}/{}", object["kind"], object["metadata"]["name"]))
+        .map(|object| {
+            let of = &object["metadata"];
+            format!("{}/{}/{}", object["kind"], of["namespace"], of["name"])
+        })
         .collect()
 }
 
@@ -76,7 +154,7 @@ fn rendered_names(objects: &[Value]) -> std::collections::BTreeSet<String> {
 #[ignore = "needs Helm"]
 fn every_pod_is_restricted_and_only_the_operator_has_a_token() {
     let helm = Helm::find();
-    for arguments in [&[], EVERYTHING, PRODUCTION] {
+    for arguments in [&[], EVERYTHING, NAMESPACES, PRODUCTION] {
         let rendered = objects(&helm, arguments);
         let pods = pods(&rendered);
         assert!(pods.iter().any(|(name, _)| name == "assay-operator"));

@@ -9,6 +9,14 @@ use crate::chart;
 pub(crate) const PRODUCTION: &[&str] =
     &["--set", "mode=production,database.secret.name=database,cache.secret.name=cache"];
 
+/// Values of an operator that watches a few namespaces.
+pub(crate) const NAMESPACES: &[&str] =
+    &["--set", "operator.scope=namespaces,operator.namespaces={payments}"];
+
+/// The kind of policies of the API server, which `helm template` takes for absent unless it is named.
+pub(crate) const POLICIES: &[&str] =
+    &["--api-versions", "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"];
+
 /// Values that turn everything on.
 pub(crate) const EVERYTHING: &[&str] = &[
     "--set",
@@ -29,7 +37,8 @@ pub(crate) fn documents(text: &str) -> Vec<Value> {
 /// The objects that Helm renders with further arguments.
 pub(crate) fn objects(helm: &Helm, arguments: &[&str]) -> Vec<Value> {
     let chart = chart();
-    let all = [&["template", "assay", &chart, "--namespace", "assay"], arguments].concat();
+    let all =
+        [&["template", "assay", &chart, "--namespace", "assay"], POLICIES, arguments].concat();
     documents(&helm.run(&all).ok().stdout)
 }
 

@@ -118,6 +118,11 @@ fn errors_of_values_are_named() {
     for (values, sentence) in [
         ("operator.replica=3", "at '/operator': additional properties 'replica' not allowed"),
         ("networkpolicy.enabled=false", "additional properties 'networkpolicy' not allowed"),
+        (
+            "operator.namespaces={payments}",
+            "operator.namespaces needs operator.scope=namespaces: with operator.scope=cluster",
+        ),
+        ("operator.scope=tenant", "at '/operator/scope': value must be one of 'cluster'"),
         ("mode=prod", "at '/mode': value must be one of 'evaluation', 'production'"),
         ("persistence.size=8Gb", "at '/persistence/size': '8Gb' does not match pattern"),
         ("image.digest=sha256:ab", "at '/image/digest': 'sha256:ab' does not match pattern"),

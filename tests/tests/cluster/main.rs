@@ -7,17 +7,21 @@
 #![expect(clippy::print_stderr, reason = "figures that no test asserts are shown")]
 #![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
+mod attempts;
 mod audit;
 mod definitions;
 mod faults;
 mod flaky;
 mod leaving;
 mod linted;
+mod modes;
 mod operator;
 mod pages;
 mod platform;
 mod refused;
 mod rights;
+mod scope;
+mod security;
 mod service;
 mod source_secrets;
 mod sources;
@@ -55,6 +59,7 @@ pub(crate) fn cluster() -> MutexGuard<'static, Cluster> {
             let role = format!("{role}=assay-operator");
             cluster.kubectl(&["create", kind, "assay-operator", &role, account]);
         }
+        modes::prepare(&cluster);
         Mutex::new(cluster)
     });
     // A failed test must not fail this one.

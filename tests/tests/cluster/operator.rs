@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use assay_store::{PostgresStore, SqliteStore, Store};
-use assay_tests::{Figures, Finished, assay, is_full};
+use assay_tests::{Figures, Finished, Operator, assay, is_full};
 
 use crate::{
     pages::{GOLD, key, raised, tenant},
@@ -169,11 +169,43 @@ fn a_key_is_in_an_allowed_namespace_and_overlaps_its_successor() {
 
     let second_id = second.split('_').nth(2).unwrap();
     platform.cluster.kubectl(&["delete", "secret", "backend"]);
+    // Secrets are not watched: a rotation that is requested makes another one at once.
+    platform.cluster.kubectl(&[
+        "annotate",
+        "apikey",
+        "backend",
+        "assay.dev/rotate=t",
+        "--overwrite",
+    ]);
     platform.wait_for(&["apikey", "backend"], ".status.previousKeyId", second_id);
     let third = platform.key("default", "backend");
     platform.wait_for_answer(&third, 200);
     assert_eq!(platform.check(&second).status, 200);
     let _ = platform.cluster.try_kubectl(&["delete", "secret", "taken"]);
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn a_deleted_or_emptied_secret_gets_a_new_key_at_the_next_resync() {
+    let mut platform = Platform::start();
+    platform.operator.stop();
+    let url = platform.postgres.url();
+    let flags = ["--resync-seconds=10"];
+    platform.operator = Operator::start_in(&platform.cluster, "default", &url, "soon", &flags);
+    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
+    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    let id = |text: &str| text.split('_').nth(2).unwrap().to_owned();
+
+    let first = platform.key("default", "backend");
+    platform.cluster.kubectl(&["delete", "secret", "backend"]);
+    platform.wait_for(&["apikey", "backend"], ".status.previousKeyId", &id(&first));
+    let second = platform.key("default", "backend");
+    platform.wait_for_answer(&second, 200);
+
+    let emptied = r#"{"data": {"api-key": null}}"#;
+    platform.cluster.kubectl(&["patch", "secret", "backend", "--type=merge", "-p", emptied]);
+    platform.wait_for(&["apikey", "backend"], ".status.previousKeyId", &id(&second));
+    platform.wait_for_answer(&platform.key("default", "backend"), 200);
 }
 
 #[test]

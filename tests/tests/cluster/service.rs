@@ -131,8 +131,10 @@ fn unchanged_objects_are_not_written_and_foreign_changes_are_reverted() {
     let mut platform = running();
     let before = settled(|| versions(&platform));
     platform.operator.stop();
+    let url = platform.postgres.url();
+    let flags = ["--resync-seconds=20"];
     platform.operator =
-        assay_tests::Operator::start(&platform.cluster, &platform.postgres.url(), "second");
+        assay_tests::Operator::start_in(&platform.cluster, "default", &url, "second", &flags);
     let looked = "assay_operator_reconciled_total{kind=\"RiskService\",outcome=\"unchanged\"}";
     wait_until("it was looked at again, also once tenants are known", || {
         platform.operator.metric(looked) >= 2
@@ -144,7 +146,9 @@ fn unchanged_objects_are_not_written_and_foreign_changes_are_reverted() {
     platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
     platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "8080");
     platform.cluster.kubectl(&["delete", "configmap", "api"]);
-    wait_until("it is made again", || platform.cluster.has(&["configmap", "api"]));
+    wait_until("it is made again at the next resync", || {
+        platform.cluster.has(&["configmap", "api"])
+    });
 }
 
 #[test]

@@ -5,6 +5,7 @@ use assay_tests::Operator;
 use serde_json::{Value, json};
 
 use crate::{
+    modes::{CLUSTER, Mode},
     platform::{Platform, settled, wait_until},
     service::{DATABASE, service},
 };
@@ -62,13 +63,20 @@ pub(crate) fn platform() -> Platform {
 }
 
 pub(crate) fn with_workloads(platform: &Platform, name: &str) -> Operator {
+    with_workloads_by(platform, &CLUSTER, name)
+}
+
+/// An operator that makes workloads, with the rights of a mode.
+pub(crate) fn with_workloads_by(platform: &Platform, mode: &Mode, name: &str) -> Operator {
     let flags = [
         "--image=assay.test/assay:1.0",
         "--database-secret=database/url",
         "--chain-token-secret=chains/token",
         "--https-proxy=http://proxy.example:3128",
     ];
-    Operator::start_in(&platform.cluster, "default", &platform.postgres.url(), name, &flags)
+    let config = platform.cluster.config_of_account("default", mode.account);
+    let flags = [&flags, mode.flags].concat();
+    Operator::start_by(&config, "default", &platform.postgres.url(), name, 6, &flags)
 }
 
 /// Makes volumes of two storage classes, in the place of those of another test: `grows` can expand volumes, `fixed`

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::{
     file,
-    rendered::{EVERYTHING, PRODUCTION, documents, objects},
+    rendered::{EVERYTHING, NAMESPACES, PRODUCTION, documents, objects},
     text,
 };
 
@@ -57,7 +57,7 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Ways to install.
-const WAYS: [&[&str]; 3] = [&[], EVERYTHING, PRODUCTION];
+const WAYS: [&[&str]; 4] = [&[], EVERYTHING, NAMESPACES, PRODUCTION];
 
 /// All objects in the cluster after the installation, for every choice of values, and those of the
 /// examples.
