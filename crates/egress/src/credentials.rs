@@ -48,7 +48,7 @@ pub enum CredentialsError {
         path: PathBuf,
     },
     /// The credentials are for another server.
-    #[error("the credentials are for {allowed} only, and not for {server}: nothing was sent")]
+    #[error("the credentials are for {allowed} only, and not for {server}")]
     Server {
         /// The servers that may be sent them.
         allowed: String,
@@ -187,7 +187,7 @@ mod tests {
         ] {
             let error = credentials.authorization(other).unwrap_err().to_string();
             let said = format!(
-                "the credentials are for lists.example:443, node:8332 only, and not for {server}: nothing was sent"
+                "the credentials are for lists.example:443, node:8332 only, and not for {server}"
             );
             assert_eq!(error, said);
         }

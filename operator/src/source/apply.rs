@@ -4,9 +4,9 @@ use assay_tenancy::Quantity;
 use k8s_openapi::api::{
     apps::v1::StatefulSet,
     batch::v1::{CronJob, Job},
-    core::v1::PersistentVolumeClaim,
+    core::v1::{PersistentVolumeClaim, Pod, PodSpec},
 };
-use kube::Api;
+use kube::{Api, api::ListParams};
 use serde_json::json;
 
 use super::{
@@ -60,7 +60,7 @@ pub(super) async fn apply<S>(
                 (Some(job), None) => Some(Box::new(applier.apply(&*job).await?)),
             },
         },
-        Workload::ChainServers { service, disruption_budget, stateful_set } => {
+        Workload::ChainServers { service, disruption_budget, stateful_set, forbidden_volume } => {
             // The follower of an earlier release has the labels of the servers, and is none.
             applier.delete(OwnedKind::Deployment).await?;
             applier.apply(&*service).await?;
@@ -69,7 +69,12 @@ pub(super) async fn apply<S>(
                 Some(size) => grow(claims, size, owner, context).await?,
                 None => None,
             };
-            let stateful_set = apply_stateful_set(&stateful_set, owner, live, &mut applier).await?;
+            let must_end = match forbidden_volume {
+                Some(volume) => has_pods_with(volume, owner, live, context).await?,
+                None => false,
+            };
+            let stateful_set =
+                apply_stateful_set(&stateful_set, must_end, owner, live, &mut applier).await?;
             Applied::ChainServers { stateful_set: Box::new(stateful_set), resize_failure }
         }
     };
@@ -101,10 +106,34 @@ async fn grow(
     Ok(failure)
 }
 
-/// Applies the `StatefulSet`. The size of its new volumes cannot be changed: for another one, it is deleted without its
+/// Says whether chain servers have a volume, or new ones would.
+async fn has_pods_with(
+    volume: &str,
+    owner: &Owner,
+    live: &LiveObjects,
+    context: &Context,
+) -> Result<bool, SourceError> {
+    let has_volume = |pod: &PodSpec| {
+        pod.volumes.as_ref().is_some_and(|volumes| volumes.iter().any(|it| it.name == volume))
+    };
+    let stateful_set = live.owned::<StatefulSet>(owner)?;
+    let template = stateful_set.and_then(|set| set.spec?.template.spec);
+    if template.as_ref().is_some_and(has_volume) {
+        return Ok(true);
+    }
+    // A rollout may have ended before each pod was replaced.
+    let pods: Api<Pod> = Api::namespaced(context.client.0.clone(), owner.namespace());
+    let pods = pods.list(&ListParams::default().labels(&owner.pod_query())).await?.items;
+    let mut staying = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+    Ok(staying.any(|pod| pod.spec.as_ref().is_some_and(has_volume)))
+}
+
+/// Applies the `StatefulSet`, or deletes it with its pods if these must end at once: then the next one starts them
+/// anew. The size of its new volumes cannot be changed: for another one, it is deleted without its
 /// pods, and the one that replaces it adopts them.
 async fn apply_stateful_set(
     stateful_set: &StatefulSet,
+    must_end: bool,
     owner: &Owner,
     live: &LiveObjects,
     applier: &mut Applier<'_>,
@@ -113,6 +142,10 @@ async fn apply_stateful_set(
         return applier.apply(stateful_set).await;
     };
     if before.metadata.deletion_timestamp.is_some() {
+        return Ok(before);
+    }
+    if must_end {
+        applier.delete(OwnedKind::StatefulSet).await?;
         return Ok(before);
     }
     if volumes::template_size(&before) != volumes::template_size(stateful_set) {

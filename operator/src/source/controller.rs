@@ -29,7 +29,7 @@ use super::{
     kind::Source,
     observed::WorkloadState,
     state,
-    task::{Idle, Task},
+    task::{Idle, Pause, Task},
     validate,
 };
 use crate::{
@@ -183,22 +183,26 @@ async fn work<K: Source>(
         }
         Err(error) => return Err(error),
     };
+    let pause = match &source.task {
+        Task::Import(_) => None,
+        Task::ServeChain(serve) => serve.pause.as_ref(),
+    };
+    let is_refused = matches!(pause, Some(Pause::CredentialsRefused(_)));
     // A StatefulSet that was just replaced has adopted no pods yet.
     let key = (K::KIND, name.clone());
-    if !applied.is_observed()
+    if !is_refused
+        && !applied.is_observed()
         && let Some(workload) = context.observed.borrow().workloads.get(&key).cloned()
     {
         return Ok(Outcome { workload, has_changed, needs_recheck: true });
     }
-    let needs_recheck = applied.needs_diagnosis();
-    let is_suspended = match &source.task {
-        Task::Import(import) if import.is_suspended => {
-            return Ok(Outcome::idle(&Idle::Suspended, has_changed));
-        }
-        Task::Import(_) => false,
-        Task::ServeChain(serve) => serve.is_suspended,
-    };
-    let diagnosis = if needs_recheck {
+    if let Task::Import(import) = &source.task
+        && import.is_suspended
+    {
+        return Ok(Outcome::idle(&Idle::Suspended, has_changed));
+    }
+    let needs_diagnosis = applied.needs_diagnosis();
+    let diagnosis = if needs_diagnosis {
         let (client, namespace) = (&context.client.0, source.owner.namespace());
         let pods = source.owner.pod_query();
         match &applied {
@@ -211,10 +215,10 @@ async fn work<K: Source>(
         None
     };
     let workload = WorkloadState {
-        condition: applied.condition(is_suspended, diagnosis.as_deref()),
+        condition: applied.condition(pause, diagnosis.as_deref()),
         replicas: applied.replicas(),
     };
-    Ok(Outcome { workload, has_changed, needs_recheck })
+    Ok(Outcome { workload, has_changed, needs_recheck: needs_diagnosis || is_refused })
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]

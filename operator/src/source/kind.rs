@@ -11,9 +11,9 @@ use kube::Resource;
 
 use super::{
     CHAIN_SERVER, DesiredSources, WorkloadSettings,
-    credentials::{RequestedCredentials, SourceCredentials},
+    credentials::{CredentialsRefusal, RequestedCredentials, SourceCredentials},
     names,
-    task::{Endpoint, Idle, Import, ServeChain, Task},
+    task::{Endpoint, Idle, Import, Pause, ServeChain, Task},
 };
 use crate::owned::OwnedKind;
 
@@ -40,15 +40,21 @@ pub(super) trait Source:
     /// The credentials that its pods need, in a Secret.
     fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>>;
 
-    /// The task of its workload, with the credentials that its Secret permits. `is_new`: whether the store never held
-    /// anything of the source, if that is known.
-    fn task(
-        name: &Name,
-        spec: &Self::Spec,
-        credentials: Option<SourceCredentials>,
-        is_new: Option<bool>,
-        settings: &WorkloadSettings,
-    ) -> Result<Task, Idle>;
+    /// The task of its workload.
+    fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle>;
+}
+
+/// The inputs of a task beside the spec.
+#[derive(Clone, Debug)]
+pub(super) struct TaskInputs<'a> {
+    /// The credentials that its pods need, if their Secret permits it.
+    pub(super) credentials: Result<Option<SourceCredentials>, CredentialsRefusal>,
+    /// True if the store never held anything of the source. `None` until the store was read.
+    pub(super) is_new: Option<bool>,
+    /// True if there are volumes of its pods, with what earlier ones read.
+    pub(super) has_volumes: bool,
+    /// The settings of workloads.
+    pub(super) settings: &'a WorkloadSettings,
 }
 
 impl Source for IntelSource {
@@ -76,13 +82,8 @@ impl Source for IntelSource {
         Some(RequestedCredentials { secret, url: &spec.location })
     }
 
-    fn task(
-        name: &Name,
-        spec: &Self::Spec,
-        credentials: Option<SourceCredentials>,
-        is_new: Option<bool>,
-        _: &WorkloadSettings,
-    ) -> Result<Task, Idle> {
+    fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle> {
+        let credentials = inputs.credentials.map_err(Idle::CredentialsRefused)?;
         if !spec.location.contains("://") {
             return Err(Idle::File);
         }
@@ -94,7 +95,7 @@ impl Source for IntelSource {
             credentials,
             schedule: spec.schedule.clone(),
             is_suspended: spec.suspended,
-            has_first_job: is_new == Some(true) && !spec.suspended,
+            has_first_job: inputs.is_new == Some(true) && !spec.suspended,
         }))
     }
 }
@@ -129,17 +130,20 @@ impl Source for ChainSource {
         Some(RequestedCredentials { secret, url: &spec.endpoint })
     }
 
-    fn task(
-        _: &Name,
-        spec: &Self::Spec,
-        credentials: Option<SourceCredentials>,
-        _: Option<bool>,
-        settings: &WorkloadSettings,
-    ) -> Result<Task, Idle> {
+    fn task(_: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle> {
         if spec.mode == ChainMode::OnDemand {
             return Err(Idle::OnDemand);
         }
-        let token = settings.chain_token.clone().ok_or(Idle::NoChainToken)?;
+        let token = inputs.settings.chain_token.clone();
+        let (credentials, pause) = match inputs.credentials {
+            Ok(credentials) => (credentials, spec.suspended.then_some(Pause::Suspended)),
+            // Servers that have blocks go on answering from them.
+            Err(refusal) if inputs.has_volumes && token.is_some() => {
+                (None, Some(Pause::CredentialsRefused(refusal)))
+            }
+            Err(refusal) => return Err(Idle::CredentialsRefused(refusal)),
+        };
+        let token = token.ok_or(Idle::NoChainToken)?;
         let endpoint = match spec.protocol {
             ChainProtocol::Rpc => Endpoint::Rpc { credentials },
             ChainProtocol::Esplora => Endpoint::Esplora,
@@ -150,7 +154,7 @@ impl Source for ChainSource {
             url: spec.endpoint.clone(),
             start_height: spec.start_height,
             is_test_network: spec.allow_test_network,
-            is_suspended: spec.suspended,
+            pause,
             replicas: spec.replicas.into(),
             volume: spec.volume.clone(),
             pods: spec.pods.clone(),

@@ -6,7 +6,10 @@ use k8s_openapi::api::{
 };
 use kube::ResourceExt;
 
-use super::{apply::Applied, task::Idle};
+use super::{
+    apply::Applied,
+    task::{Idle, Pause},
+};
 use crate::{
     conditions::ConditionState,
     jobs::{has_failed, has_running_job, is_running, last_run_succeeded},
@@ -63,7 +66,7 @@ impl Applied {
     pub(super) fn needs_diagnosis(&self) -> bool {
         match self {
             Self::Importer { cron_job, first_job } => {
-                !self.condition(false, None).holds
+                !self.condition(None, None).holds
                     || has_running_job(cron_job)
                     || first_job.as_ref().is_some_and(|job| is_running(job))
             }
@@ -75,14 +78,18 @@ impl Applied {
     }
 
     /// The condition of the workload. `diagnosis` describes its failing pods.
-    pub(super) fn condition(&self, is_suspended: bool, diagnosis: Option<&str>) -> ConditionState {
+    pub(super) fn condition(
+        &self,
+        pause: Option<&Pause>,
+        diagnosis: Option<&str>,
+    ) -> ConditionState {
         let mut state = match self {
             Self::Importer { cron_job, first_job } => {
                 of_importer(cron_job, first_job.as_deref(), diagnosis.is_some())
             }
             Self::ChainServers { stateful_set, resize_failure } => {
                 let replicas = Replicas::of(stateful_set);
-                of_chain_servers(replicas, is_suspended, resize_failure.as_deref())
+                of_chain_servers(replicas, pause, resize_failure.as_deref())
             }
         };
         state.add_detail(diagnosis);
@@ -110,20 +117,24 @@ fn of_importer(cron_job: &CronJob, first_job: Option<&Job>, has_diagnosis: bool)
 
 fn of_chain_servers(
     replicas: Replicas,
-    is_suspended: bool,
+    pause: Option<&Pause>,
     resize_failure: Option<&str>,
 ) -> ConditionState {
     let Replicas { desired, ready } = replicas;
     let noun = if desired == 1 { "chain server" } else { "chain servers" };
     let counts = format!("{ready} of {desired} {noun} ready");
     let with = |more: &str| format!("{counts}; {more}");
+    if let Some(Pause::CredentialsRefused(refusal)) = pause {
+        let message = format!("{refusal}; {counts}: they answer from the blocks that they have");
+        return state(false, Reason::CredentialsNotAllowed, message);
+    }
     match resize_failure {
         _ if ready == 0 => {
             let more = "until one is, checks on the chain lack its flows and are indeterminate";
             state(false, Reason::NoServerReady, with(more))
         }
         Some(failure) => state(false, Reason::VolumeNotResized, with(failure)),
-        None if is_suspended => {
+        None if pause.is_some() => {
             let more = "following is suspended: they answer from the blocks that they have";
             state(false, Reason::FollowingSuspended, with(more))
         }
@@ -176,7 +187,7 @@ mod tests {
     }
 
     fn reason(applied: &Applied) -> Reason {
-        applied.condition(false, None).reason
+        applied.condition(None, None).reason
     }
 
     #[test]
@@ -192,7 +203,7 @@ mod tests {
         assert!(importer(running.clone(), None).needs_diagnosis());
         assert_eq!(of_schedule(running), Reason::WorkloadReady);
         let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
-        let failed = importer(json!({}), Some(failed)).condition(false, None);
+        let failed = importer(json!({}), Some(failed)).condition(None, None);
         assert_eq!((failed.reason, &*failed.message), (Reason::WorkloadNotReady, "Job `x` failed"));
         assert!(importer(json!({}), Some(json!({"active": 1}))).needs_diagnosis());
         assert!(!importer(json!({}), Some(json!({"succeeded": 1}))).needs_diagnosis());
@@ -200,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_pod_that_does_not_start_makes_a_running_job_not_ready() {
-        let state = importer(json!({}), None).condition(false, Some("pod `x`: ErrImagePull"));
+        let state = importer(json!({}), None).condition(None, Some("pod `x`: ErrImagePull"));
         assert_eq!(state.reason, Reason::WorkloadNotReady);
         assert_eq!(state.message, "a pod of the source does not run; pod `x`: ErrImagePull");
     }
@@ -214,14 +225,14 @@ mod tests {
             (1, 2, true, Reason::ServersReady, false),
         ] {
             let servers = servers(desired, ready, None);
-            let state = servers.condition(false, None);
+            let state = servers.condition(None, None);
             assert_eq!((state.holds, state.reason), (holds, reason), "{ready} of {desired}");
             assert_eq!(servers.needs_diagnosis(), needs_diagnosis, "{ready} of {desired}");
             assert_eq!(servers.replicas().unwrap().desired, desired);
         }
         assert!(!servers(1, 1, None).is_observed(), "its controller has not looked at it");
         let detail = Some("pod `chain-x-1`: ErrImagePull");
-        let said = servers(2, 1, None).condition(false, detail).message;
+        let said = servers(2, 1, None).condition(None, detail).message;
         assert_eq!(
             said,
             "1 of 2 chain servers ready; a new one is ready once another one, or the node, has \
@@ -231,12 +242,12 @@ mod tests {
 
     #[test]
     fn suspended_chain_servers_and_volumes_that_do_not_grow_are_reported() {
-        let suspended = servers(1, 1, None).condition(true, None);
+        let suspended = servers(1, 1, None).condition(Some(&Pause::Suspended), None);
         assert_eq!((suspended.holds, suspended.reason), (false, Reason::FollowingSuspended));
         let why = "PersistentVolumeClaim `data-chain-x-0` does not grow: no";
         let stuck = servers(1, 1, Some(why));
         assert!(stuck.needs_diagnosis(), "the claim is looked at again");
-        let stuck = stuck.condition(true, None);
+        let stuck = stuck.condition(Some(&Pause::Suspended), None);
         assert_eq!((stuck.holds, stuck.reason), (false, Reason::VolumeNotResized));
         assert_eq!(stuck.message, format!("1 of 1 chain server ready; {why}"));
         assert_eq!(reason(&servers(1, 0, Some(why))), Reason::NoServerReady);

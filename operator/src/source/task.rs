@@ -53,8 +53,8 @@ pub(super) struct ServeChain {
     pub(super) start_height: u64,
     /// True if the node may be of a test network.
     pub(super) is_test_network: bool,
-    /// True if following is suspended: then they answer from the blocks that they have.
-    pub(super) is_suspended: bool,
+    /// Why they follow no node, if they do not.
+    pub(super) pause: Option<Pause>,
     /// The number of servers.
     pub(super) replicas: i32,
     /// Their volumes.
@@ -63,6 +63,15 @@ pub(super) struct ServeChain {
     pub(super) pods: PodsSpec,
     /// The file with the token that callers show.
     pub(super) token: SecretFile,
+}
+
+/// Why chain servers follow no node, and answer from the blocks that they have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// The source is suspended.
+    Suspended,
+    /// The Secret with the credentials for the node does not permit its use.
+    CredentialsRefused(CredentialsRefusal),
 }
 
 /// The protocol of a chain's endpoint.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     credentials::RequestedCredentials,
     fetch::Inputs,
-    kind::Source,
+    kind::{Source, TaskInputs},
     names,
     task::{Idle, Task},
 };
@@ -41,8 +41,10 @@ pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<Valida
     let permitted = |requested: RequestedCredentials<'_>| {
         requested.permitted_by(inputs.credentials.as_ref(), owner.namespace())
     };
-    let credentials = requested.map(permitted).transpose().map_err(Idle::CredentialsRefused)?;
-    let task = K::task(name, spec, credentials, *is_new, settings)?;
+    let credentials = requested.map(permitted).transpose();
+    let has_volumes = !inputs.claims.is_empty();
+    let task_inputs = TaskInputs { credentials, is_new: *is_new, has_volumes, settings };
+    let task = K::task(name, spec, task_inputs)?;
     if let Some((kind, name)) = inputs.live.foreign(&inputs.owner, |kind| task.has(kind)) {
         let namespace = inputs.owner.namespace().to_owned();
         return Err(Idle::NameTaken { kind: kind.resource().kind, name, namespace });

@@ -127,6 +127,8 @@ fn the_name_of_a_secret_does_not_open_it() {
     let chain_token = secret("chains", "false", "evil.example:81");
     platform.cluster.apply(&[&pages.concat(), &*chain_token].concat());
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+    // What chain servers of another test left behind, others would serve.
+    platform.cluster.kubectl(&["delete", "pod,persistentvolumeclaim", "--all", "-n", "default"]);
     for name in ["database", "chains", "backend"] {
         let denied = platform.cluster.try_kubectl(&["get", "secret", name, WRITER]);
         assert!(denied.stderr.contains("Forbidden"), "{}", denied.stderr);
@@ -209,8 +211,14 @@ fn a_secret_for_sources_is_sent_to_its_hosts_alone() {
     // And the mend is that which the condition says.
     platform.cluster.kubectl(&["label", "secret", "shared", "assay.dev/source-credentials=true"]);
     wait_until("the chain is followed again", || {
-        platform.cluster.has(&["statefulset", "chain-bitcoin"])
+        template(&platform).contains("--credentials-hosts=node.example:8332")
     });
+}
+
+/// The pods of the chain servers, as their `StatefulSet` describes them.
+fn template(platform: &Platform) -> String {
+    let stateful_set = platform.cluster.find(&["statefulset", "chain-bitcoin"]);
+    stateful_set.map_or_else(String::new, |found| found["spec"]["template"].to_string())
 }
 
 #[test]
@@ -235,10 +243,22 @@ fn workloads_of_an_earlier_release_with_an_unmarked_secret_end() {
     platform.cluster.kubectl(&["annotate", "secret", "old", key[1]]);
     // when an operator starts,
     platform.operator = with_workloads(&platform, "upgraded");
-    // then both sources keep their specs and get the condition, and nothing runs with the Secret.
+    // then both sources keep their specs and get the condition, and nothing runs with the Secret;
     for source in [FEED, CHAIN] {
         platform.wait_for(&source, WORKING, REFUSED);
         platform.wait_for_reason(&source, "Published");
     }
     wait_until("nothing mounts it", || mounting(&platform, "old").is_empty());
+    // chain servers answer from the blocks that they have.
+    wait_until("there are other servers", || {
+        platform.cluster.has(&["statefulset", "chain-bitcoin"])
+    });
+    assert!(!template(&platform).contains("--rpc") && !template(&platform).contains("--cookie"));
+    wait_until("and a pod", || platform.cluster.has(&["pod", "chain-bitcoin-0"]));
+    let said = platform.cluster.field(&CHAIN, MESSAGE);
+    let servers = "of 1 chain server ready: they answer from the blocks that they have";
+    assert!(
+        said.contains("there is no Secret `old` for sources") && said.contains(servers),
+        "{said}"
+    );
 }

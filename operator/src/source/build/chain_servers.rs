@@ -120,7 +120,7 @@ fn claim(volume: &VolumeSpec) -> PersistentVolumeClaim {
 
 fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
     let credentials = match &serve.endpoint {
-        Endpoint::Rpc { credentials } if !serve.is_suspended => credentials.as_ref(),
+        Endpoint::Rpc { credentials } if serve.pause.is_none() => credentials.as_ref(),
         Endpoint::Rpc { .. } | Endpoint::Esplora => None,
     };
     let cookie = credentials.map(|credentials| &credentials.file);
@@ -146,10 +146,9 @@ fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
 
 /// The arguments of the `assay` program. Without those about the node it answers and does not follow.
 fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
-    let ServeChain { chain, endpoint, url, start_height, is_test_network, is_suspended, .. } =
-        serve;
+    let ServeChain { chain, endpoint, url, start_height, is_test_network, pause, .. } = serve;
     let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), chain.clone()];
-    if !is_suspended {
+    if pause.is_none() {
         let (flag, credentials) = match endpoint {
             Endpoint::Rpc { credentials } => ("rpc", credentials.as_ref()),
             Endpoint::Esplora => ("esplora", None),

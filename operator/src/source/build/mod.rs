@@ -12,7 +12,11 @@ use k8s_openapi::api::{
 };
 
 pub(super) use self::chain_servers::STORAGE;
-use super::{task::Task, validate::ValidatedSource};
+use super::{
+    credentials,
+    task::{Pause, Task},
+    validate::ValidatedSource,
+};
 use crate::{
     network_policy,
     owned::{operator_pods, pods_of},
@@ -48,6 +52,8 @@ pub(super) enum Workload {
         disruption_budget: Box<PodDisruptionBudget>,
         /// Runs the servers.
         stateful_set: Box<StatefulSet>,
+        /// The volume that no pod may have any longer, if there is one.
+        forbidden_volume: Option<&'static str>,
     },
 }
 
@@ -62,6 +68,10 @@ pub(super) fn build(source: &ValidatedSource) -> SourceObjects {
             service: Box::new(chain_servers::service(source)),
             disruption_budget: Box::new(chain_servers::disruption_budget(source)),
             stateful_set: Box::new(chain_servers::stateful_set(serve, source)),
+            forbidden_volume: match serve.pause {
+                Some(Pause::CredentialsRefused(_)) => Some(credentials::VOLUME),
+                Some(Pause::Suspended) | None => None,
+            },
         },
     };
     SourceObjects { network_policy: network_policy(source), workload }

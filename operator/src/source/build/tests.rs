@@ -4,7 +4,11 @@
 use std::collections::BTreeSet;
 
 use assay_crds::{ChainSource, EgressSpec, IntelSource, TelemetrySpec};
-use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use assay_tenancy::{Name, manifest::ChainSourceSpec};
+use k8s_openapi::{
+    api::core::v1::{PersistentVolumeClaim, Secret},
+    apimachinery::pkg::apis::meta::v1::OwnerReference,
+};
 use kube::{api::DynamicObject, core::PartialObjectMeta};
 use serde_json::{Value, json};
 
@@ -49,6 +53,18 @@ fn proxied() -> WorkloadSettings {
     settings(json!({"httpsProxy": "http://proxy:3128"}), telemetry)
 }
 
+fn owner(name: &str, component: &'static str) -> Owner {
+    let reference = OwnerReference {
+        api_version: "assay.dev/v1alpha1".into(),
+        kind: "IntelSource".into(),
+        name: "own".into(),
+        uid: "me".into(),
+        controller: Some(true),
+        ..OwnerReference::default()
+    };
+    Owner::new(reference, "system", name, component)
+}
+
 /// A Secret whose credentials are for the server of a URL.
 fn marked(url: &str) -> Option<PartialObjectMeta<Secret>> {
     let server = assay_egress::ServerName::of_url(url).unwrap().to_string();
@@ -79,21 +95,13 @@ fn validated_with<K: Source>(
 where
     K::Spec: serde::de::DeserializeOwned,
 {
-    let owner = OwnerReference {
-        api_version: "assay.dev/v1alpha1".into(),
-        kind: "IntelSource".into(),
-        name: "own".into(),
-        uid: "me".into(),
-        controller: Some(true),
-        ..OwnerReference::default()
-    };
     let spec: K::Spec = serde_json::from_value(spec).unwrap();
     validate::<K>(&Inputs {
         credentials: K::credentials(&spec).and_then(|requested| secret(requested.url)),
         name: &name.parse().unwrap(),
         spec,
         is_new: Some(true),
-        owner: Owner::new(owner, "system", name, K::COMPONENT),
+        owner: owner(name, K::COMPONENT),
         live,
         claims: vec![],
         database_ports: BTreeSet::from([5433]),
@@ -126,7 +134,7 @@ fn documents(objects: &SourceObjects) -> Vec<Value> {
             all.push(document(&**cron_job).unwrap());
             all.extend(first_job.iter().map(|job| document(&**job).unwrap()));
         }
-        Workload::ChainServers { service, disruption_budget, stateful_set } => all.extend([
+        Workload::ChainServers { service, disruption_budget, stateful_set, .. } => all.extend([
             document(&**service).unwrap(),
             document(&**disruption_budget).unwrap(),
             document(&**stateful_set).unwrap(),
@@ -394,6 +402,7 @@ fn a_source_whose_secret_permits_nothing_or_another_server_has_no_workload() {
         "credentialsSecret": secret,
     });
     let live = LiveObjects::default;
+    let name: Name = "own".parse().unwrap();
     for permitted in [None, marked("https://lists.example:8443"), marked("http://node:80")] {
         let secret = |_: &str| permitted.clone();
         let (list, node) = (list.clone(), node.clone());
@@ -405,6 +414,31 @@ fn a_source_whose_secret_permits_nothing_or_another_server_has_no_workload() {
             assert!(idle.to_string().contains("kubectl annotate secret list -n system "), "{idle}");
         }
     }
+    // Chain servers that have volumes go on answering, and know neither the node nor the Secret.
+    let owner = owner("own", ChainSource::COMPONENT);
+    let spec: ChainSourceSpec = serde_json::from_value(node.clone()).unwrap();
+    let inputs = |settings| Inputs {
+        credentials: None,
+        name: &name,
+        spec: spec.clone(),
+        is_new: Some(false),
+        owner: owner.clone(),
+        live: LiveObjects::default(),
+        claims: vec![PersistentVolumeClaim::default()],
+        database_ports: BTreeSet::from([5433]),
+        settings,
+    };
+    let objects = build(&validate::<ChainSource>(&inputs(&settings)).unwrap());
+    let pod = spec_of(&objects, "StatefulSet")["template"]["spec"].clone();
+    assert_eq!(arguments(&pod)[..4], ["chain", "serve", "btc", "--data-dir=/var/lib/assay"]);
+    assert!(!pod.to_string().contains("credentials") && !pod.to_string().contains("node:8332"));
+    let Workload::ChainServers { forbidden_volume, .. } = objects.workload else {
+        panic!("a chain has servers")
+    };
+    assert_eq!(forbidden_volume, Some("credentials"), "no pod keeps it");
+    let no_token = WorkloadSettings { chain_token: None, ..settings.clone() };
+    let idle = validate::<ChainSource>(&inputs(&no_token)).unwrap_err();
+    assert_eq!(idle.end(), WorkloadEnd::DeletedAtOnce, "{idle}");
     // A source that needs no credentials needs no Secret.
     for change in [json!({"suspended": true}), json!({"protocol": "esplora"})] {
         let mut node = node.clone();
