@@ -1,12 +1,26 @@
 //! Given the operator's account, then it may do what `operator/rights.yaml` says, and nothing beside it.
 
-use crate::cluster;
+use crate::{
+    cluster,
+    modes::{CLUSTER, NAMESPACES},
+};
 
 /// True if the operator's account has a right.
 fn may(cluster: &assay_tests::Cluster, question: &[&str]) -> bool {
     let account = "--as=system:serviceaccount:default:assay-operator";
     let all: Vec<&str> = ["auth", "can-i", account].iter().chain(question).copied().collect();
     cluster.try_kubectl(&all).stdout.trim() == "yes"
+}
+
+/// They differ in the namespaces alone.
+#[test]
+fn both_modes_grant_the_same_verbs() {
+    let (cluster, namespaces) = (CLUSTER.granted(), NAMESPACES.granted());
+    let only: Vec<_> = cluster.symmetric_difference(&namespaces).collect();
+    assert!(
+        only.is_empty(),
+        "add to operator/rights-namespaced.yaml or rights-tenant.yaml: {only:?}"
+    );
 }
 
 #[test]
