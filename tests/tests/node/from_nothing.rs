@@ -21,6 +21,14 @@ fn block<'a>(text: &'a str, before: &str) -> &'a str {
     rest.split("```").nth(1).unwrap()
 }
 
+/// The five commands of the README.
+fn commands_of_the_readme() -> String {
+    let readme = fs::read_to_string(file("README.md")).unwrap();
+    let commands = block(&readme, "## In a cluster");
+    assert_eq!(commands.replace("\\\n", "").trim().lines().count(), 5);
+    commands.to_owned()
+}
+
 /// The answer of a check at the end of the output of commands.
 fn verdict(finished: &Finished) -> Value {
     let (_, answer) = finished.stdout.split_once("\n{\"").unwrap_or_else(|| panic!("{finished:?}"));
@@ -78,10 +86,8 @@ spec:
 fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     let world = World::new();
 
-    // The five commands of the README; processes that they leave in the background are ended.
-    let readme = fs::read_to_string(file("README.md")).unwrap();
-    let commands = block(&readme, "## In a cluster");
-    assert_eq!(commands.replace("\\\n", "").trim().lines().count(), 5);
+    // Processes that the commands of the README leave in the background are ended.
+    let commands = commands_of_the_readme();
     let said = world.shell(&format!("set -e\n{commands}\nkill $!")).ok();
     let first = verdict(&said);
     assert_eq!(first["verdict"], "indeterminate", "no list was fetched here: {first:#}");
@@ -134,6 +140,23 @@ spec: {{location: '{location}', format: listings-csv, lists: [ofac-sdn], schedul
         let left = world.kubectl(&["get", kinds, "-o", "name"]);
         left.lines().all(|name| name.starts_with("pod/intel-"))
     });
+}
+
+#[test]
+#[ignore = "needs Kubernetes node"]
+fn the_commands_of_the_readme_lead_to_a_verdict_with_rights_in_a_few_namespaces() {
+    let world = World::new();
+    let install = "--create-namespace --wait";
+    let scoped = format!("{install} --set operator.scope=namespaces");
+    let commands = commands_of_the_readme();
+    assert!(commands.contains(install), "{commands}");
+    let commands = commands.replacen(install, &scoped, 1);
+    let said = world.shell(&format!("set -e\n{commands}\nkill $!")).ok();
+    assert_eq!(verdict(&said)["verdict"], "indeterminate", "no list was fetched here");
+    let account = "--as=system:serviceaccount:assay:assay-operator";
+    let elsewhere = ["auth", "can-i", account, "get", "secret/any", "-n", "kube-system"];
+    assert_eq!(world.cluster.try_kubectl(&elsewhere).stdout.trim(), "no");
+    let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
 }
 
 impl World {
