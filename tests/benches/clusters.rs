@@ -218,6 +218,6 @@ impl Chain {
         let height = u64::from(self.height);
         let reference = BlockRef { height, hash, parent: self.parent, time };
         (self.parent, self.height) = (hash, self.height + 1);
-        ResolvedBlock::assume(Block { reference, transactions })
+        ResolvedBlock::assume(Block { reference, work: None, transactions })
     }
 }

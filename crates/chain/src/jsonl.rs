@@ -150,7 +150,11 @@ impl<R: Read + Seek + Send> JsonLines<R> {
             }
             let line = before + line;
             let reference = line::reference(text).map_err(|reason| wrong(line, reason))?;
-            let block = block.get_or_insert_with(|| Block { reference, transactions: Vec::new() });
+            let block = block.get_or_insert_with(|| Block {
+                reference,
+                work: None,
+                transactions: Vec::new(),
+            });
             if reference.hash != block.reference.hash {
                 break;
             }

@@ -25,6 +25,14 @@ pub struct Chain {
     pub list_codes: &'static [&'static str],
     /// Format and checks of this chain's addresses.
     pub rules: AddressRules,
+    /// Most blocks of a branch that a reorganisation replaces without an operator's word, by a source or by another
+    /// chain server. `None` for chains whose blocks are not recorded.
+    ///
+    /// Bitcoin's is six, after which its payments count as settled. Chains with more blocks an hour have more natural
+    /// forks, but no longer ones in time: twice as many blocks at intervals of 2.5 minutes, four times as many at about
+    /// one minute, eight times as many at half a minute. The nodes of Bitcoin Cash and Bitcoin Gold themselves refuse
+    /// more than ten.
+    pub reorganization_bound: Option<u64>,
 }
 
 /// Script forms that a Bitcoin-like chain recognizes beyond Bitcoin's first ones.
@@ -109,6 +117,7 @@ macro_rules! evm {
             decimals: 18,
             list_codes: &[$($code),*],
             rules: AddressRules::Evm,
+            reorganization_bound: None,
         }
     };
 }
@@ -123,6 +132,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["XBT", "BTC"],
         rules: AddressRules::Bitcoin(&networks::BITCOIN),
+        reorganization_bound: Some(6),
     },
     evm!("eth", "Ethereum", ["ethereum", "ether", "eth-mainnet"], "ETH", ["ETH"]),
     Chain {
@@ -133,6 +143,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["TRX"],
         rules: AddressRules::Tron,
+        reorganization_bound: None,
     },
     evm!("etc", "Ethereum Classic", ["ethereum-classic", "ethereumclassic"], "ETC", ["ETC"]),
     evm!(
@@ -155,6 +166,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["LTC"],
         rules: AddressRules::Bitcoin(&networks::LITECOIN),
+        reorganization_bound: Some(12),
     },
     Chain {
         id: "bch",
@@ -164,6 +176,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["BCH"],
         rules: AddressRules::BitcoinCash,
+        reorganization_bound: Some(10),
     },
     Chain {
         id: "bsv",
@@ -173,6 +186,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["BSV"],
         rules: AddressRules::BitcoinSv,
+        reorganization_bound: Some(6),
     },
     Chain {
         id: "btg",
@@ -182,6 +196,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["BTG"],
         rules: AddressRules::Bitcoin(&networks::BITCOIN_GOLD),
+        reorganization_bound: Some(10),
     },
     Chain {
         id: "doge",
@@ -191,6 +206,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["DOGE"],
         rules: AddressRules::Bitcoin(&networks::DOGECOIN),
+        reorganization_bound: Some(24),
     },
     Chain {
         id: "dash",
@@ -200,6 +216,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["DASH"],
         rules: AddressRules::Bitcoin(&networks::DASH),
+        reorganization_bound: Some(12),
     },
     Chain {
         id: "zec",
@@ -209,6 +226,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["ZEC"],
         rules: AddressRules::Zcash,
+        reorganization_bound: Some(24),
     },
     Chain {
         id: "xvg",
@@ -218,6 +236,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["XVG"],
         rules: AddressRules::Bitcoin(&networks::VERGE),
+        reorganization_bound: Some(48),
     },
     Chain {
         id: "sol",
@@ -227,6 +246,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 9,
         list_codes: &["SOL"],
         rules: AddressRules::Solana,
+        reorganization_bound: None,
     },
     Chain {
         id: "xrp",
@@ -236,6 +256,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["XRP"],
         rules: AddressRules::Xrp,
+        reorganization_bound: None,
     },
     Chain {
         id: "xmr",
@@ -245,6 +266,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 12,
         list_codes: &["XMR"],
         rules: AddressRules::Monero,
+        reorganization_bound: None,
     },
     Chain {
         id: "bep2",
@@ -254,6 +276,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["BEP2"],
         rules: AddressRules::Beacon,
+        reorganization_bound: None,
     },
     evm!("linea", "Linea", [], "ETH", []),
     evm!("scroll", "Scroll", [], "ETH", []),
@@ -299,6 +322,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["ADA"],
         rules: AddressRules::Cardano,
+        reorganization_bound: None,
     },
     Chain {
         id: "xlm",
@@ -308,6 +332,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 7,
         list_codes: &["XLM"],
         rules: AddressRules::Stellar,
+        reorganization_bound: None,
     },
     Chain {
         id: "ton",
@@ -317,6 +342,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 9,
         list_codes: &["TON"],
         rules: AddressRules::Ton,
+        reorganization_bound: None,
     },
     Chain {
         id: "dot",
@@ -326,6 +352,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 10,
         list_codes: &["DOT"],
         rules: AddressRules::Substrate(&substrate::POLKADOT),
+        reorganization_bound: None,
     },
     Chain {
         id: "ksm",
@@ -335,6 +362,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 12,
         list_codes: &["KSM"],
         rules: AddressRules::Substrate(&substrate::KUSAMA),
+        reorganization_bound: None,
     },
     Chain {
         id: "tao",
@@ -344,6 +372,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 9,
         list_codes: &["TAO"],
         rules: AddressRules::Substrate(&substrate::GENERIC),
+        reorganization_bound: None,
     },
     Chain {
         id: "cosmos",
@@ -353,6 +382,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["ATOM"],
         rules: AddressRules::Cosmos(&cosmos::COSMOS),
+        reorganization_bound: None,
     },
     Chain {
         id: "osmo",
@@ -362,6 +392,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["OSMO"],
         rules: AddressRules::Cosmos(&cosmos::OSMOSIS),
+        reorganization_bound: None,
     },
     Chain {
         id: "celestia",
@@ -371,6 +402,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["TIA"],
         rules: AddressRules::Cosmos(&cosmos::CELESTIA),
+        reorganization_bound: None,
     },
     Chain {
         id: "dydx",
@@ -380,6 +412,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 18,
         list_codes: &["DYDX"],
         rules: AddressRules::Cosmos(&cosmos::DYDX),
+        reorganization_bound: None,
     },
     Chain {
         id: "noble",
@@ -389,6 +422,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &[],
         rules: AddressRules::Cosmos(&cosmos::NOBLE),
+        reorganization_bound: None,
     },
     Chain {
         id: "axelar",
@@ -398,6 +432,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["AXL"],
         rules: AddressRules::Cosmos(&cosmos::AXELAR),
+        reorganization_bound: None,
     },
     Chain {
         id: "sei",
@@ -407,6 +442,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["SEI"],
         rules: AddressRules::Cosmos(&cosmos::SEI),
+        reorganization_bound: None,
     },
     Chain {
         id: "terra",
@@ -416,6 +452,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["LUNA"],
         rules: AddressRules::Cosmos(&cosmos::TERRA),
+        reorganization_bound: None,
     },
     Chain {
         id: "thor",
@@ -425,6 +462,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["RUNE"],
         rules: AddressRules::Cosmos(&cosmos::THOR),
+        reorganization_bound: None,
     },
     Chain {
         id: "kava",
@@ -434,6 +472,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["KAVA"],
         rules: AddressRules::Cosmos(&cosmos::KAVA),
+        reorganization_bound: None,
     },
     Chain {
         id: "juno",
@@ -443,6 +482,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["JUNO"],
         rules: AddressRules::Cosmos(&cosmos::JUNO),
+        reorganization_bound: None,
     },
     Chain {
         id: "stars",
@@ -452,6 +492,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["STARS"],
         rules: AddressRules::Cosmos(&cosmos::STARGAZE),
+        reorganization_bound: None,
     },
     Chain {
         id: "scrt",
@@ -461,6 +502,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["SCRT"],
         rules: AddressRules::Cosmos(&cosmos::SECRET),
+        reorganization_bound: None,
     },
     Chain {
         id: "akt",
@@ -470,6 +512,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["AKT"],
         rules: AddressRules::Cosmos(&cosmos::AKASH),
+        reorganization_bound: None,
     },
     Chain {
         id: "inj",
@@ -479,6 +522,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 18,
         list_codes: &["INJ"],
         rules: AddressRules::Cosmos(&cosmos::INJECTIVE),
+        reorganization_bound: None,
     },
     Chain {
         id: "algo",
@@ -488,6 +532,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["ALGO"],
         rules: AddressRules::Algorand,
+        reorganization_bound: None,
     },
     Chain {
         id: "near",
@@ -497,6 +542,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 24,
         list_codes: &["NEAR"],
         rules: AddressRules::Near,
+        reorganization_bound: None,
     },
     Chain {
         id: "xtz",
@@ -506,6 +552,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["XTZ"],
         rules: AddressRules::Tezos,
+        reorganization_bound: None,
     },
     Chain {
         id: "eos",
@@ -515,6 +562,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 4,
         list_codes: &["EOS"],
         rules: AddressRules::Eos,
+        reorganization_bound: None,
     },
     Chain {
         id: "hbar",
@@ -524,6 +572,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["HBAR"],
         rules: AddressRules::Hedera,
+        reorganization_bound: None,
     },
     Chain {
         id: "fil",
@@ -533,6 +582,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 18,
         list_codes: &["FIL"],
         rules: AddressRules::Filecoin,
+        reorganization_bound: None,
     },
     Chain {
         id: "neo",
@@ -542,6 +592,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 0,
         list_codes: &["NEO"],
         rules: AddressRules::Neo,
+        reorganization_bound: None,
     },
     Chain {
         id: "sui",
@@ -551,6 +602,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 9,
         list_codes: &["SUI"],
         rules: AddressRules::Move,
+        reorganization_bound: None,
     },
     Chain {
         id: "apt",
@@ -560,6 +612,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["APT"],
         rules: AddressRules::Move,
+        reorganization_bound: None,
     },
     Chain {
         id: "icp",
@@ -569,6 +622,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["ICP"],
         rules: AddressRules::InternetComputer,
+        reorganization_bound: None,
     },
     Chain {
         id: "stx",
@@ -578,6 +632,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 6,
         list_codes: &["STX"],
         rules: AddressRules::Stacks,
+        reorganization_bound: None,
     },
     Chain {
         id: "kas",
@@ -587,6 +642,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 8,
         list_codes: &["KAS"],
         rules: AddressRules::Kaspa,
+        reorganization_bound: None,
     },
     Chain {
         id: "other",
@@ -596,6 +652,7 @@ static CHAINS: [Chain; 92] = [
         decimals: 0,
         list_codes: &["OTHER"],
         rules: AddressRules::Opaque,
+        reorganization_bound: None,
     },
 ];
 

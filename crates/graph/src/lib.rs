@@ -144,6 +144,10 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
     /// The blocks from height `from` to height `to`, both included, newest last.
     async fn blocks(&self, from: u64, to: u64) -> Result<Vec<BlockRef>, GraphError>;
 
+    /// The work of the blocks above height `above`, up to the recorded height `to`, together. `None` if that of one of
+    /// them is not known, or if one is not recorded.
+    async fn work(&self, above: u64, to: u64) -> Result<Option<u128>, GraphError>;
+
     /// A transaction with the `largest` largest entries of both sides; `None` if it is not recorded.
     async fn transaction(
         &self,
@@ -208,6 +212,10 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
 pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// The graph's first and newest block; `None` without blocks.
     fn tip(&self) -> Option<GraphTip>;
+
+    /// Height of the highest block that was recorded, rolled back ones included, since a rollback of more blocks than a
+    /// reorganization replaces; 0 without blocks.
+    fn highest(&self) -> u64;
 
     /// The outputs that are recorded, spent or not.
     async fn outputs(

@@ -260,7 +260,7 @@ fn block(height: u64, day: Date, parent: [u8; 32], transactions: Vec<Transaction
     let noon = day.at(12, 0, 0, 0).to_zoned(TimeZone::UTC);
     let time = noon.map_or(Timestamp::UNIX_EPOCH, |noon| noon.timestamp());
     let reference = BlockRef { height, hash: hash.finalize().into(), parent, time };
-    Block { reference, transactions }
+    Block { reference, work: None, transactions }
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ impl BigChain {
         };
         self.height += 1;
         self.parent = reference.hash;
-        ResolvedBlock::assume(Block { reference, transactions })
+        ResolvedBlock::assume(Block { reference, work: None, transactions })
     }
 
     fn coinbase(&mut self) -> Transaction {

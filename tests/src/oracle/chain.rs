@@ -112,7 +112,7 @@ pub(super) fn make(
         // New coins, and fees, cannot be spent in their own block.
         transactions.insert(0, block_builder.coinbase());
         let reference = BlockRef { height, hash, parent, time: *time };
-        blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
+        blocks.push(ResolvedBlock::assume(Block { reference, work: None, transactions }));
         parent = hash;
     }
     let mut owners = block_builder.cast;

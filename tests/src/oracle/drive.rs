@@ -35,7 +35,7 @@ pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>
                 .map_or((0, [0; 32]), |last| (last.reference.height + 1, last.reference.hash));
             let reference = BlockRef { height, parent, ..block.reference };
             let transactions = block.transactions.clone();
-            chain.push(ResolvedBlock::assume(Block { reference, transactions }));
+            chain.push(ResolvedBlock::assume(Block { reference, work: None, transactions }));
         }
     }
     chains

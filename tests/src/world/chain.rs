@@ -220,7 +220,7 @@ impl ChainBuilder {
         let parent = self.blocks.last().map_or([0; 32], |last| last.reference.hash);
         let height = self.blocks.len() as u64;
         let reference = BlockRef { height, hash: self.dice.bytes(), parent, time: self.now };
-        self.blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
+        self.blocks.push(ResolvedBlock::assume(Block { reference, work: None, transactions }));
     }
 
     fn created(&mut self, txid: Txid, outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {

@@ -270,7 +270,7 @@ fn paying(height: u64, branch: u8, owner: &ScriptOwner) -> ResolvedBlock {
         outputs: vec![TxOut { owner: owner.clone(), value: 1_000 }],
     };
     let reference = BlockRef { height, hash: hash(height, branch), parent, time };
-    ResolvedBlock::assume(Block { reference, transactions: vec![transaction] })
+    ResolvedBlock::assume(Block { reference, work: None, transactions: vec![transaction] })
 }
 
 #[tokio::test]

@@ -112,13 +112,24 @@ pub(super) struct Reader {
     pub(super) test_networks: TestNetworks,
 }
 
+/// A block's header that was checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckedHeader {
+    /// The block.
+    pub(super) reference: BlockRef,
+    /// The merkle root that it commits to.
+    pub(super) merkle_root: [u8; 32],
+    /// The work that its target takes.
+    pub(super) work: u128,
+}
+
 impl Reader {
-    /// A block's reference, and the merkle root that it commits to.
+    /// Checks a block's header.
     pub(super) fn reference(
         self,
         answer: &BlockAnswer,
         hash: &[u8; 32],
-    ) -> Result<(BlockRef, [u8; 32]), String> {
+    ) -> Result<CheckedHeader, String> {
         if parse_hash(&answer.id) != Some(*hash) {
             return Err(format!("it says it is block {}", answer.id));
         }
@@ -138,7 +149,8 @@ impl Reader {
         };
         header.check(self.params, self.params.limit_of(self.test_networks), hash)?;
         let time = Timestamp::from_second(answer.timestamp.into()).unwrap_or_default();
-        Ok((BlockRef { height: answer.height, hash: *hash, parent, time }, merkle_root))
+        let reference = BlockRef { height: answer.height, hash: *hash, parent, time };
+        Ok(CheckedHeader { reference, merkle_root, work: header.work() })
     }
 
     /// A transaction; `None` where it is not confirmed.

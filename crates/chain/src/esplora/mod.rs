@@ -15,7 +15,8 @@ use assay_engine::{
 use serde::de::DeserializeOwned;
 
 use self::answer::{
-    AddressAnswer, BlockAnswer, MerkleProofAnswer, OutspendAnswer, Reader, TransactionAnswer,
+    AddressAnswer, BlockAnswer, CheckedHeader, MerkleProofAnswer, OutspendAnswer, Reader,
+    TransactionAnswer,
 };
 use super::{
     BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
@@ -118,7 +119,7 @@ impl Esplora {
         let hash =
             self.hash(path)?.ok_or_else(|| self.invalid_data(path, "there is none".to_owned()))?;
         let answer = self.block_answer(&hash)?;
-        Ok(self.reference(&answer, &hash)?.0)
+        Ok(self.reference(&answer, &hash)?.reference)
     }
 
     /// The hash of the block at a height; `None` if there is none.
@@ -139,7 +140,8 @@ impl Esplora {
     pub fn block(&self, hash: &[u8; 32]) -> Result<Block, SourceError> {
         let path = block_path(hash);
         let answer = self.block_answer(hash)?;
-        let (reference, committed) = self.reference(&answer, hash)?;
+        let CheckedHeader { reference, merkle_root: committed, work } =
+            self.reference(&answer, hash)?;
         let count = answer.tx_count;
         if u64::try_from(count).is_ok_and(|count| count > MOST_TRANSACTIONS) {
             return Err(self.invalid_data(&path, format!("it says it has {count} transactions")));
@@ -172,7 +174,7 @@ impl Esplora {
                 self.invalid_data(&path, "it does not begin with its only coinbase".to_owned())
             );
         }
-        Ok(Block { reference, transactions })
+        Ok(Block { reference, work: Some(work), transactions })
     }
 
     /// The totals of an address.
@@ -260,7 +262,7 @@ impl Esplora {
         &self,
         answer: &BlockAnswer,
         hash: &[u8; 32],
-    ) -> Result<(BlockRef, [u8; 32]), SourceError> {
+    ) -> Result<CheckedHeader, SourceError> {
         let read = self.reader.reference(answer, hash);
         read.map_err(|reason| self.invalid_data(&block_path(hash), reason))
     }

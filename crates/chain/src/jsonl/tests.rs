@@ -170,7 +170,7 @@ proptest! {
     fn written_blocks_read_back(transactions in prop::collection::vec(transaction(), 0..5)) {
         let time = "2026-01-31T12:00:00Z".parse().unwrap();
         let reference = BlockRef { height: 9, hash: [9; 32], parent: [8; 32], time };
-        let block = Block { reference, transactions };
+        let block = Block { reference, work: None, transactions };
         let chain = "ltc".parse().unwrap();
         let mut written = Vec::new();
         write_block(chain, &block, &mut written).unwrap();

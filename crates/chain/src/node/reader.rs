@@ -61,7 +61,7 @@ impl Reader {
         hash: &[u8; 32],
         height: Option<u64>,
     ) -> Result<Block, String> {
-        let reference = self.reference(answer, hash, height)?;
+        let (reference, work) = self.reference(answer, hash, height)?;
         let transactions = transactions
             .iter()
             .map(|read| self.transaction(read))
@@ -81,16 +81,16 @@ impl Reader {
                 "it does not have exactly one coinbase, as its first transaction".to_owned()
             );
         }
-        Ok(Block { reference, transactions })
+        Ok(Block { reference, work: Some(work), transactions })
     }
 
-    /// The block's reference, checked.
+    /// The block's reference, checked, and the work of its header.
     pub(super) fn reference<T>(
         self,
         answer: &BlockAnswer<T>,
         hash: &[u8; 32],
         height: Option<u64>,
-    ) -> Result<BlockRef, String> {
+    ) -> Result<(BlockRef, u128), String> {
         if parse_hash(&answer.hash) != Some(*hash) {
             return Err(format!("it says it is block {}", answer.hash));
         }
@@ -105,18 +105,18 @@ impl Reader {
             None if height == 0 => [0; 32],
             None => return Err("it does not name its parent".to_owned()),
         };
-        self.check_hash(answer, hash, parent)?;
+        let work = self.check_hash(answer, hash, parent)?;
         let time = Timestamp::from_second(answer.time.into()).unwrap_or_default();
-        Ok(BlockRef { height, hash: *hash, parent, time })
+        Ok((BlockRef { height, hash: *hash, parent, time }, work))
     }
 
-    /// Checks that the header's fields give the hash, and its target and work.
+    /// Checks that the header's fields give the hash, and its target and work. Returns the work that the target takes.
     fn check_hash<T>(
         self,
         answer: &BlockAnswer<T>,
         hash: &[u8; 32],
         parent: [u8; 32],
-    ) -> Result<(), String> {
+    ) -> Result<u128, String> {
         let merkle_root = parse_hash(&answer.merkleroot).ok_or("its merkle root is no hash")?;
         let bits = u32::from_str_radix(&answer.bits, 16).map_err(|_| "its `bits` are no number")?;
         let mut header = Header {
@@ -129,10 +129,14 @@ impl Reader {
         };
         match self.params.header {
             HeaderForm::Plain { .. } | HeaderForm::AuxPow => {}
-            HeaderForm::Other => return header.check(self.params, self.limit, hash),
+            HeaderForm::Other => {
+                header.check(self.params, self.limit, hash)?;
+                return Ok(header.work());
+            }
             HeaderForm::Equihash => {
                 check_equihash(answer, hash, &header)?;
-                return header.check(self.params, self.limit, hash);
+                header.check(self.params, self.limit, hash)?;
+                return Ok(header.work());
             }
         }
         header.nonce = answer
@@ -140,7 +144,8 @@ impl Reader {
             .as_u64()
             .and_then(|nonce| u32::try_from(nonce).ok())
             .ok_or("its nonce is no number of 32 bits")?;
-        header.check(self.params, self.limit, hash)
+        header.check(self.params, self.limit, hash)?;
+        Ok(header.work())
     }
 
     fn transaction(self, answer: &TransactionAnswer) -> Result<Transaction, String> {

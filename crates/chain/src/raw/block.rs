@@ -124,7 +124,7 @@ impl<'a> RawBlock<'a> {
         };
         let transactions = self.transactions.into_iter();
         let transactions = transactions.map(|raw| transaction_of(chain, &raw)).collect();
-        Ok(Block { reference, transactions })
+        Ok(Block { reference, work: Some(self.header.work()), transactions })
     }
 }
 

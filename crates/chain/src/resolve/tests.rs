@@ -46,7 +46,7 @@ fn mines(number: u8, value: u64) -> Transaction {
 fn block(transactions: Vec<Transaction>) -> Block {
     let time = Timestamp::from_second(1_700_000_000).unwrap();
     let reference = BlockRef { height: 7, hash: [7; 32], parent: [6; 32], time };
-    Block { reference, transactions }
+    Block { reference, work: None, transactions }
 }
 
 fn resolve(

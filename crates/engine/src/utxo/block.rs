@@ -26,6 +26,40 @@ pub struct BlockRef {
     pub time: Timestamp,
 }
 
+impl BlockRef {
+    /// Height and hash.
+    #[must_use]
+    pub const fn id(&self) -> BlockId {
+        BlockId { height: self.height, hash: self.hash }
+    }
+
+    /// Height and hash of the block before; `None` for the genesis block.
+    #[must_use]
+    pub const fn parent_id(&self) -> Option<BlockId> {
+        match self.height.checked_sub(1) {
+            Some(height) => Some(BlockId { height, hash: self.parent }),
+            None => None,
+        }
+    }
+}
+
+/// A block of a branch: its height with its hash.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockId {
+    /// Height: the number of blocks before it.
+    pub height: u64,
+    /// Hash.
+    #[serde(with = "hex_text")]
+    #[schemars(with = "String")]
+    pub hash: [u8; 32],
+}
+
+impl fmt::Debug for BlockId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "block {} {}", self.height, hex::encode(self.hash))
+    }
+}
+
 impl fmt::Debug for BlockRef {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { height, hash, parent, time } = self;
@@ -39,6 +73,9 @@ impl fmt::Debug for BlockRef {
 pub struct Block {
     /// Identity and position.
     pub reference: BlockRef,
+    /// Work of its header: the number of hashes that its target takes on average; `None` where the source does not state
+    /// the target.
+    pub work: Option<u128>,
     /// Transactions, in the order of the block.
     pub transactions: Vec<Transaction>,
 }

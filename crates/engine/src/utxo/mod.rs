@@ -20,7 +20,7 @@ pub mod txid;
 mod unlocking;
 pub mod view;
 
-pub use block::{Block, BlockRef, ResolvedBlock};
+pub use block::{Block, BlockId, BlockRef, ResolvedBlock};
 pub use history::Statistics;
 pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};

@@ -50,7 +50,7 @@ pub fn assemble(
     let mut inputs = sides.inputs.into_iter().peekable();
     let mut outputs = sides.outputs.into_iter().peekable();
     for BlockSpan { row, end } in blocks {
-        let mut block = Block { reference: row.block, transactions: Vec::new() };
+        let mut block = Block { reference: row.block, work: row.work, transactions: Vec::new() };
         while let Some(row) = transactions.next_if(|row| row.number < *end) {
             block.transactions.push(Transaction {
                 txid: row.txid,

@@ -26,9 +26,10 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Adds a block.
+    /// Adds a block. Its work is left out: it follows from the header, whose hash is in, and not every source states
+    /// it.
     pub fn block(&mut self, row: &BlockRow) {
-        let BlockRow { block, first_transaction, first_owner } = row;
+        let BlockRow { block, work: _, first_transaction, first_owner } = row;
         self.blocks.update(block.height.to_be_bytes());
         self.blocks.update(block.hash);
         self.blocks.update(block.parent);

@@ -9,7 +9,7 @@
 //!    transaction. [`GraphState`] is the graph's own row; [`GraphState::new`] makes the first one.
 //! 2. **Reading.** Implement [`Graph`](crate::Graph) and [`GraphView`](crate::GraphView). Each call reads
 //!    one state of the store, and all calls of a view the same one. [`numbers`] has numbers of outputs,
-//!    [`TransactionHead`] assembles a transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks,
+//!    [`TransactionHead`] assembles a transaction, [`blocks`] whole blocks, [`TouchedOwners`] the owners in a range of blocks, [`WorkSum`] its work,
 //!    [`cluster`] clusters, and [`Fingerprint`] hashes all rows.
 //! 3. **Opening.** Implement [`GraphStore`](crate::GraphStore): one writer for each chain at a time
 //!    ([`GraphError::Busy`](crate::GraphError::Busy)), and any number of readers.
@@ -30,6 +30,7 @@ mod plan;
 pub mod rows;
 mod state;
 mod touched;
+mod work;
 mod writer;
 
 pub use answer::{SideEntries, TransactionHead};
@@ -37,4 +38,5 @@ pub use fingerprint::Fingerprint;
 pub use plan::WritePlan;
 pub use state::GraphState;
 pub use touched::TouchedOwners;
+pub use work::WorkSum;
 pub use writer::{RecordedOutput, Recorder, Writer};

@@ -19,6 +19,8 @@ use crate::GraphError;
 pub struct BlockRow {
     /// The block.
     pub block: BlockRef,
+    /// Work of its header; `None` where the source did not state it.
+    pub work: Option<u128>,
     /// The number of its first transaction: the next number if it has none.
     pub first_transaction: i64,
     /// The number of the first owner that appears in no earlier block: the next number if there is none.

@@ -19,6 +19,9 @@ pub struct GraphState {
     pub sample: bool,
     /// Its newest block, and when a source last confirmed it; `None` without blocks.
     pub tip: Option<(BlockRef, Timestamp)>,
+    /// Height of the highest block that was recorded, rolled back ones included, since the operator last accepted a
+    /// branch. Small reorganizations after one another do not add up to a large one.
+    pub highest: u64,
     /// The number of the next transaction.
     pub next_transaction: i64,
     /// The number of the next owner.
@@ -38,6 +41,7 @@ impl GraphState {
             start: options.start,
             sample: options.sample,
             tip: None,
+            highest: 0,
             next_transaction: 0,
             next_owner: 0,
             reorganisable_from: options.start,
@@ -54,6 +58,14 @@ impl GraphState {
             verified_at,
             sample: self.sample,
         })
+    }
+
+    /// The height of the highest block after a rollback to `height`. One of more blocks than a reorganization replaces was
+    /// accepted by the operator: the branch below is the one that counts.
+    #[must_use]
+    pub fn highest_after_rollback(&self, height: u64) -> u64 {
+        let bound = self.chain.info().reorganization_bound.unwrap_or(0);
+        if self.highest.saturating_sub(height) > bound { height } else { self.highest }
     }
 
     /// Checks that blocks follow one another and the tip.
@@ -115,7 +127,7 @@ pub(crate) mod tests {
     fn block(height: u64, hash: u8, parent: u8) -> ResolvedBlock {
         let (hash, parent) = ([hash; 32], [parent; 32]);
         let reference = BlockRef { height, hash, parent, time: Timestamp::UNIX_EPOCH };
-        ResolvedBlock::assume(Block { reference, transactions: Vec::new() })
+        ResolvedBlock::assume(Block { reference, work: None, transactions: Vec::new() })
     }
 
     fn at(tip: u64) -> GraphState {
@@ -133,6 +145,15 @@ pub(crate) mod tests {
         assert!(!follows(&at(20), &[block(22, 2, 1)]), "one is missing");
         assert!(!follows(&at(20), &[block(21, 2, 1), block(22, 3, 9)]));
         assert!(!follows(&at(20), &[block(21, 2, 1), block(21, 3, 2)]));
+    }
+
+    #[test]
+    fn small_rollbacks_do_not_lower_the_highest_block() {
+        let state = GraphState { highest: 20, ..at(20) };
+        assert_eq!(state.highest_after_rollback(14), 20);
+        let again = GraphState { highest: 20, ..at(14) };
+        assert_eq!(again.highest_after_rollback(14), 20);
+        assert_eq!(again.highest_after_rollback(13), 13, "an accepted branch");
     }
 
     #[test]

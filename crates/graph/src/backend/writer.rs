@@ -263,6 +263,10 @@ impl GraphWriter for Writer {
         self.state.graph_tip()
     }
 
+    fn highest(&self) -> u64 {
+        self.state.highest
+    }
+
     async fn outputs(
         &mut self,
         outpoints: &[OutPoint],

@@ -182,7 +182,9 @@ impl TestChain {
         let second = i64::try_from(height * 600 + self.random.next() % 1500).unwrap();
         let time = Timestamp::from_second(1_231_006_505 + second).unwrap();
         let reference = BlockRef { height, hash: self.random.bytes(), parent, time };
-        self.blocks.push(ResolvedBlock::assume(Block { reference, transactions }));
+        // Some sources do not state it.
+        let work = (height % 11 != 7).then(|| u128::from(height + 1) << 70);
+        self.blocks.push(ResolvedBlock::assume(Block { reference, work, transactions }));
     }
 
     fn update_unspent(&mut self, transaction: &Transaction) {

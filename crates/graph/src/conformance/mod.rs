@@ -110,6 +110,7 @@ pub async fn expect_equal(graph: &Arc<dyn Graph>, chain: &TestChain) {
     }
     for (from, to) in [(0, u64::MAX), (chain.start + 1, tip - 1), (tip, tip), (5, 4)] {
         assert_eq!(graph.blocks(from, to).await.unwrap(), right.blocks(from, to).await.unwrap());
+        assert_eq!(graph.work(from, to).await.unwrap(), right.work(from, to).await.unwrap());
         let mut blocks = Vec::new();
         graph.each_block(from, to, &mut |block| blocks.push(block)).await.unwrap();
         let expected =

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
     backend::{
-        Fingerprint, TouchedOwners, cluster,
+        Fingerprint, TouchedOwners, WorkSum, cluster,
         rows::{BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TxOutRow},
     },
     blocking, value,
@@ -215,7 +215,11 @@ impl Reader<'_> {
             let numbers = stored.first_transaction..self.end_of(&stored)?;
             let transactions =
                 numbers.map(|tx| self.whole_transaction(tx)).collect::<Result<_, _>>()?;
-            each(ResolvedBlock::assume(Block { reference: stored.block, transactions }));
+            each(ResolvedBlock::assume(Block {
+                reference: stored.block,
+                work: stored.work,
+                transactions,
+            }));
             Ok(true)
         })
     }
@@ -227,6 +231,7 @@ impl Reader<'_> {
         self.each_stored_block(0, u64::MAX, |stored| {
             print.block(&BlockRow {
                 block: stored.block,
+                work: stored.work,
                 first_transaction: value::signed(stored.first_transaction),
                 first_owner: value::signed(stored.first_owner),
             });
@@ -302,6 +307,16 @@ impl Graph for EmbeddedGraph {
                 Ok(true)
             })?;
             Ok(blocks)
+        })
+    }
+
+    async fn work(&self, above: u64, to: u64) -> Result<Option<u128>, GraphError> {
+        self.read(|reader| {
+            let mut sum = WorkSum::above(above, to);
+            reader.each_stored_block(above.saturating_add(1), to, |stored| {
+                Ok(sum.add(stored.block.height, stored.work))
+            })?;
+            Ok(sum.total())
         })
     }
 

@@ -98,7 +98,8 @@ impl<'t> Reader<'t> {
             let stored = self.block(height)?.ok_or_else(|| damaged("block", height))?;
             Ok(stored.block)
         };
-        StoredState::read(bytes, block).map(Some)
+        let highest = self.get("meta", self.tables.meta, state::HIGHEST)?;
+        StoredState::read(bytes, highest, block).map(Some)
     }
 
     /// The graph's state.

@@ -9,7 +9,7 @@ use assay_engine::{
 };
 
 use super::{
-    bytes::{NUMBER, Reading, from_zigzag, number, put_varint, zigzag},
+    bytes::{NUMBER, Reading, from_zigzag, number, put_varint, put_wide_varint, zigzag},
     error::damaged,
 };
 use crate::{
@@ -349,6 +349,8 @@ impl RecordBuilder {
 pub struct StoredBlock {
     /// The block.
     pub block: BlockRef,
+    /// Work of its header; `None` where the source did not state it, or an earlier release recorded the block.
+    pub work: Option<u128>,
     /// The number of its first transaction: the next number if it has none.
     pub first_transaction: u64,
     /// The number of its first output.
@@ -358,7 +360,8 @@ pub struct StoredBlock {
 }
 
 impl StoredBlock {
-    pub(super) const BYTES: usize = 32 + 32 + 8 + 3 * NUMBER;
+    /// Bytes without the work, which earlier releases end with, and with as much of it as blocks have.
+    const BYTES: usize = 32 + 32 + 8 + 3 * NUMBER + 16;
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(Self::BYTES);
@@ -368,6 +371,9 @@ impl StoredBlock {
         for first in [self.first_transaction, self.first_output, self.first_owner] {
             bytes.extend_from_slice(&number(first));
         }
+        if let Some(work) = self.work {
+            put_wide_varint(&mut bytes, work);
+        }
         bytes
     }
 
@@ -376,13 +382,41 @@ impl StoredBlock {
             let mut reading = Reading(bytes);
             let (hash, parent) = (reading.array()?, reading.array()?);
             let time = value::time(reading.i64()?)?;
-            Some(Self {
-                block: BlockRef { height, hash, parent, time },
-                first_transaction: reading.number()?,
-                first_output: reading.number()?,
-                first_owner: reading.number()?,
-            })
+            let [first_transaction, first_output, first_owner] =
+                [reading.number()?, reading.number()?, reading.number()?];
+            let work = if reading.0.is_empty() { None } else { Some(reading.wide_varint()?) };
+            let block = BlockRef { height, hash, parent, time };
+            Some(Self { block, work, first_transaction, first_output, first_owner })
         };
         parse().ok_or_else(|| damaged("block", height))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_block_that_an_earlier_release_recorded_has_no_work() {
+        let time = Timestamp::from_second(1_700_000_000).unwrap();
+        let block = BlockRef { height: 7, hash: [1; 32], parent: [2; 32], time };
+        let without = StoredBlock {
+            block,
+            work: None,
+            first_transaction: 3,
+            first_output: 4,
+            first_owner: 5,
+        };
+        let bytes = without.to_bytes();
+        assert_eq!(bytes.len(), 32 + 32 + 8 + 3 * NUMBER, "as before there was work");
+        assert_eq!(StoredBlock::read(7, &bytes).unwrap(), without);
+        for work in [0, 2, 1 << 80, u128::MAX] {
+            let with = StoredBlock { work: Some(work), ..without };
+            assert_eq!(StoredBlock::read(7, &with.to_bytes()).unwrap(), with);
+            // An earlier release reads what it knows.
+            assert_eq!(with.to_bytes()[..bytes.len()], bytes);
+        }
     }
 }

@@ -11,6 +11,9 @@ pub(super) const KEY: &[u8] = &[0];
 /// The key of the list of runs.
 pub(super) const RUNS: &[u8] = &[1];
 
+/// The key of the height of the highest block, which earlier releases do not write.
+pub(super) const HIGHEST: &[u8] = &[2];
+
 /// A graph's state, and what an embedded graph counts besides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StoredState {
@@ -50,15 +53,18 @@ impl StoredState {
         bytes
     }
 
-    /// Reads a state; `block` finds the block of a height.
+    /// Reads a state; `block` finds the block of a height. `highest` is what is stored as the highest block.
     pub(super) fn read(
         bytes: &[u8],
+        highest: Option<&[u8]>,
         block: impl FnOnce(u64) -> Result<BlockRef, GraphError>,
     ) -> Result<Self, GraphError> {
         let invalid = || damaged("meta", "its state");
         let (parsed, tip) = Self::parse(bytes).ok_or_else(invalid)?;
         let tip = tip.map(|(height, at)| Ok::<_, GraphError>((block(height)?, at))).transpose()?;
-        Ok(Self { state: GraphState { tip, ..parsed.state }, ..parsed })
+        let highest = highest.and_then(|bytes| Reading(bytes).u64());
+        let highest = highest.max(tip.map(|(block, _)| block.height)).unwrap_or_default();
+        Ok(Self { state: GraphState { tip, highest, ..parsed.state }, ..parsed })
     }
 
     fn parse(bytes: &[u8]) -> Option<(Self, Option<(u64, Timestamp)>)> {
@@ -75,6 +81,7 @@ impl StoredState {
             start,
             sample,
             tip: None,
+            highest: 0,
             next_transaction,
             next_owner,
             reorganisable_from,

@@ -44,7 +44,7 @@ pub(super) const FORMAT: Format = Format {
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) environment: Arc<Environment>,
-    /// 0: the graph's state; 1: its runs.
+    /// 0: the graph's state; 1: its runs; 2: the height of its highest block.
     pub(super) meta: Table,
     /// Height: [`StoredBlock`](super::record::StoredBlock).
     pub(super) block: Table,

@@ -79,10 +79,11 @@ impl MemoryGraph {
             clusters: Clusters::default(),
         };
         for block in blocks {
-            let Block { reference, transactions } = block.into_block();
+            let Block { reference, work, transactions } = block.into_block();
             let first_transaction = stored(graph.transactions.len());
             let first_owner = stored(graph.owners.len());
-            graph.blocks.push(BlockRow { block: reference, first_transaction, first_owner });
+            let row = BlockRow { block: reference, work, first_transaction, first_owner };
+            graph.blocks.push(row);
             for transaction in transactions {
                 graph.record(reference, transaction);
             }

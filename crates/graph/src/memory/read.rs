@@ -17,9 +17,9 @@ use crate::{
     Cluster, ClusterEvidence, ClusterMember, ClusterRef, Graph, GraphError, GraphTip, GraphView,
     Membership, TransactionPlace,
     backend::{
-        Fingerprint,
+        Fingerprint, WorkSum,
         cluster::RecordedLink,
-        rows::{InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow},
+        rows::{BlockRow, InputRow, InputSource, OutputRow, OwnerRow, TransactionRow, TxOutRow},
     },
 };
 
@@ -74,6 +74,16 @@ impl Graph for MemoryGraph {
         Ok(blocks.filter(|block| (from..=to).contains(&block.height)).collect())
     }
 
+    async fn work(&self, above: u64, to: u64) -> Result<Option<u128>, GraphError> {
+        let mut sum = WorkSum::above(above, to);
+        for row in self.blocks.iter().filter(|row| row.block.height > above) {
+            if !sum.add(row.block.height, row.work) {
+                break;
+            }
+        }
+        Ok(sum.total())
+    }
+
     async fn transaction(
         &self,
         txid: &Txid,
@@ -102,9 +112,10 @@ impl Graph for MemoryGraph {
             let block = transactions.entry(recorded.block.height).or_default();
             block.push(recorded.transaction.clone());
         }
-        for reference in self.blocks(from, to).await? {
-            let transactions = transactions.remove(&reference.height).unwrap_or_default();
-            each(ResolvedBlock::assume(Block { reference, transactions }));
+        for row in self.blocks.iter().filter(|row| (from..=to).contains(&row.block.height)) {
+            let transactions = transactions.remove(&row.block.height).unwrap_or_default();
+            let BlockRow { block: reference, work, .. } = *row;
+            each(ResolvedBlock::assume(Block { reference, work, transactions }));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use assay_graph::{
     Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
     TransactionPlace,
     backend::{
-        Fingerprint, SideEntries, TouchedOwners, TransactionHead, answer,
+        Fingerprint, SideEntries, TouchedOwners, TransactionHead, WorkSum, answer,
         blocks::{self, BlockEntries, BlockSpan},
         cluster::{self, ClusterRows, RecordedLink},
         rows::{InputRow, InputSource, OutputRow, OwnerRow, TxOutRow},
@@ -219,6 +219,17 @@ impl Graph for MapGraph {
         let tables = self.read()?;
         let blocks = tables.blocks.values().map(|row| row.block);
         Ok(blocks.filter(|block| (from..=to).contains(&block.height)).collect())
+    }
+
+    async fn work(&self, above: u64, to: u64) -> Result<Option<u128>, GraphError> {
+        let tables = self.read()?;
+        let mut sum = WorkSum::above(above, to);
+        for row in tables.blocks.values().filter(|row| row.block.height > above) {
+            if !sum.add(row.block.height, row.work) {
+                break;
+            }
+        }
+        Ok(sum.total())
     }
 
     async fn transaction(

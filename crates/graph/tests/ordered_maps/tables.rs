@@ -141,6 +141,7 @@ impl Tables {
         let verified_at = self.state.tip.map(|(_, verified_at)| verified_at);
         let newest = self.blocks.values().next_back().map(|row| row.block);
         self.state.tip = newest.zip(verified_at);
+        self.state.highest = self.state.highest_after_rollback(height);
         Ok(())
     }
 

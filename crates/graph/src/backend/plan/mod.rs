@@ -187,6 +187,7 @@ impl<'a> Planner<'a> {
     fn block(&mut self, block: &'a ResolvedBlock) -> Result<(), GraphError> {
         let row = BlockRow {
             block: block.reference,
+            work: block.work,
             first_transaction: self.plan.after.next_transaction,
             first_owner: self.plan.after.next_owner,
         };
@@ -327,6 +328,7 @@ impl<'a> Planner<'a> {
         plan.changed_owners.sort_unstable_by_key(|row| row.number);
         if let Some(last) = blocks.last() {
             let before = plan.after.tip.map(|(_, verified_at)| verified_at);
+            plan.after.highest = plan.after.highest.max(last.reference.height);
             plan.after.tip = Some((last.reference, before.map_or(at, |before| before.max(at))));
         }
         plan

@@ -39,7 +39,7 @@ fn block(height: u64, transactions: Vec<Transaction>) -> ResolvedBlock {
     let byte = u8::try_from(height).unwrap();
     let (hash, parent) = ([byte; 32], [byte.wrapping_sub(1); 32]);
     let reference = BlockRef { height, hash, parent, time: time(height) };
-    ResolvedBlock::assume(Block { reference, transactions })
+    ResolvedBlock::assume(Block { reference, work: None, transactions })
 }
 
 fn plan_of(

@@ -36,7 +36,7 @@ use super::{
     reader::Reader,
     record::OutputValue,
     run::{Filters, Manifest},
-    state::{KEY, RUNS, StoredState},
+    state::{HIGHEST, KEY, RUNS, StoredState},
     tables::Tables,
 };
 use crate::{GraphError, GraphTip, GraphWriter, WriterOptions, backend::GraphState, blocking};
@@ -103,6 +103,7 @@ fn put_state(
     txn: &mut WriteTransaction<'_>,
     stored: &StoredState,
 ) -> Result<(), GraphError> {
+    put("meta", tables.meta, txn, HIGHEST, &stored.state.highest.to_be_bytes())?;
     put("meta", tables.meta, txn, KEY, &stored.to_bytes())
 }
 
@@ -160,6 +161,7 @@ impl EmbeddedWriter {
         let (plan, mut after) =
             Planner::plan(reader, caches, &self.stored, blocks, reorganisable_from)?;
         let verified_at = self.stored.state.tip.map(|(_, verified_at)| verified_at);
+        after.state.highest = after.state.highest.max(last.height);
         after.state.tip = Some((last, verified_at.map_or(at, |before| before.max(at))));
         let mut runs = self.runs.clone();
         let batch = record::Batch { blocks, plan, before: &self.stored };
@@ -260,6 +262,10 @@ fn find_output(
 impl GraphWriter for EmbeddedWriter {
     fn tip(&self) -> Option<GraphTip> {
         self.stored.state.graph_tip()
+    }
+
+    fn highest(&self) -> u64 {
+        self.stored.state.highest
     }
 
     async fn outputs(

@@ -168,6 +168,7 @@ impl<'p, 'b> Planner<'p, 'b> {
     fn block(&mut self, block: &'b ResolvedBlock) -> Result<(), GraphError> {
         let stored = StoredBlock {
             block: block.reference,
+            work: block.work,
             first_transaction: self.next_transaction(),
             first_output: self.after.next_output,
             first_owner: self.next_owner(),

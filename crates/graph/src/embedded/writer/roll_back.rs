@@ -67,6 +67,7 @@ pub(super) fn roll_back(
     let verified_at = state.tip.map(|(_, verified_at)| verified_at);
     let state = GraphState {
         tip: newest.flatten().map(|stored| stored.block).zip(verified_at),
+        highest: state.highest_after_rollback(height),
         next_transaction: value::signed(first.first_transaction),
         next_owner: value::signed(first.first_owner),
         ..state.clone()

@@ -130,7 +130,7 @@ mod tests {
         let (txid, kind) = (Txid::from_bytes(hash), TransactionKind::Coinbase);
         let coinbase = Transaction { txid, kind, inputs: vec![], outputs: outputs.collect() };
         let reference = BlockRef { height, hash, parent, time };
-        ResolvedBlock::assume(Block { reference, transactions: vec![coinbase] })
+        ResolvedBlock::assume(Block { reference, work: None, transactions: vec![coinbase] })
     }
 
     struct Chain {
