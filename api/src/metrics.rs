@@ -145,6 +145,7 @@ pub struct Metrics {
     tip_ages: Family<ChainLabels, Seconds>,
     chain_servers_silent: Family<ChainLabels, Gauge>,
     chain_servers_asked: Family<ChainLabels, Counter>,
+    branches: Family<ChainLabels, Gauge>,
     compositions_behind: Family<ChainLabels, Gauge<u64, AtomicU64>>,
     composition_passes: Family<ChainLabels, Seconds>,
     records_pending: Family<RecordLabels, Gauge<u64, AtomicU64>>,
@@ -178,6 +179,7 @@ impl Default for Metrics {
             tip_ages: Family::default(),
             chain_servers_silent: Family::default(),
             chain_servers_asked: Family::default(),
+            branches: Family::default(),
             compositions_behind: Family::default(),
             composition_passes: Family::default(),
             records_pending: Family::default(),
@@ -268,6 +270,11 @@ impl Metrics {
             "chain_servers_asked",
             "Questions sent to the chain servers of a chain, those for their states apart",
             self.chain_servers_asked.clone(),
+        );
+        registry.register(
+            "chain_branches",
+            "Branches of the blocks that the chain servers of a chain have, beyond ordinary reorganizations",
+            self.branches.clone(),
         );
         registry.register(
             "composition_transactions_behind",
@@ -404,6 +411,9 @@ impl Metrics {
             self.chain_servers_silent.get_or_create(&labels).set(silent);
             let asked = self.chain_servers_asked.get_or_create(&labels);
             asked.inner().store(servers.asked(), Ordering::Relaxed);
+            let branches = servers.difference().map_or(1, |it| it.branches.len());
+            let branches = i64::try_from(branches).unwrap_or(i64::MAX);
+            self.branches.get_or_create(&labels).set(branches);
         }
         self.show_compositions(&service.compositions.all());
         let Backlog { usage, answers, lost } = service.recorder.backlog();

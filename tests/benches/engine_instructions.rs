@@ -118,6 +118,7 @@ fn assess_all(subjects: &[Subject], flows: Vec<FlowFacts>) -> usize {
             counterparties: assay_engine::facts::Counterparties::default(),
             possible_owners: Vec::new(),
             intel_stale: false,
+            differing_branches: None,
             chain: ChainState::Followed(Box::new(ChainFacts {
                 tip: Tip {
                     height: SHAPE.blocks,

@@ -44,6 +44,7 @@ pub struct ChainMetrics {
     rates: Family<ChainLabels, Seconds>,
     bytes: Family<ChainLabels, Number>,
     behind: Family<ChainLabels, Number>,
+    refused: Family<ChainLabels, Number>,
 }
 
 impl Default for ChainMetrics {
@@ -64,6 +65,7 @@ impl Default for ChainMetrics {
             rates: Family::default(),
             bytes: Family::default(),
             behind: Family::default(),
+            refused: Family::default(),
         };
         metrics.register(&mut registry);
         Self { registry, ..metrics }
@@ -109,6 +111,11 @@ impl ChainMetrics {
             self.bytes.clone(),
         );
         registry.register(
+            "chain_branch_refused",
+            "1 if the server stays on its branch, which is not its source's, else 0",
+            self.refused.clone(),
+        );
+        registry.register(
             "composition_transactions_behind",
             "Transactions of a chain whose compositions are to be computed until all are complete",
             self.behind.clone(),
@@ -134,6 +141,7 @@ impl ChainMetrics {
         for (chain, state) in host.states().await {
             let labels = ChainLabels { chain: chain.info().id };
             self.bytes.get_or_create(&labels).set(state.bytes);
+            self.refused.get_or_create(&labels).set(state.refused_branch.is_some().into());
             if let Some(rate) = state.blocks_per_second {
                 self.rates.get_or_create(&labels).set(rate);
             }

@@ -11,9 +11,9 @@ mod tokens;
 use std::sync::Arc;
 
 use assay_chain_protocol::message::{
-    ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
-    FlowsAtMostQuestion, HistoryQuestion, Question, ROOT, TraceQuestion, TransactionQuestion,
-    TransferQuestion,
+    BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
+    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, Question, ROOT,
+    TraceQuestion, TransactionQuestion, TransferQuestion,
 };
 use assay_service::chains::host::ChainHost;
 use axum::{
@@ -54,6 +54,7 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
         .route(&path(HistoryQuestion::PATH), post(questions::history))
         .route(&path(ClusterQuestion::PATH), post(questions::cluster))
         .route(&path(ChangesQuestion::PATH), post(questions::changes))
+        .route(&path(BranchBlocksQuestion::PATH), post(questions::blocks))
         .route(&path(CopyQuestion::PATH), post(questions::copy))
         .route(&path(CopyPartQuestion::PATH), post(questions::copy_part))
         .route(&path(CopyFingerprintQuestion::PATH), post(questions::copy_fingerprint))

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Instant};
 
 use assay_chain_protocol::message::{
-    Asked, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion, CopyPartQuestion,
-    CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, PART_DIGEST, Question, Refusal,
-    RefusalCode, TraceQuestion, TransactionQuestion, TransferQuestion,
+    Asked, BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
+    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, PART_DIGEST, Question,
+    Refusal, RefusalCode, TraceQuestion, TransactionQuestion, TransferQuestion,
 };
 use assay_engine::chain::ChainId;
 use assay_service::chains::host::Refused;
@@ -116,6 +116,7 @@ handlers! {
     history: HistoryQuestion,
     cluster: ClusterQuestion,
     changes: ChangesQuestion,
+    blocks: BranchBlocksQuestion,
     copy_fingerprint: CopyFingerprintQuestion,
 }
 

@@ -32,6 +32,17 @@ Examples:
   assay ingest chain doge --esplora https://esplora.example.org/api --from 5000000 --to 5000100
   assay ingest chain btc --jsonl transactions.jsonl";
 
+/// The hash of a block.
+pub(super) type BlockHash = [u8; 32];
+
+/// Parses the hash of a block.
+pub(super) fn block_hash(text: &str) -> Result<BlockHash, String> {
+    let mut hash = [0; 32];
+    let parsed = hex::decode_to_slice(text, &mut hash);
+    parsed.map_err(|_| "the hash of a block has 64 hexadecimal digits".to_owned())?;
+    Ok(hash)
+}
+
 /// Ingest the blocks of a chain, so that funds can be traced
 ///
 /// An interrupted run is continued by the next. Every block is validated: its parent, its Merkle root and
@@ -76,6 +87,10 @@ pub(super) struct ChainArgs {
     /// Accept blocks of a test network; the demo data set always does
     #[arg(long)]
     test_network: bool,
+    /// Follow the source to a branch that replaces more recorded blocks than a reorganization does: the hash of one of its
+    /// blocks above the fork [default: such a branch is refused]
+    #[arg(long, value_name = "HASH", value_parser = block_hash)]
+    accept_branch: Option<BlockHash>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -108,6 +123,7 @@ impl From<IngestError> for Failure {
             IngestError::Source(ref source) if source.is_input() => Self::Input(error.to_string()),
             IngestError::Resolve(_)
             | IngestError::Missing { .. }
+            | IngestError::RefusedBranch(_)
             | IngestError::Unconnected { .. } => Self::Input(error.to_string()),
             IngestError::Source(_) | IngestError::Reader => Self::Failed(error.to_string()),
         }
@@ -133,6 +149,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
         to: args.to,
         follow: args.follow.then(|| Duration::from_secs(args.every.max(1))),
         sample: databases.store.environment().await? == Environment::Sample,
+        accept_branch: args.accept_branch,
     };
     let test_networks = TestNetworks::allowed_if(args.test_network || request.sample);
     let location = args.location().ok_or_else(|| {

@@ -11,7 +11,7 @@ use assay_engine::{
     score::Confidence,
     trace::TraceRules,
     transfer::TransferDirection,
-    utxo::{BlockRef, Statistics, TransactionView, Txid, transfer::TransferOutput},
+    utxo::{BlockId, BlockRef, Statistics, TransactionView, Txid, transfer::TransferOutput},
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -44,13 +44,16 @@ pub struct Asked<Q> {
     pub question: Q,
 }
 
-/// What an answer must know. A server that knows less answers `409 behind` at once.
+/// What an answer must know. A server that knows less, or that is on another branch, answers `409 behind` at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AtLeast {
     /// Revision of lists and labels: their number of changes.
     pub lists: u64,
     /// Height of the newest block.
     pub block: u64,
+    /// A block that is on the server's chain: the branch that counts. `null` for any chain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<BlockId>,
 }
 
 /// The part of a risk policy that a trace depends on.
@@ -358,6 +361,41 @@ pub struct ChangesAnswer {
     pub addresses: Option<Vec<String>>,
 }
 
+/// The most heights of a question for blocks.
+pub const BRANCH_BLOCKS: usize = 256;
+
+/// `blocks`: the blocks at some heights of the branch that ends with a block, so that branches of servers can be compared.
+/// `null` if that block is not on the chain any more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BranchBlocksQuestion {
+    /// The last block of the branch.
+    pub newest: BlockId,
+    /// The heights, at most 256. Those that the server does not have are left out of the answer.
+    pub heights: Vec<u64>,
+}
+
+impl Question for BranchBlocksQuestion {
+    const PATH: &'static str = "blocks";
+    type Answer = Option<BranchBlocks>;
+}
+
+/// Blocks of a branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BranchBlocks {
+    /// The blocks, by height.
+    pub blocks: Vec<BranchBlock>,
+}
+
+/// A block of a branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BranchBlock {
+    /// The block.
+    pub block: BlockRef,
+    /// The work of the blocks above it, up to the last one of the branch: the number of hashes that their targets take on
+    /// average. `null` where it is not known.
+    pub work_above: Option<u128>,
+}
+
 /// `copy`: holds the newest state of the graph, so that another server can copy it, or says whether one is held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CopyQuestion {
@@ -432,6 +470,22 @@ pub struct ServerState {
     pub is_draining: bool,
     /// Traces that are running.
     pub traces: u32,
+    /// True if the server knows the question `blocks`.
+    #[serde(default)]
+    pub answers_blocks: bool,
+    /// The source's branch, if the server stays on its own: they differ in more blocks than a reorganization replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_branch: Option<RefusedBranch>,
+}
+
+/// A branch of a server's source that the server does not follow until its operator accepts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedBranch {
+    /// Height of the last block that the source and the server have in common; `null` if there was none among those that
+    /// the server can undo.
+    pub last_common: Option<u64>,
+    /// The source's newest block.
+    pub newest: BlockId,
 }
 
 /// The newest block of a server.
@@ -466,7 +520,8 @@ pub enum RefusalCode {
     NotFound,
     /// 400: the message cannot be read.
     Invalid,
-    /// 409: the server's lists, labels or blocks are older than the answer must know.
+    /// 409: the server's lists, labels or blocks are older than the answer must know, or its blocks are of another
+    /// branch.
     Behind,
     /// 503, with `Retry-After`: as many traces are running as the server allows.
     Busy,

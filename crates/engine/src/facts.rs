@@ -38,6 +38,17 @@ pub struct Facts {
     pub chain: ChainState,
     /// True if the database has not confirmed lists and labels for too long.
     pub intel_stale: bool,
+    /// A difference between the servers that its chain is read from; `None` while they have one branch.
+    pub differing_branches: Option<DifferingBranches>,
+}
+
+/// Servers of one chain whose blocks are of several branches, beyond an ordinary reorganization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DifferingBranches {
+    /// Height of the last block that all of them have; `None` if it is not known.
+    pub last_common: Option<u64>,
+    /// True if most of them have one branch, which is the one that is read; false if none of them is.
+    pub is_decided: bool,
 }
 
 /// Kind of data.

@@ -138,7 +138,14 @@ pub async fn load(
 /// Ingests the demo chain like a real one.
 async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> {
     let chain = ChainId::BTC;
-    let request = IngestRequest { chain, from: None, to: None, follow: None, sample: true };
+    let request = IngestRequest {
+        chain,
+        from: None,
+        to: None,
+        follow: None,
+        sample: true,
+        accept_branch: None,
+    };
     let source = Box::new(SampleChain::new()?);
     match ingest(graphs, source, request, clock, &Unwatched).await {
         Ok(_) => Ok(()),

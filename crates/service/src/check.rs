@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_engine::{
     address::CanonicalAddress,
     assess, assess_transfer,
+    facts::DifferingBranches,
     policy::Policy,
     transfer::{TransferDirection, TransferQuery},
 };
@@ -92,6 +93,7 @@ impl Service {
             policy_revision: Arc::clone(tenant.policy.revision()),
             chains_revision: Arc::clone(chains.revision()),
             intel_stale: self.is_intel_stale(),
+            differing_branches: chains.differing_branches(subject.chain()),
             subject,
         };
         let invalidated_addresses = self.invalidated_addresses.load_full();
@@ -130,6 +132,7 @@ impl Service {
             CheckSubject::Address(subject) => {
                 let mut facts = chains::facts(chains, intel, policy, subject, now).await;
                 facts.intel_stale = key.intel_stale;
+                facts.differing_branches = differing(key, facts.differing_branches);
                 self.complete_later(subject, policy, &facts.chain, now);
                 let assessment = stage!("assess").in_scope(|| assess(subject, &facts, policy, now));
                 let assessed = Assessed::new(&assessment, now, generation)?;
@@ -138,6 +141,8 @@ impl Service {
             CheckSubject::Transfer(query) => {
                 let mut facts = chains::transfer::facts(chains, intel, policy, query, now).await?;
                 facts.receiver.intel_stale = key.intel_stale;
+                let after = facts.receiver.differing_branches;
+                facts.receiver.differing_branches = differing(key, after);
                 // The origins of a deposit are completed by its next check.
                 if query.direction == TransferDirection::Withdrawal {
                     let receiver = &facts.transfer.receiver;
@@ -148,6 +153,12 @@ impl Service {
             }
         }
     }
+}
+
+/// The difference between the servers of a chain that was just read: one that was found, or ended, meanwhile counts too.
+fn differing(key: &CacheKey, after: Option<DifferingBranches>) -> Option<DifferingBranches> {
+    let differing = [key.differing_branches, after].into_iter().flatten();
+    differing.min_by_key(|differing| differing.is_decided)
 }
 
 /// The data and the policy of an assessment.

@@ -112,7 +112,8 @@ impl Screening<'_> {
     /// allowed, or would be if no source were missing; any other row is what a check says.
     pub async fn in_full(&self, subject: &CanonicalAddress) -> Screened {
         let Self { chains, intel, policy, now, .. } = *self;
-        let facts = intel.facts(subject);
+        let mut facts = intel.facts(subject);
+        facts.differing_branches = chains.differing_branches(subject.chain());
         if let Some(traced) = chains::traced_at_most(chains, intel, policy, subject, now).await {
             let facts = traced.added_to(facts.clone());
             let at_most = self.assess(subject, facts, DecidedBy::Compositions);

@@ -31,4 +31,4 @@ pub use cast::{address, lock};
 pub use check::{Wanted, check_scenario, tip_of};
 pub use everybody::EXPECTATIONS;
 pub use expected::{Expectation, Row};
-pub use play::{Follower, Step, play};
+pub use play::{Follower, Step, accepting, play};

@@ -146,14 +146,15 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Starts following a node, with a data directory.
+    /// Starts following a node through a scenario, with a data directory.
     ///
     /// # Panics
     ///
     /// Panics if the program cannot be run.
     #[must_use]
-    pub fn start(directory: &Path, node: &Node) -> Self {
+    pub fn start(directory: &Path, node: &Node, scenario: &Scenario) -> Self {
         let mut arguments = arguments(node);
+        arguments.extend(accepting(scenario));
         arguments.extend(["--follow", "--every", "1"].map(str::to_owned));
         let log = std::fs::File::create(directory.join("follower.log")).expect("a log");
         let child = process::command(directory, arguments)
@@ -209,6 +210,17 @@ impl Drop for Follower {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The arguments of `assay` by which its operator accepts the scenario's reorganization, which is a long one.
+///
+/// # Panics
+///
+/// Panics if the scenario has no reorganization.
+#[must_use]
+pub fn accepting(scenario: &Scenario) -> [String; 2] {
+    let first = scenario.kept.first().expect("a branch that stays");
+    ["--accept-branch".to_owned(), first.hash.to_string()]
 }
 
 /// The arguments of `assay` that ingest the blocks of a node.

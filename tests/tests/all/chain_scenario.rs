@@ -321,11 +321,11 @@ fn answers_are_as_expected(kind: Kind, database: Option<&Postgres>) {
         assert!(differences.is_empty(), "{kind}, {moment:?}:\n{}", differences.join("\n"));
     };
 
-    let mut follower = Follower::start(directory, &node);
+    let mut follower = Follower::start(directory, &node, &scenario);
     play(&scenario, &mut node, |step, node| {
         if step == Step::Stolen {
             follower.kill();
-            follower = Follower::start(directory, node);
+            follower = Follower::start(directory, node, &scenario);
         }
         follower.catch_up(directory, chain, step.height());
         if let Some(moment) = step.moment() {

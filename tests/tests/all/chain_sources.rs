@@ -10,8 +10,8 @@ use assay_tests::{
     nodes::{Kind, Node},
     on_plan,
     scenario::{
-        EXPECTATIONS, Moment, Scenario, address, blocks::Times, cast::lock, check_scenario,
-        files::Files, play::arguments,
+        EXPECTATIONS, Moment, Scenario, accepting, address, blocks::Times, cast::lock,
+        check_scenario, files::Files, play::arguments,
     },
     tenant,
 };
@@ -217,7 +217,26 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
     let directory = prepared(&scenario);
     let _ = ingest(directory.path(), &["--esplora", &server.url()]).ok();
     server.set_blocks(blocks(&scenario, Moment::End));
-    let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
+    // Twelve blocks are more than a reorganization of Bitcoin replaces: what is recorded stays, until the branch is named.
+    let refused = ingest(directory.path(), &["--esplora", &server.url()]);
+    let newest = scenario.kept.last().unwrap().hash.to_string();
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["12 blocks above block 130 are not on it, more than the 6", &newest] {
+        assert!(said.contains(part), "{said}");
+    }
+    let [accept, branch] = accepting(&scenario);
+    // Neither a block that both branches have, nor one of the branch that goes, names the other one.
+    let below = scenario.trunk.last().unwrap().hash.to_string();
+    let gone = scenario.replaced.last().unwrap().hash.to_string();
+    for (wrong, why) in [(below, "is not above the fork"), (gone, "is not on the source's branch")]
+    {
+        let refused = ingest(directory.path(), &["--esplora", &server.url(), &accept, &wrong]);
+        let said = refused.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!((refused.code, said.contains(why)), (3, true), "{said}");
+    }
+    let accepted = ["--esplora", &server.url(), "--json", &accept, &branch];
+    let run = ingest(directory.path(), &accepted).ok();
     let reorganization = serde_json::json!({ "last_common_height": 130, "removed_blocks": 12 });
     assert_eq!(
         run.json()["reorganizations"],

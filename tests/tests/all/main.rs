@@ -16,6 +16,7 @@ mod answers;
 mod associates;
 mod bulk;
 mod chain_backups;
+mod chain_branches;
 mod chain_robust;
 mod chain_scenario;
 mod chain_servers;

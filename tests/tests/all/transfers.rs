@@ -11,7 +11,9 @@ use assay_tests::{
     block_builder::{Block, Network},
     esplora::Esplora,
     production, sample,
-    scenario::{Moment, Scenario, address as scenario_address, blocks::Times, files::Files},
+    scenario::{
+        Moment, Scenario, accepting, address as scenario_address, blocks::Times, files::Files,
+    },
     tenant,
 };
 use serde_json::{Value, json};
@@ -494,6 +496,8 @@ fn a_source_on_demand_gives_the_answers_of_the_whole_chain() {
     Files::write(scenario.network.chain(), ingested.path()).import(ingested.path());
     let ingest = || {
         let command = ["ingest", "chain", "btc", "--test-network", "--esplora", &esplora.url()];
+        let accepting = accepting(&scenario);
+        let command = command.into_iter().chain(accepting.iter().map(String::as_str));
         let _ = assay(ingested.path(), command).ok();
     };
     let check = |directory: &std::path::Path, payment: &str, further: &[&str]| {

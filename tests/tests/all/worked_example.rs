@@ -89,6 +89,7 @@ fn facts() -> Facts {
         counterparties: assay_engine::facts::Counterparties::default(),
         possible_owners: Vec::new(),
         intel_stale: false,
+        differing_branches: None,
         chain: ChainState::Followed(Box::new(ChainFacts {
             tip: Tip {
                 height: 900_000,

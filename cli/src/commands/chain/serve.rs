@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
     TestNetworks,
-    follow::IngestObserver,
+    follow::{IngestObserver, RefusedBranch},
     location::{BlockLocation, Credentials},
 };
 use assay_chain_protocol::{ChainServers, ServerSet};
@@ -21,7 +21,9 @@ use tokio::task::JoinSet;
 
 use crate::{
     commands::{
-        Context, Done, Failure, output,
+        Context, Done, Failure,
+        ingest_chain::{BlockHash, block_hash},
+        output,
         serve::{Served, bind, serve_until_stopped, tls},
     },
     settings::{Layers, Settings},
@@ -62,6 +64,10 @@ pub(in crate::commands) struct ServeArgs {
     /// Accept blocks of a test network
     #[arg(long)]
     test_network: bool,
+    /// Follow the source to a branch that replaces more recorded blocks than a reorganization does: the hash of one of its
+    /// blocks above the fork [default: the server stays on the branch that it has]
+    #[arg(long, value_name = "HASH", requires = "chain", value_parser = block_hash)]
+    accept_branch: Option<BlockHash>,
     /// Chain server from which an empty data directory is filled, if it has the graph: its URL, whose host may have
     /// several addresses [default: the chain is read from its node]
     #[arg(long, value_name = "URL", requires = "chain")]
@@ -142,6 +148,7 @@ impl ServeArgs {
             start: self.from,
             test_networks: TestNetworks::allowed_if(self.test_network || sample),
             sample,
+            accept_branch: self.accept_branch,
         })
     }
 }
@@ -252,5 +259,9 @@ impl IngestObserver for Noted {
 
     fn notice(&self, message: &str) {
         tracing::warn!(chain = %self.chain, "{message}");
+    }
+
+    fn branch_refused(&self, refused: Option<&RefusedBranch>) {
+        self.host.note_refused_branch(self.chain, refused);
     }
 }

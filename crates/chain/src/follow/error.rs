@@ -1,9 +1,9 @@
 //! Errors of an ingest.
 
-use assay_engine::utxo::BlockRef;
+use assay_engine::{chain::ChainId, utxo::BlockRef};
 use assay_graph::GraphError;
 
-use crate::{SourceError, resolve::ResolveError};
+use crate::{SourceError, TipRef, resolve::ResolveError};
 
 /// A block with another parent than the newest recorded block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +21,33 @@ pub struct Unconnected {
     pub block: BlockRef,
     /// The newest recorded block.
     pub recorded: BlockRef,
+}
+
+/// A branch of the source that is not followed without the operator's word.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the source is on another branch of {chain}: {}, more than the {bound} that a reorganization replaces. What is \
+     recorded stays. If the source's branch is the right one, accept it by the hash of one of its blocks above the \
+     fork, such as its newest, block {} {}{}",
+    match .last_common {
+        Some(height) => format!("{} blocks above block {height} are not on it", .recorded.saturating_sub(*height)),
+        None => "all blocks that can be rolled back are not on it".to_owned(),
+    },
+    .newest.height, hex::encode(.newest.hash), .accepted.as_deref().unwrap_or_default()
+)]
+pub struct RefusedBranch {
+    /// The chain.
+    pub chain: ChainId,
+    /// Height of the last block that is recorded and on the branch; `None` if it is below those that can be rolled back.
+    pub last_common: Option<u64>,
+    /// Height of the highest block that was recorded.
+    pub recorded: u64,
+    /// Most blocks that a reorganization replaces.
+    pub bound: u64,
+    /// The source's newest block.
+    pub newest: TipRef,
+    /// Why the block that the operator accepted does not show the branch, if one was accepted.
+    pub accepted: Option<String>,
 }
 
 /// A failure of an ingest. Blocks that were recorded before stay.
@@ -48,6 +75,9 @@ pub enum IngestError {
     /// The source's next block has another parent than the newest recorded block.
     #[error(transparent)]
     Unconnected(Box<Unconnected>),
+    /// The source is on a branch that is followed only once the operator accepts it.
+    #[error(transparent)]
+    RefusedBranch(Box<RefusedBranch>),
     /// A thread that read blocks panicked.
     #[error("the reader of blocks ended unexpectedly")]
     Reader,

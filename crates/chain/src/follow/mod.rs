@@ -24,7 +24,7 @@ use tracing::Instrument;
 
 use crate::{BlockSource, SourceError};
 
-pub use error::{IngestError, Unconnected};
+pub use error::{IngestError, RefusedBranch, Unconnected};
 
 use assay_system::Clock;
 
@@ -46,6 +46,9 @@ pub struct IngestRequest {
     pub follow: Option<Duration>,
     /// True if the chain is demo data.
     pub sample: bool,
+    /// A block of a branch that the operator accepts, although more blocks than a reorganization replaces are not on it.
+    /// The block is above the fork, so that the word holds for this branch alone.
+    pub accept_branch: Option<[u8; 32]>,
 }
 
 /// The result of an ingest.
@@ -76,6 +79,8 @@ pub trait IngestObserver: Send + Sync {
     fn reached(&self, height: u64, target: u64, blocks: u64);
     /// A message for the operator.
     fn notice(&self, message: &str);
+    /// The source's branch is refused until the operator accepts it; `None`: it is followed.
+    fn branch_refused(&self, _refused: Option<&RefusedBranch>) {}
 }
 
 /// Ingests a chain.

@@ -11,7 +11,8 @@ use assay_telemetry::stage;
 use tracing::Instrument;
 
 use super::{
-    IngestError, IngestObserver, IngestReport, IngestRequest, Reorganization, reader::Reader,
+    IngestError, IngestObserver, IngestReport, IngestRequest, RefusedBranch, Reorganization,
+    reader::Reader,
 };
 use crate::SourceError;
 
@@ -45,8 +46,8 @@ enum SourcePosition {
     Level,
     /// The source has fewer blocks than the graph, all of them the same.
     Lags,
-    /// The source is on another branch above this height.
-    Branched(u64),
+    /// The source is on another branch above this height; `None`: from below what can be rolled back.
+    Branched(Option<u64>),
 }
 
 /// The result of a step.
@@ -57,6 +58,8 @@ enum Step {
     Done,
     /// There are blocks to be recorded, but they do not follow the recorded ones.
     Stuck(IngestError),
+    /// The source is on a branch that the operator has not accepted.
+    Refused(Box<RefusedBranch>),
 }
 
 impl Run<'_> {
@@ -81,6 +84,13 @@ impl Run<'_> {
                     continue;
                 }
                 (Ok(Step::Stuck(error)), Some(_)) => error,
+                (Ok(Step::Refused(refused)), Some(_)) => {
+                    self.observer.branch_refused(Some(&refused));
+                    IngestError::RefusedBranch(refused)
+                }
+                (Ok(Step::Refused(refused)), None) => {
+                    return Err(IngestError::RefusedBranch(refused));
+                }
                 (Err(IngestError::Source(error)), Some(_)) if error.is_transient() => error.into(),
                 // The source was reorganised while it was read: read it again.
                 (Err(IngestError::Source(error @ SourceError::NotOnChain { .. })), None)
@@ -104,6 +114,7 @@ impl Run<'_> {
     async fn step(&mut self) -> Result<Step, IngestError> {
         match self.source_position().await? {
             SourcePosition::Behind(target) => {
+                self.observer.branch_refused(None);
                 let before = self.report.blocks;
                 let stopped = self.catch_up(target).await?;
                 Ok(match stopped {
@@ -111,11 +122,16 @@ impl Run<'_> {
                     _ => Step::Changed,
                 })
             }
-            SourcePosition::Branched(height) => {
-                self.roll_back(height).await?;
+            SourcePosition::Branched(last_common) => {
+                if let Some(refused) = self.refusal(last_common).await? {
+                    return Ok(Step::Refused(Box::new(refused)));
+                }
+                self.observer.branch_refused(None);
+                self.roll_back(last_common).await?;
                 Ok(Step::Changed)
             }
             SourcePosition::Level => {
+                self.observer.branch_refused(None);
                 self.complete_backfill().await?;
                 self.writer.verified(self.clock.now()).await?;
                 Ok(Step::Done)
@@ -159,20 +175,67 @@ impl Run<'_> {
         self.request.to.map_or(newest, |to| to.min(newest))
     }
 
-    /// The height of the last block that the source and the graph have in common, below one that differs.
-    async fn fork(&self, differs_at: u64) -> Result<u64, IngestError> {
+    /// Why the source's branch, which left the recorded one above `last_common`, is not followed; `None` if it is.
+    async fn refusal(
+        &self,
+        last_common: Option<u64>,
+    ) -> Result<Option<RefusedBranch>, IngestError> {
+        let chain = self.request.chain;
+        let bound = chain.info().reorganization_bound.unwrap_or(0);
+        if last_common.is_some_and(|height| self.writer.highest().saturating_sub(height) <= bound) {
+            return Ok(None);
+        }
+        let newest = self.reader.tip().await?;
+        let accepted = match self.request.accept_branch {
+            Some(accepted) => match self.accepts(accepted, last_common).await? {
+                Ok(()) => return Ok(None),
+                Err(why) => Some(format!("; the accepted block {} {why}", hex::encode(accepted))),
+            },
+            None => None,
+        };
+        let recorded = self.writer.highest();
+        Ok(Some(RefusedBranch { chain, last_common, recorded, bound, newest, accepted }))
+    }
+
+    /// Says whether a block that the operator accepted is one of the source's branch above the fork, or why not.
+    async fn accepts(
+        &self,
+        accepted: [u8; 32],
+        last_common: Option<u64>,
+    ) -> Result<Result<(), &'static str>, IngestError> {
+        let height = match self.reader.ask(move |source| source.block(&accepted)).await {
+            Ok(block) => block.reference.height,
+            Err(IngestError::Source(SourceError::NotOnChain { .. })) => {
+                return Ok(Err("is not on the source's branch"));
+            }
+            Err(error) => return Err(error),
+        };
+        if self.reader.hash_at(height).await? != Some(accepted) {
+            return Ok(Err("is not on the source's branch"));
+        }
+        let is_above = last_common.is_none_or(|last_common| height > last_common);
+        Ok(if is_above { Ok(()) } else { Err("is not above the fork") })
+    }
+
+    /// The height of the last block that the source and the graph have in common, below one that differs. `None` if it
+    /// is below what can be rolled back.
+    async fn fork(&self, differs_at: u64) -> Result<Option<u64>, IngestError> {
         let lowest = differs_at.saturating_sub(DEEPEST_REORGANISATION).max(self.start);
         let ours = self.graph.blocks(lowest, differs_at).await?;
         for block in ours.iter().rev().skip(1) {
             if self.reader.hash_at(block.height).await? == Some(block.hash) {
-                return Ok(block.height);
+                return Ok(Some(block.height));
             }
         }
-        let chain = self.request.chain;
-        Err(GraphError::TooDeep { chain, height: lowest }.into())
+        Ok(None)
     }
 
-    async fn roll_back(&mut self, height: u64) -> Result<(), IngestError> {
+    async fn roll_back(&mut self, last_common: Option<u64>) -> Result<(), IngestError> {
+        let Some(height) = last_common else {
+            let height =
+                self.writer.highest().saturating_sub(DEEPEST_REORGANISATION).max(self.start);
+            return Err(GraphError::TooDeep { chain: self.request.chain, height }.into());
+        };
         let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
         self.writer.roll_back(height).await?;
         let gone = tip.saturating_sub(height);

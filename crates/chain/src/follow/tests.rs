@@ -60,6 +60,7 @@ fn branch(own: u8, heights: std::ops::RangeInclusive<u8>) -> Vec<Block> {
             parent: height.checked_sub(1).map_or([0; 32], hash),
             time: Timestamp::from_second(1_700_000_000 + i64::from(height)).unwrap(),
         },
+        work: None,
         transactions: vec![Transaction {
             txid: Txid::from_bytes(hash(height)),
             kind: TransactionKind::Coinbase,
@@ -89,8 +90,14 @@ impl IngestObserver for Heard {
     }
 }
 
-const ONCE: IngestRequest =
-    IngestRequest { chain: ChainId::BTC, from: None, to: None, follow: None, sample: false };
+const ONCE: IngestRequest = IngestRequest {
+    chain: ChainId::BTC,
+    from: None,
+    to: None,
+    follow: None,
+    sample: false,
+    accept_branch: None,
+};
 
 /// A data directory of its own.
 struct Place {
@@ -228,4 +235,74 @@ async fn blocks_that_are_not_there_are_not_waited_for() {
     let before = IngestRequest { to: Some(2), ..ONCE };
     let error = place.ingest(given(branch(1, 4..=6)), before).await.unwrap_err();
     assert!(matches!(error, IngestError::Missing { next: 2, first: 4 }), "{error}");
+}
+
+/// The blocks of a branch up to a height, and those of another one from the next height on.
+fn forked(own: u8, last_common: u8, other: std::ops::RangeInclusive<u8>) -> Vec<Block> {
+    let mut blocks = branch(1, 0..=last_common);
+    let mut tail = branch(own, other);
+    tail[0].reference.parent = blocks.last().unwrap().reference.hash;
+    blocks.append(&mut tail);
+    blocks
+}
+
+#[tokio::test]
+async fn a_branch_beyond_the_bound_is_followed_once_it_is_accepted() {
+    let place = Place::new();
+    place.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
+    // Six blocks are replaced, as an ordinary reorganization may.
+    let report = place.ingest(given(forked(2, 14, 15..=21)), ONCE).await.unwrap();
+    assert_eq!(report.reorganizations[0].removed_blocks, 6);
+    // Seven are not: the recorded blocks stay, and the error says how to accept the branch.
+    let other = || given(branch(1, 0..=30));
+    let refused = place.ingest(other(), ONCE).await.unwrap_err();
+    let IngestError::RefusedBranch(named) = &refused else { panic!("{refused}") };
+    assert_eq!((named.last_common, named.recorded, named.bound), (Some(14), 21, 6));
+    let hash = |own: u8, height: u8| -> [u8; 32] { [own, height].repeat(16).try_into().unwrap() };
+    assert!(refused.to_string().ends_with(&format!("block 30 {}", hex::encode(hash(1, 30)))));
+    assert_eq!(place.tip().await, Some(21));
+    // A block of the recorded branch, one below the fork, and one of neither accept nothing.
+    for (block, why) in [
+        (hash(2, 15), "is not on the source's branch"),
+        (hash(1, 14), "is not above the fork"),
+        (hash(9, 9), "is not on the source's branch"),
+    ] {
+        let accepting = IngestRequest { accept_branch: Some(block), ..ONCE };
+        let refused = place.ingest(other(), accepting).await.unwrap_err().to_string();
+        assert!(refused.ends_with(why), "{refused}");
+    }
+    assert_eq!(place.tip().await, Some(21));
+    let accepting = IngestRequest { accept_branch: Some(hash(1, 15)), ..ONCE };
+    let report = place.ingest(other(), accepting).await.unwrap();
+    assert_eq!(report.reorganizations[0].removed_blocks, 7);
+    assert_eq!(place.tip().await, Some(30));
+    // The word holds for that branch alone.
+    let refused = place.ingest(given(forked(2, 20, 21..=40)), accepting).await.unwrap_err();
+    assert!(refused.to_string().ends_with("is not above the fork"), "{refused}");
+}
+
+#[tokio::test]
+async fn small_reorganizations_do_not_add_up_to_a_large_one() {
+    let place = Place::new();
+    place.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
+    // Given a source that takes back six blocks and shows one...
+    place.ingest(given(forked(2, 14, 15..=15)), ONCE).await.unwrap();
+    assert_eq!(place.tip().await, Some(15));
+    // ...then it cannot take back more, although these are two of what is recorded, and in a later run.
+    let refused = place.ingest(given(forked(3, 13, 14..=21)), ONCE).await.unwrap_err();
+    let IngestError::RefusedBranch(named) = &refused else { panic!("{refused}") };
+    assert_eq!((named.last_common, named.recorded), (Some(13), 20));
+}
+
+#[tokio::test]
+async fn a_follower_stays_on_its_branch_and_tells() {
+    let place = Place::new();
+    place.ingest(given(branch(1, 0..=20)), ONCE).await.unwrap();
+    let follow = IngestRequest { follow: Some(Duration::from_millis(1)), ..ONCE };
+    let following = place.ingest(given(forked(2, 3, 4..=40)), follow);
+    assert!(tokio::time::timeout(Duration::from_secs(3), following).await.is_err());
+    assert_eq!(place.tip().await, Some(20));
+    let heard = place.heard.0.lock().unwrap();
+    assert!(heard[0].starts_with("the source is on another branch of btc: 17 blocks"), "{heard:?}");
+    assert!(heard[0].ends_with("trying again in 1 s"), "{heard:?}");
 }

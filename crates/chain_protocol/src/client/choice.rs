@@ -6,7 +6,7 @@ use std::{
     net::SocketAddr,
 };
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::message::{NewestBlock, ServerState};
 
@@ -23,16 +23,24 @@ pub struct Candidate {
     pub state: Option<ServerState>,
     /// True if it failed a moment ago.
     pub is_avoided: bool,
+    /// True if it is not asked: its blocks are of a branch that does not count, or cannot be compared.
+    pub is_excluded: bool,
 }
 
-/// The newest block of the servers: of those whose source confirmed it lately the highest one, of several at that
-/// height the one that most servers have.
+/// True if a source confirmed a newest block lately, measured at the latest confirmation of any.
+pub(super) fn is_confirmed(newest: &NewestBlock, latest: Timestamp) -> bool {
+    latest.duration_since(newest.verified_at) <= CONFIRMED_WITHIN
+}
+
+/// The newest block of the servers on the branch that counts: of those whose source confirmed it lately the highest one,
+/// of several at that height the one that most servers have.
 #[must_use]
 pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
-    let known = || candidates.iter().filter_map(|it| it.state.as_ref()?.newest);
+    let known = || {
+        let candidates = candidates.iter().filter(|it| !it.is_excluded);
+        candidates.filter_map(|it| it.state.as_ref()?.newest)
+    };
     let confirmed_at = known().map(|it| it.verified_at).max()?;
-    let is_confirmed =
-        |it: &NewestBlock| confirmed_at.duration_since(it.verified_at) <= CONFIRMED_WITHIN;
     let mut agree: HashMap<[u8; 32], usize> = HashMap::new();
     for it in known() {
         *agree.entry(it.block.hash).or_default() += 1;
@@ -41,17 +49,19 @@ pub fn newest(candidates: &[Candidate]) -> Option<NewestBlock> {
         let agreeing = agree.get(&it.block.hash).copied().unwrap_or(0);
         (it.block.height, agreeing, it.block.hash, it.verified_at)
     };
-    known().filter(is_confirmed).max_by_key(rank)
+    known().filter(|it| is_confirmed(it, confirmed_at)).max_by_key(rank)
 }
 
 /// The servers in the order in which they are asked about a subject. Those with the newest block come first, each
 /// subject at one of them, so that the pages that it needs are in that server's memory; then those that are behind,
-/// the nearest first; then those that are about to stop, that failed a moment ago, and that do not answer.
+/// the nearest first; then those that are about to stop, that failed a moment ago, and that do not answer. Excluded ones
+/// are left out.
 #[must_use]
 pub fn order(candidates: &[Candidate], subject: &(impl Hash + ?Sized)) -> Vec<SocketAddr> {
     let newest = newest(candidates);
     let mut ranked: Vec<_> = candidates
         .iter()
+        .filter(|candidate| !candidate.is_excluded)
         .map(|candidate| {
             let state = candidate.state.as_ref();
             let own = state.and_then(|it| it.newest);
@@ -98,8 +108,11 @@ mod tests {
             blocks_per_second: None,
             is_draining: false,
             traces: 0,
+            answers_blocks: true,
+            refused_branch: None,
         };
-        Candidate { address: address(number), state: Some(state), is_avoided: false }
+        let address = address(number);
+        Candidate { address, state: Some(state), is_avoided: false, is_excluded: false }
     }
 
     fn address(number: u8) -> SocketAddr {
@@ -146,7 +159,7 @@ mod tests {
     fn who_stops_or_does_not_answer_is_asked_last() {
         let mut draining = server(1, 100, 0, 1);
         draining.state.as_mut().unwrap().is_draining = true;
-        let silent = Candidate { address: address(2), state: None, is_avoided: false };
+        let silent = Candidate { state: None, ..server(2, 0, 0, 0) };
         let failed = Candidate { is_avoided: true, ..server(4, 101, 0, 1) };
         let servers = [silent, failed, draining, server(3, 90, 0, 1)];
         let order: Vec<_> = order(&servers, &5);

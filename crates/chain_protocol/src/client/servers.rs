@@ -22,11 +22,15 @@ use tokio::{
 
 use super::{
     AskError, Credentials, SendError, ServerUrl,
+    branches::Difference,
     choice::Candidate,
+    comparison::{Compared, Comparison},
     connection::{Connection, Received, SharedConnection},
     set::read,
 };
-use crate::message::{ROOT, ServerState};
+use crate::message::{
+    Asked, AtLeast, BranchBlocks, BranchBlocksQuestion, Question, ROOT, ServerState,
+};
 
 /// Interval at which servers are looked for and their states are asked for.
 const WATCH: Duration = Duration::from_millis(500);
@@ -44,6 +48,7 @@ pub(super) struct Servers {
     pub(super) urls: Vec<ServerUrl>,
     credentials: Credentials,
     known: Mutex<BTreeMap<SocketAddr, Server>>,
+    comparison: Comparison,
     /// URLs whose servers were looked for once.
     looked_for: watch::Sender<usize>,
     /// Questions of callers that were sent.
@@ -60,6 +65,35 @@ struct Server {
     avoided_until: Option<Instant>,
 }
 
+/// What a server told when it was asked for its state.
+#[derive(Debug)]
+pub(super) struct Told {
+    state: Result<ServerState, AskError>,
+    is_heard: bool,
+    is_timeout: bool,
+}
+
+impl Told {
+    fn of(
+        address: SocketAddr,
+        answer: Result<Result<Received, SendError>, tokio::time::error::Elapsed>,
+    ) -> Self {
+        let is_heard = matches!(answer, Ok(Ok(_) | Err(SendError::Connect(..))));
+        let is_timeout = answer.is_err();
+        let state = match answer {
+            Ok(Ok(received)) => read::<ServerState>(address, &received),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(AskError::Timeout(address)),
+        };
+        Self { state, is_heard, is_timeout }
+    }
+
+    /// True if the server works on something else: its last state holds for a while.
+    const fn keeps_the_last_state(&self, is_silent: bool) -> bool {
+        self.is_timeout && !is_silent
+    }
+}
+
 impl Servers {
     pub(super) fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
         Self {
@@ -67,6 +101,7 @@ impl Servers {
             urls,
             credentials,
             known: Mutex::default(),
+            comparison: Comparison::default(),
             looked_for: watch::Sender::new(0),
             asked: AtomicU64::new(0),
         }
@@ -166,38 +201,74 @@ impl Servers {
                 asking.await
             }
         };
-        self.note_state(address, answer);
+        let told = Told::of(address, answer);
+        self.comparison.update(self, address, &told).await;
         true
     }
 
-    fn note_state(
+    /// The servers with their newest blocks, that of one of them as it was just told.
+    pub(super) fn compared(&self, address: SocketAddr, told: &Told) -> Vec<Compared> {
+        let candidates = self.candidates().into_iter();
+        let newest = candidates.map(|Candidate { address: each, state, .. }| {
+            let is_told = each == address && !told.keeps_the_last_state(self.is_silent(address));
+            let state = if is_told { told.state.as_ref().ok().cloned() } else { state };
+            let answers_blocks = state.as_ref().is_some_and(|state| state.answers_blocks);
+            let newest = state.and_then(|state| state.newest);
+            Compared { address: each, newest, answers_blocks }
+        });
+        newest.collect()
+    }
+
+    /// Asks a server for its blocks.
+    pub(super) async fn ask_blocks(
         &self,
         address: SocketAddr,
-        answer: Result<Result<Received, SendError>, tokio::time::error::Elapsed>,
-    ) {
-        let is_heard = matches!(answer, Ok(Ok(_) | Err(SendError::Connect(..))));
-        let is_timeout = answer.is_err();
-        let state = match answer {
-            Ok(Ok(received)) => read::<ServerState>(address, &received),
-            Ok(Err(error)) => Err(error.into()),
-            Err(_) => Err(AskError::Timeout(address)),
-        };
+        question: BranchBlocksQuestion,
+    ) -> Result<Option<BranchBlocks>, AskError> {
+        let gone = || AskError::NoServer(address.to_string());
+        let (url, connection) = self.server(address).ok_or_else(gone)?;
+        let deadline_ms = u32::try_from(STATE_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
+        let asked = Asked { deadline_ms, knows: AtLeast::default(), question };
+        let body = serde_json::to_vec(&asked);
+        let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
+        let path = self.path(BranchBlocksQuestion::PATH);
+        let sent = connection.send(&url, &self.credentials, &path, Some(Bytes::from(body)));
+        let sent = timeout(STATE_TIMEOUT, sent).await;
+        read(address, &sent.map_err(|_| AskError::Timeout(address))??)
+    }
+
+    /// True if a server is not asked, because of its blocks.
+    pub(super) fn is_excluded(&self, address: SocketAddr) -> bool {
+        self.comparison.with(|branches| branches.excluded.contains(&address))
+    }
+
+    /// The difference between the servers, if it is no ordinary reorganization.
+    pub(super) fn difference(&self) -> Option<Difference> {
+        self.comparison.with(|branches| branches.difference.clone())
+    }
+
+    fn is_silent(&self, address: SocketAddr) -> bool {
+        let known = self.known();
+        known.get(&address).is_some_and(|server| server.connection.contact().is_silent())
+    }
+
+    /// Notes what a server told, or that it told nothing.
+    pub(super) fn note_state(&self, address: SocketAddr, told: &Told) {
         let chain = self.chain;
         let mut known = self.known();
         let Some(server) = known.get_mut(&address) else { return };
         let contact = server.connection.contact();
-        if is_heard && contact.set_silent(false) {
+        if told.is_heard && contact.set_silent(false) {
             tracing::info!(%chain, server = %address, "a silent chain server is heard again");
         }
-        match state {
+        match &told.state {
             Ok(state) => {
                 if server.state.is_none() {
                     tracing::info!(%chain, server = %address, "chain server found");
                 }
-                server.state = Some((state, Instant::now()));
+                server.state = Some((state.clone(), Instant::now()));
             }
-            // It works on something else: its last state holds for a while.
-            Err(error) if is_timeout && !contact.is_silent() => {
+            Err(error) if told.keeps_the_last_state(contact.is_silent()) => {
                 tracing::debug!(%chain, %error, "a chain server is slow to tell its state");
             }
             Err(error) => {
@@ -226,17 +297,21 @@ impl Servers {
     /// The servers with their states, as far as these are known and of now.
     pub(super) fn candidates(&self) -> Vec<Candidate> {
         let now = Instant::now();
-        let known = self.known();
-        let candidates = known.iter().map(|(address, server)| {
-            let state = server.state.as_ref();
-            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
-            Candidate {
-                address: *address,
-                state: state.map(|(state, _)| state.clone()),
-                is_avoided: server.avoided_until.is_some_and(|until| until > now),
-            }
-        });
-        candidates.collect()
+        // One state of both: a newest block is seen together with what it was compared with.
+        self.comparison.with(|branches| {
+            let known = self.known();
+            let candidates = known.iter().map(|(address, server)| {
+                let state = server.state.as_ref();
+                let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
+                Candidate {
+                    address: *address,
+                    state: state.map(|(state, _)| state.clone()),
+                    is_avoided: server.avoided_until.is_some_and(|until| until > now),
+                    is_excluded: branches.excluded.contains(address),
+                }
+            });
+            candidates.collect()
+        })
     }
 
     /// The servers that are silent.

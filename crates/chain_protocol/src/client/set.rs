@@ -20,6 +20,7 @@ use tokio::{
 
 use super::{
     Credentials, SendError, ServerUrl,
+    branches::Difference,
     choice::{Candidate, newest, order},
     connection::Received,
     servers::Servers,
@@ -65,6 +66,9 @@ pub enum AskError {
     /// Nothing at all comes from the servers.
     #[error("the chain servers at {0} are silent: nothing has come from them for a second")]
     Silent(String),
+    /// The servers have different blocks, and no branch has a majority.
+    #[error("{0}")]
+    BranchesDiffer(Box<Difference>),
 }
 
 impl AskError {
@@ -115,6 +119,12 @@ impl ServerSet {
     #[must_use]
     pub fn states(&self) -> Vec<Candidate> {
         self.servers.candidates()
+    }
+
+    /// The difference between the servers if their blocks are of several branches, beyond an ordinary reorganization.
+    #[must_use]
+    pub fn difference(&self) -> Option<Difference> {
+        self.servers.difference()
     }
 
     /// Number of servers that are silent: nothing came from them for a second, and they get no question until they
@@ -180,8 +190,14 @@ impl ServerSet {
         begun: Instant,
     ) -> Result<Q::Answer, AskError> {
         let candidates = self.states();
-        let block = newest(&candidates).map_or(0, |it| it.block.height);
-        let knows = AtLeast { lists, block: block.saturating_sub(BLOCKS_BEHIND) };
+        if let Some(difference) = self.difference().filter(|difference| !difference.is_decided) {
+            return Err(AskError::BranchesDiffer(Box::new(difference)));
+        }
+        let newest = newest(&candidates).map(|it| it.block);
+        let block = newest.map_or(0, |it| it.height);
+        // Servers that are behind by one block have the one before.
+        let on = newest.and_then(|it| it.parent_id());
+        let knows = AtLeast { lists, block: block.saturating_sub(BLOCKS_BEHIND), on };
         let silent = self.servers.silent();
         let order = order(&candidates, subject).into_iter();
         let mut order = order.filter(|address| !silent.contains(address));
@@ -236,6 +252,12 @@ impl ServerSet {
         };
         if matches!(answer, Err(AskError::Send(_) | AskError::Timeout(_))) {
             self.servers.avoid(address);
+        }
+        if answer.is_ok() && self.servers.is_excluded(address) {
+            // What it told is of a branch that turned out not to count.
+            let detail = "its blocks are of another branch".to_owned();
+            let refusal = Refusal { code: RefusalCode::Behind, detail };
+            return Err(AskError::Refused { address, refusal });
         }
         answer
     }

@@ -16,7 +16,8 @@ use crate::{
     chain::ChainId,
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, Listing, ListingStatus, Searched, SourceKind, SourceState, Tip, UnresolvedReason,
+        FlowPart, Listing, ListingStatus, Searched, SourceKind, SourceState, Tip, Unavailable,
+        UnresolvedReason,
     },
     facts::{Cluster, Environment, Facts},
     policy::{MandatorySource, Policy},
@@ -57,6 +58,9 @@ pub(super) fn assess(
     let sanctions_missing = !missing.is_empty();
     match &facts.chain {
         ChainState::Followed(chain) => {
+            if facts.differing_branches.is_some_and(|differing| !differing.is_decided) {
+                missing.push(no_flows(Unavailable::BranchesDiffer.as_str()));
+            }
             match chain_goes_stale(subject.chain(), facts.environment, &chain.tip) {
                 Some(stale_from) if stale_from < now => missing.push(stale_chain(subject, chain)),
                 Some(stale_from) => expires(stale_from),

@@ -67,6 +67,7 @@ pub fn assess(
     warnings.extend(association.warnings);
     warnings.extend(flows.warnings(is_service));
     warnings.extend(look_alike(facts));
+    warnings.extend(differing_branches(facts));
     let mut minimum_scores = listings.minimum_scores;
     minimum_scores.extend(association.minimum_scores);
     let mut terms = listings.terms;
@@ -277,6 +278,21 @@ fn look_alike(facts: &Facts) -> Option<Warning> {
             first.first, first.last, first.address, first.what
         ),
     })
+}
+
+/// Warning about servers of the chain that have different blocks.
+fn differing_branches(facts: &Facts) -> Option<Warning> {
+    let differing = facts.differing_branches?;
+    let above = match differing.last_common {
+        Some(height) => format!(" above block {height}"),
+        None => String::new(),
+    };
+    let used = match (&facts.chain, differing.is_decided) {
+        (ChainState::Followed(_), true) => "the answer rests on those of the majority",
+        _ => "no branch has a majority, so that none is relied on",
+    };
+    let message = format!("chain servers have different blocks{above}: {used}");
+    Some(Warning { code: "chain_branches_differ", message })
 }
 
 /// Warnings for a careful reader.

@@ -50,6 +50,8 @@ pub enum Unavailable {
     PastDay,
     /// Only lists and labels were asked for.
     NotAskedFor,
+    /// The servers that it is read from have different blocks, and none of their branches has a majority.
+    BranchesDiffer,
 }
 
 impl Unavailable {
@@ -62,6 +64,9 @@ impl Unavailable {
             Self::PastDay => "flows of funds are not available for a past day",
             Self::NotAskedFor => {
                 "only lists and labels were asked for; scope `full` includes flows"
+            }
+            Self::BranchesDiffer => {
+                "the chain servers are on different branches, and none has a majority"
             }
         }
     }

@@ -219,6 +219,7 @@ impl IntelSnapshot {
             possible_owners: Vec::new(),
             chain: ChainState::NotFollowed,
             intel_stale: false,
+            differing_branches: None,
         }
     }
 

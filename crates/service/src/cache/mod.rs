@@ -6,7 +6,9 @@ mod shared;
 
 use std::{mem::size_of, sync::Arc, time::Duration};
 
-use assay_engine::{address::CanonicalAddress, transfer::TransferQuery};
+use assay_engine::{
+    address::CanonicalAddress, chain::ChainId, facts::DifferingBranches, transfer::TransferQuery,
+};
 use assay_intel::IntelSnapshot;
 use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
@@ -68,6 +70,8 @@ pub(super) struct CacheKey {
     pub(super) chains_revision: Arc<str>,
     /// True if lists and labels are stale.
     pub(super) intel_stale: bool,
+    /// A difference between the servers of the subject's chain.
+    pub(super) differing_branches: Option<DifferingBranches>,
     pub(super) subject: CheckSubject,
 }
 
@@ -78,6 +82,16 @@ pub(super) enum CheckSubject {
     Address(CanonicalAddress),
     /// One transfer.
     Transfer(Box<TransferQuery>),
+}
+
+impl CheckSubject {
+    /// Its blockchain.
+    pub(super) fn chain(&self) -> ChainId {
+        match self {
+            Self::Address(address) => address.chain(),
+            Self::Transfer(query) => query.chain,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -257,7 +271,6 @@ mod tests {
     };
 
     use assay_engine::{
-        chain::ChainId,
         policy::Policy,
         transfer::TransferDirection,
         utxo::{OutputSelector, Txid},
@@ -278,6 +291,7 @@ mod tests {
             policy_revision: "p".into(),
             chains_revision: "c".into(),
             intel_stale: false,
+            differing_branches: None,
             subject: CheckSubject::Address(address()),
         }
     }

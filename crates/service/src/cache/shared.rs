@@ -80,7 +80,19 @@ impl SharedAnswers {
 
     pub(super) fn key(&self, key: &CacheKey, data: Data<'_>) -> String {
         let mut hash = Sha256::new();
-        let CacheKey { tenant, policy_revision, chains_revision, intel_stale, subject } = key;
+        let CacheKey {
+            tenant,
+            policy_revision,
+            chains_revision,
+            intel_stale,
+            differing_branches,
+            subject,
+        } = key;
+        let state = if *intel_stale { "stale" } else { "fresh" };
+        let state = match differing_branches {
+            Some(differing) => format!("{state}, {differing:?}"),
+            None => state.to_owned(),
+        };
         let subject = subject_parts(subject);
         let parts = [
             LAYOUT,
@@ -88,7 +100,7 @@ impl SharedAnswers {
             tenant.as_str(),
             policy_revision,
             chains_revision,
-            if *intel_stale { "stale" } else { "fresh" },
+            &state,
             data.revision,
             &data.generation.to_string(),
         ];

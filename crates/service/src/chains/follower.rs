@@ -76,6 +76,7 @@ async fn follow(service: Arc<Service>, feed: Arc<ChainFeed>, files: SourceFiles)
         start: feed.spec.start_height,
         test_networks: TestNetworks::allowed_if(feed.spec.allow_test_network || sample),
         sample,
+        accept_branch: feed.spec.accept_branch.as_deref().and_then(block_hash),
     };
     followed.follow(&*service.databases.graphs, &service.clock, &Logged(chain)).await;
 }
@@ -93,6 +94,8 @@ pub struct Followed {
     pub test_networks: TestNetworks,
     /// True if the chain is demo data.
     pub sample: bool,
+    /// A block of a branch that the operator accepts.
+    pub accept_branch: Option<[u8; 32]>,
 }
 
 impl Followed {
@@ -139,10 +142,23 @@ impl Followed {
         let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
         let source = opening.await.map_err(|_| IngestError::Reader)??;
         let follow = Some(POLL);
-        let request = IngestRequest { chain, from: Some(start), to: None, follow, sample };
+        let request = IngestRequest {
+            chain,
+            from: Some(start),
+            to: None,
+            follow,
+            sample,
+            accept_branch: self.accept_branch,
+        };
         ingest(graphs, source, request, clock, observer).await?;
         Ok(())
     }
+}
+
+/// The hash of a block, in hexadecimal digits.
+fn block_hash(text: &str) -> Option<[u8; 32]> {
+    let mut hash = [0; 32];
+    hex::decode_to_slice(text, &mut hash).ok().map(|()| hash)
 }
 
 /// Location of the blocks that a manifest names.

@@ -13,7 +13,7 @@ use assay_engine::{
     reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
     trace::{ReadLimits, Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
-    utxo::{BlockRef, ScriptOwner, Spending, Transfer, Txid},
+    utxo::{BlockId, BlockRef, ScriptOwner, Spending, Transfer, Txid},
 };
 use assay_graph::{
     Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,
@@ -37,6 +37,9 @@ use super::{
     reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
+
+/// Most blocks whose work is summed up for a comparison of branches.
+const MOST_SUMMED: u64 = 100_000;
 
 /// A chain that is read from its graph.
 #[derive(Clone, Debug)]
@@ -83,6 +86,34 @@ impl GraphReader {
     /// The first and the newest block; `None` without blocks.
     pub(super) async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
         Ok(self.graph.tip().await?)
+    }
+
+    /// True if a block is on the chain.
+    pub(super) async fn has(&self, block: BlockId) -> Result<bool, ReadError> {
+        let found = self.graph.blocks(block.height, block.height).await?;
+        Ok(found.first().is_some_and(|found| found.id() == block))
+    }
+
+    /// The recorded blocks at some heights up to `newest`, each with the work of the blocks above it. `None` if `newest`
+    /// is not on the chain.
+    pub(super) async fn branch_blocks(
+        &self,
+        newest: BlockId,
+        heights: &[u64],
+    ) -> Result<Option<Vec<(BlockRef, Option<u128>)>>, ReadError> {
+        let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
+        let last = view.blocks(newest.height, newest.height).await?;
+        if last.first().is_none_or(|last| last.id() != newest) {
+            return Ok(None);
+        }
+        let mut blocks = Vec::with_capacity(heights.len());
+        for height in heights.iter().copied().filter(|height| *height <= newest.height) {
+            let Some(block) = view.blocks(height, height).await?.first().copied() else { continue };
+            let is_near = newest.height - height <= MOST_SUMMED;
+            let work = if is_near { view.work(height, newest.height).await? } else { None };
+            blocks.push((block, work));
+        }
+        Ok(Some(blocks))
     }
 
     /// A transaction with its largest inputs and outputs, and its forms; `None` if the chain does not have it.

@@ -53,7 +53,9 @@ pub async fn facts(
     subject: &CanonicalAddress,
     now: Timestamp,
 ) -> Facts {
-    traced(chains, intel, policy, subject, now).await.added_to(intel.facts(subject))
+    let traced = traced(chains, intel, policy, subject, now).await;
+    let differing_branches = chains.differing_branches(subject.chain());
+    Facts { differing_branches, ..traced.added_to(intel.facts(subject)) }
 }
 
 /// A chain's data about a subject.

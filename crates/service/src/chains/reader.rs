@@ -9,7 +9,7 @@ use assay_engine::{
     evidence::{
         ActivityFacts, AssetActivity, BehaviorFacts, ChainFacts, ChainState, Tip, Unavailable,
     },
-    facts::{Cluster, Counterparties, Facts, PossibleOwner},
+    facts::{Cluster, Counterparties, DifferingBranches, Facts, PossibleOwner},
     policy::Policy,
     reading::ViewError,
     trace::TraceRules,
@@ -45,6 +45,17 @@ pub enum ReadError {
     /// A chain server gave an answer that this program does not understand.
     #[error(transparent)]
     Answer(#[from] InvalidAnswer),
+}
+
+impl ReadError {
+    /// The reason for which the chain's data is not available, as an answer states it.
+    #[must_use]
+    pub(super) const fn unavailable(&self) -> Unavailable {
+        match self {
+            Self::Servers(AskError::BranchesDiffer(_)) => Unavailable::BranchesDiffer,
+            _ => Unavailable::Unreadable,
+        }
+    }
 }
 
 impl From<ViewError> for ReadError {
@@ -165,6 +176,11 @@ pub trait ChainReader: Debug + Send + Sync {
     /// Returns an error if the database fails.
     async fn changes(&self, _since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
         Ok(None)
+    }
+
+    /// A difference between the servers that the chain is read from; `None` while they have one branch.
+    fn differing_branches(&self) -> Option<DifferingBranches> {
+        None
     }
 }
 

@@ -7,7 +7,12 @@ use std::{
 };
 
 use assay_chain::{TestNetworks, location};
-use assay_engine::{chain::ChainId, evidence::Tip, facts::Environment, policy::Policy};
+use assay_engine::{
+    chain::ChainId,
+    evidence::Tip,
+    facts::{DifferingBranches, Environment},
+    policy::Policy,
+};
 use assay_tenancy::{
     Directory,
     manifest::{ChainMode, ChainSourceSpec},
@@ -135,6 +140,12 @@ impl Chains {
     #[must_use]
     pub fn read_on_demand(&self, chain: ChainId) -> Option<&Arc<OnDemand>> {
         self.on_demand.get(&chain).filter(|_| self.ingested(chain).is_none())
+    }
+
+    /// A difference between the servers that a chain is read from; `None` while they have one branch.
+    #[must_use]
+    pub fn differing_branches(&self, chain: ChainId) -> Option<DifferingBranches> {
+        self.reader(chain)?.differing_branches()
     }
 
     /// The chains with a graph in the data directory.

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use assay_chain_protocol::{
-    ServerSet,
+    AskError, ServerSet,
     message::{ChangesQuestion, FlowsAtMostQuestion, NewestBlock, TraceQuestion, TransferQuestion},
 };
 use assay_engine::{
     address::CanonicalAddress,
-    evidence::{IngestMode, Tip},
+    evidence::{IngestMode, Tip, Unavailable},
+    facts::DifferingBranches,
     trace::is_bounded,
     utxo::BlockRef,
 };
@@ -87,7 +88,13 @@ impl ChainReader for RemoteReader {
             now,
         };
         let asking = self.servers.ask(&query.txid, intel.generation(), &question);
-        let answer = asking.instrument(span).await.map_err(ReadError::from)?;
+        let answer = match asking.instrument(span).await {
+            Err(AskError::BranchesDiffer(_)) => {
+                let why = Unavailable::BranchesDiffer;
+                return Err(TransferError::Unavailable(query.chain, why));
+            }
+            answer => answer.map_err(ReadError::from)?,
+        };
         let reader = AnswerReader { chain: query.chain, intel };
         reader.transfer(query, answer, now).map_err(ReadError::from)?
     }
@@ -119,5 +126,12 @@ impl ChainReader for RemoteReader {
         let read = |text: &String| CanonicalAddress::parse(chain, text).ok();
         let addresses = answer.addresses.map(|all| all.iter().filter_map(read).collect());
         Ok(Some(Changes { newest, addresses }))
+    }
+
+    fn differing_branches(&self) -> Option<DifferingBranches> {
+        self.servers.difference().map(|difference| DifferingBranches {
+            last_common: difference.last_common,
+            is_decided: difference.is_decided,
+        })
     }
 }

@@ -50,12 +50,12 @@ pub async fn trace(
     let rules = view.rules(policy, subject);
     let request = TraceRequest { subject, rules, policy, intel, now };
     reader.trace(request).await.unwrap_or_else(|error| {
-        if matches!(error, ReadError::Servers(AskError::Silent(_))) {
-            // The log says so once of each server, and not of every check, which fails at once.
+        if matches!(error, ReadError::Servers(AskError::Silent(_) | AskError::BranchesDiffer(_))) {
+            // The log says so once, and not of every check, which fails at once.
             tracing::debug!(%error, %chain, "failed to read a chain");
         } else {
             tracing::error!(%error, %chain, "failed to read a chain");
         }
-        Traced::unavailable(Unavailable::Unreadable)
+        Traced::unavailable(error.unavailable())
     })
 }

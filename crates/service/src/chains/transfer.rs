@@ -220,7 +220,8 @@ pub async fn facts(
         receiver.labels.clear();
         receiver.same_key.clear();
     }
-    let receiver = traced.added_to(receiver);
+    let mut receiver = traced.added_to(receiver);
+    receiver.differing_branches = chains.differing_branches(chain);
     Ok(TransferFacts {
         direction: query.direction,
         transfer,

@@ -53,6 +53,11 @@ use crate::{
         "!has(self.credentialsSecret) || !has(self.credentialsFile)",
         "the credentials are in credentialsFile already: leave one of them out",
     ),
+    field_rule(
+        ".acceptBranch",
+        "!has(self.acceptBranch) || self.acceptBranch.matches('^[0-9A-Fa-f]{64}$')",
+        "the hash of a block has 64 hexadecimal digits",
+    ),
     between("fetchTimeout", Period::from_seconds(1), LONGEST_FETCH_TIMEOUT),
 ]))]
 pub struct ChainSourceSpec {
@@ -89,6 +94,11 @@ pub struct ChainSourceSpec {
     /// unless the installation holds the demo data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_test_network: bool,
+    /// Hash of a block on a branch of the source that is to be followed although it replaces more blocks than a
+    /// reorganization does, with mode `follow`: 64 hexadecimal digits. The block is above the fork, so that no other
+    /// branch is accepted. Unset: a server stays on the branch that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accept_branch: Option<String>,
     /// Suspends reading; what was read stays, and answers go on from it. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,

@@ -61,6 +61,13 @@ pub(super) fn check(
         "the credentials are in credentialsFile already: leave one of them out".into(),
     );
     require(
+        spec.accept_branch.as_ref().is_none_or(|hash| {
+            hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        }),
+        "spec.acceptBranch",
+        "the hash of a block has 64 hexadecimal digits".into(),
+    );
+    require(
         spec.fetch_timeout.seconds() > 0 && spec.fetch_timeout <= LONGEST_FETCH_TIMEOUT,
         "spec.fetchTimeout",
         format!("{} is not from 1s to 60s", spec.fetch_timeout),

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use assay_chain_protocol::message::{
-    ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
-    CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
-    FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Question, ServerState, TraceAnswer,
-    TraceQuestion, TransactionQuestion, TransferAnswer, TransferQuestion,
+    BranchBlocks, BranchBlocksQuestion, ChangesAnswer, ChangesQuestion, ClusterAnswer,
+    ClusterQuestion, CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion,
+    CopyQuestion, FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, Question, ServerState,
+    TraceAnswer, TraceQuestion, TransactionQuestion, TransferAnswer, TransferQuestion,
 };
 use assay_engine::utxo::TransactionView;
 use schemars::{JsonSchema, Schema, schema_for};
@@ -108,6 +108,8 @@ fn the_questions_of_the_chain_protocol() {
         message::<ClusterAnswer>(&answer(ClusterQuestion::PATH)),
         message::<ChangesQuestion>(&question(ChangesQuestion::PATH)),
         message::<ChangesAnswer>(&answer(ChangesQuestion::PATH)),
+        message::<BranchBlocksQuestion>(&question(BranchBlocksQuestion::PATH)),
+        message::<Option<BranchBlocks>>(&answer(BranchBlocksQuestion::PATH)),
         message::<ServerState>(&answer("state")),
         message::<CopyQuestion>(&question(CopyQuestion::PATH)),
         message::<CopyAnswer>(&answer(CopyQuestion::PATH)),

@@ -99,6 +99,7 @@ fn facts(
         cluster: None,
         chain: ChainState::Followed(Box::new(chain)),
         intel_stale: false,
+        differing_branches: None,
     };
     TransferFacts {
         direction,

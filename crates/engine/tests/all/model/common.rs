@@ -53,6 +53,7 @@ pub fn nothing_known() -> Facts {
         possible_owners: Vec::new(),
         chain: ChainState::NotFollowed,
         intel_stale: false,
+        differing_branches: None,
     }
 }
 

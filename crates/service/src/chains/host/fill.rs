@@ -6,7 +6,7 @@ use assay_chain_protocol::{
     AskError, ServerSet,
     message::{
         CopyAnswer, CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
-        PART_BYTES, RefusalCode,
+        PART_BYTES, RefusalCode, ServerState,
     },
 };
 use assay_engine::chain::ChainId;
@@ -155,7 +155,8 @@ async fn held_state(
 ) -> Result<Option<(SocketAddr, CopyAnswer)>, FillError> {
     let states = neighbors.states();
     let with_blocks = states.iter().filter(|it| {
-        it.state.as_ref().is_some_and(|state| state.newest.is_some() && !state.is_draining)
+        let has_blocks = |state: &ServerState| state.newest.is_some() && !state.is_draining;
+        !it.is_excluded && it.state.as_ref().is_some_and(has_blocks)
     });
     let addresses: Vec<SocketAddr> = with_blocks.map(|it| it.address).collect();
     if let Some(known) = graphs.filled_from(chain) {

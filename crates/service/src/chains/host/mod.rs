@@ -22,13 +22,15 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use assay_chain::{TipRef, follow};
 use assay_chain_protocol::{
     ServerSet,
     message::{
-        Asked, AtLeast, ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
+        Asked, AtLeast, BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion,
+        ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
         CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
         FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, NewestBlock, Outputs, PART_BYTES,
-        RefusalCode, ServerState, TraceAnswer, TraceQuestion, TransactionAnswer,
+        RefusalCode, RefusedBranch, ServerState, TraceAnswer, TraceQuestion, TransactionAnswer,
         TransactionQuestion, TransferAnswer, TransferQuestion,
     },
 };
@@ -37,7 +39,7 @@ use assay_engine::{
     chain::ChainId,
     evidence::ChainState,
     transfer::TransferQuery,
-    utxo::{OutputSelector, ScriptOwner},
+    utxo::{BlockId, OutputSelector, ScriptOwner},
 };
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking, embedded::GraphCopy};
 use assay_intel::IntelSnapshot;
@@ -85,6 +87,9 @@ pub enum Refused {
         /// The least height of the question.
         wanted: u64,
     },
+    /// The server is on another branch than the question names.
+    #[error("block {height} is not {hash} here: the server is on another branch", height = .0.height, hash = hex::encode(.0.hash))]
+    OtherBranch(BlockId),
     /// The state is not held, or not any more.
     #[error("no state of the name `{0}` is held here")]
     NotHeld(String),
@@ -109,7 +114,9 @@ impl Refused {
         match self {
             Self::NoGraph(_) | Self::NotHeld(_) => RefusalCode::NotFound,
             Self::Invalid(_) => RefusalCode::Invalid,
-            Self::ListsBehind { .. } | Self::BlocksBehind { .. } => RefusalCode::Behind,
+            Self::ListsBehind { .. } | Self::BlocksBehind { .. } | Self::OtherBranch(_) => {
+                RefusalCode::Behind
+            }
             Self::Busy(_) | Self::TooManyCopies => RefusalCode::Busy,
             Self::DeadlineExceeded(_) => RefusalCode::DeadlineExceeded,
             Self::Failed(_) => RefusalCode::Failed,
@@ -146,6 +153,8 @@ pub struct ChainHost {
     refresh_requested: Notify,
     compositions: CompositionProgress,
     rates: Mutex<BTreeMap<ChainId, Rate>>,
+    /// The branches of sources that are not followed.
+    refused_branches: Mutex<BTreeMap<ChainId, RefusedBranch>>,
     is_draining: AtomicBool,
 }
 
@@ -178,6 +187,7 @@ impl ChainHost {
             refresh_requested: Notify::new(),
             compositions: CompositionProgress::default(),
             rates: Mutex::default(),
+            refused_branches: Mutex::default(),
             is_draining: AtomicBool::new(false),
         }))
     }
@@ -277,6 +287,27 @@ impl ChainHost {
         rates.entry(chain).or_default().add(Instant::now(), blocks);
     }
 
+    /// Notes the source's branch if it is not followed, or that it is.
+    pub fn note_refused_branch(&self, chain: ChainId, refused: Option<&follow::RefusedBranch>) {
+        let mut branches = self.refused_branches.lock().unwrap_or_else(PoisonError::into_inner);
+        match refused {
+            Some(refused) => {
+                let TipRef { height, hash } = refused.newest;
+                let (last_common, newest) = (refused.last_common, BlockId { height, hash });
+                branches.insert(chain, RefusedBranch { last_common, newest });
+            }
+            None => {
+                branches.remove(&chain);
+            }
+        }
+    }
+
+    /// The source's branch, if the server stays on its own.
+    fn refused_branch(&self, chain: ChainId) -> Option<RefusedBranch> {
+        let branches = self.refused_branches.lock().unwrap_or_else(PoisonError::into_inner);
+        branches.get(&chain).copied()
+    }
+
     /// The state of one chain.
     ///
     /// # Errors
@@ -304,6 +335,8 @@ impl ChainHost {
             blocks_per_second: rate,
             is_draining: self.is_draining(),
             traces: u32::try_from(self.running_traces()).unwrap_or(u32::MAX),
+            answers_blocks: true,
+            refused_branch: self.refused_branch(chain),
         })
     }
 
@@ -356,6 +389,7 @@ impl ChainHost {
         let request = TraceRequest { subject, rules, policy: &policy, intel, now };
         let traced = within(deadline_ms, reader.trace(request)).await??;
         expect_block(&traced, knows)?;
+        expect_branch(reader, knows).await?;
         Ok(trace_answer(traced, intel))
     }
 
@@ -380,6 +414,7 @@ impl ChainHost {
         let traced = within(deadline_ms, reader.flows_at_most(request)).await??;
         if let Some(traced) = &traced {
             expect_block(traced, knows)?;
+            expect_branch(reader, knows).await?;
         }
         Ok(traced.map(|traced| trace_answer(traced, intel)))
     }
@@ -410,6 +445,7 @@ impl ChainHost {
         if let Ok(read) = &read {
             expect_height(read.tip_height, knows)?;
         }
+        expect_branch(reader, knows).await?;
         transfer_answer(read, intel, now).map_err(|error| match error {
             TransferError::Read(error) => Refused::Failed(error),
             other => Refused::Invalid(other.to_string()),
@@ -481,6 +517,7 @@ impl ChainHost {
         // No permit: answers would be made anew without this one, which is more work.
         let reader = self.knowing(chain, knows).await?.0;
         let changes = within(deadline_ms, reader.changes(since)).await??;
+        expect_branch(&reader, knows).await?;
         Ok(match changes {
             None => ChangesAnswer { newest: None, addresses: None },
             Some(Changes { newest, addresses }) => {
@@ -489,6 +526,35 @@ impl ChainHost {
                 ChangesAnswer { newest: Some(newest), addresses }
             }
         })
+    }
+
+    /// The blocks at some heights of a branch; `None` if it is not the chain's any more.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub async fn blocks(
+        &self,
+        chain: ChainId,
+        asked: Asked<BranchBlocksQuestion>,
+    ) -> Result<Option<BranchBlocks>, Refused> {
+        let Asked { deadline_ms, knows, question } = asked;
+        let BranchBlocksQuestion { newest, heights } = question;
+        if heights.len() > BRANCH_BLOCKS {
+            let (most, asked) = (BRANCH_BLOCKS, heights.len());
+            let problem = format!("{asked} heights are too many: ask for at most {most}");
+            return Err(Refused::Invalid(problem));
+        }
+        // No permit: without this answer, no other question is asked.
+        let reader = self.knowing(chain, knows).await?.0;
+        let read = reader.branch_blocks(newest, &heights);
+        let blocks = within(deadline_ms, read).await??;
+        Ok(blocks.map(|blocks| BranchBlocks {
+            blocks: blocks
+                .into_iter()
+                .map(|(block, work_above)| BranchBlock { block, work_above })
+                .collect(),
+        }))
     }
 
     /// Holds the newest state of a graph for another server, or finds one that is held.
@@ -585,6 +651,7 @@ impl ChainHost {
         if newest < knows.block {
             return Err(Refused::BlocksBehind { known: newest, wanted: knows.block });
         }
+        expect_branch(&reader, knows).await?;
         Ok((reader, intel))
     }
 
@@ -657,6 +724,15 @@ fn expect_block(traced: &Traced, knows: AtLeast) -> Result<(), Refused> {
     match &traced.state {
         ChainState::Followed(facts) => expect_height(facts.tip.height, knows),
         ChainState::NotFollowed | ChainState::Unavailable(_) => expect_height(0, knows),
+    }
+}
+
+/// Refuses an answer by another branch than the question names. The block is looked up before the answer is made and
+/// after it: one that was there both times was there meanwhile.
+async fn expect_branch(reader: &GraphReader, knows: AtLeast) -> Result<(), Refused> {
+    match knows.on {
+        Some(on) if !reader.has(on).await? => Err(Refused::OtherBranch(on)),
+        _ => Ok(()),
     }
 }
 
