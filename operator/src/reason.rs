@@ -108,6 +108,14 @@ reasons! {
     VolumeNotResized,
     /// Following the chain is suspended; chain servers answer from the blocks that they have.
     FollowingSuspended,
+    /// The chain servers have the blocks of one branch.
+    OneBranch,
+    /// Chain servers have blocks of different branches; the majority answers.
+    BranchesDiffer,
+    /// Chain servers have blocks of different branches, of which none has a majority: none answers.
+    NoMajority,
+    /// A chain server stays on its branch, which is not its source's.
+    SourceBranchRefused,
     /// The servers know the chain servers of every followed chain.
     ChainServersKnown,
     /// The spec names no token for chain servers, and there are followed chains.

@@ -13,7 +13,10 @@ use assay_chain_protocol::{
 };
 use assay_engine::chain::ChainId;
 
-use super::observed::ObservedChain;
+use super::{
+    branches::{self, StayingServer},
+    observed::ObservedChain,
+};
 
 /// The rate from which on a server is reading earlier blocks, in blocks per second: no chain has as many new ones.
 const SYNCING_RATE: f64 = 0.1;
@@ -40,7 +43,18 @@ impl ChainClient {
         let servers = self.servers(chain, url)?;
         servers.refresh().await;
         let candidates = servers.states();
-        let block = newest(&candidates)?.block;
+        let difference = servers.difference();
+        // Servers that disagree with nobody in the majority have no newest block together.
+        let highest = difference.as_ref().and_then(|difference| {
+            let newest = difference.branches.iter().map(|branch| branch.newest);
+            newest.max_by_key(|block| block.height)
+        });
+        let block = newest(&candidates).map(|newest| newest.block).or(highest)?;
+        let staying = candidates.iter().filter_map(|candidate| {
+            let refused = candidate.state.as_ref()?.refused_branch?;
+            Some(StayingServer { address: candidate.address, refused })
+        });
+        let staying: Vec<StayingServer> = staying.collect();
         let states: Vec<&ServerState> =
             candidates.iter().filter_map(|candidate| candidate.state.as_ref()).collect();
         let rates = states.iter().filter_map(|state| state.blocks_per_second);
@@ -50,6 +64,7 @@ impl ChainClient {
             time: block.time,
             blocks_per_second: rate,
             bytes: states.iter().map(|state| state.bytes).max().unwrap_or(0),
+            branches: branches::condition(difference.as_ref(), &staying),
         })
     }
 
@@ -116,8 +131,9 @@ mod tests {
             time: "2026-11-22T01:00:00Z".parse().unwrap(),
             blocks_per_second: Some(250.5),
             bytes: 1_234_567,
+            branches: branches::condition(None, &[]),
         };
-        assert_eq!(ask(block(9), json!(250.5)).await, Some(wanted));
+        assert_eq!(ask(block(9), json!(250.5)).await, Some(wanted.clone()));
         let followed = Some(ObservedChain { blocks_per_second: None, ..wanted });
         assert_eq!(ask(block(9), json!(0.002)).await, followed, "it has the earlier blocks");
         assert_eq!(ask(block(9), Value::Null).await, followed, "it follows nothing");

@@ -153,6 +153,7 @@ impl Source for ChainSource {
             endpoint,
             url: spec.endpoint.clone(),
             start_height: spec.start_height,
+            accept_branch: spec.accept_branch.clone(),
             is_test_network: spec.allow_test_network,
             pause,
             replicas: spec.replicas.into(),

@@ -5,13 +5,15 @@
 //! specs in force. The publisher also writes the statuses of sources, so that each object has a single
 //! writer of its status; it gets the condition of the workload through [`Observed`].
 //!
-//! - [`observed`]: the state of sources beside their specs; [`chain_client`]: what chain servers say of it
+//! - [`observed`]: the state of sources beside their specs; [`chain_client`]: what chain servers say of it;
+//!   [`branches`]: the condition of their branches
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects; [`credentials`]: the Secrets that they may use
 //! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`];
 //!   [`volumes`]: the growth of chain servers' volumes
 
 mod apply;
+mod branches;
 mod build;
 mod chain_client;
 mod controller;
@@ -37,6 +39,7 @@ use kube::Client;
 use tokio::sync::watch;
 
 pub(crate) use self::{
+    branches::BRANCHES_AGREE,
     chain_client::ChainClient,
     names::chain_servers_url,
     observed::Observed,

@@ -69,7 +69,7 @@ pub(crate) struct WorkloadState {
 }
 
 /// The graph of a chain, as its servers describe it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObservedChain {
     /// The height of the newest block of any of them.
     pub(crate) height: u64,
@@ -79,6 +79,8 @@ pub(crate) struct ObservedChain {
     pub(crate) blocks_per_second: Option<f64>,
     /// The bytes that the graph takes on the disk of the largest of them.
     pub(crate) bytes: u64,
+    /// The condition of their branches.
+    pub(crate) branches: ConditionState,
 }
 
 /// Asks chain servers regularly until the program ends. While those of a chain do not answer, its last state stays.

@@ -51,6 +51,8 @@ pub(super) struct ServeChain {
     pub(super) url: String,
     /// The height of the first block.
     pub(super) start_height: u64,
+    /// A block of a branch of the node that is to be followed.
+    pub(super) accept_branch: Option<String>,
     /// True if the node may be of a test network.
     pub(super) is_test_network: bool,
     /// Why they follow no node, if they do not.

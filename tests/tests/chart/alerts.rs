@@ -11,8 +11,11 @@ use crate::{
 };
 
 /// Files that describe the programs' metrics, and the prefix of the metrics' names.
-const SOURCES: [(&str, &str); 2] =
-    [("api/src/metrics.rs", "assay"), ("operator/src/metrics.rs", "assay_operator")];
+const SOURCES: [(&str, &str); 3] = [
+    ("api/src/metrics.rs", "assay"),
+    ("api/src/chain_server/metrics.rs", "assay"),
+    ("operator/src/metrics.rs", "assay_operator"),
+];
 const WORDS: [&str; 2] = ["crates/engine/src/score.rs", "operator/src/reason.rs"];
 
 /// The labels of each series.
@@ -59,7 +62,7 @@ fn series_of(source: &str, prefix: &str) -> Known {
         let name = call.split('"').nth(1).unwrap();
         let own = call.split(".clone()").next().unwrap().rsplit([' ', '.', '\n']).next().unwrap();
         let is_metrics =
-            |(within, field, _): &&(&str, &str, &str)| *within == "Metrics" && *field == own;
+            |(within, field, _): &&(&str, &str, &str)| within.ends_with("Metrics") && *field == own;
         // A metric that is registered once and never changes has no field.
         let kind = fields.iter().find(is_metrics).map_or("", |(_, _, kind)| *kind);
         let set = kind.strip_prefix("Family<").and_then(|kind| kind.split(',').next());

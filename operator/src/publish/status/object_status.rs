@@ -90,6 +90,10 @@ impl ObjectStatus {
             let watched = tenant::keys_watched(name, context);
             all.extend(watched.map(|state| condition(&state, before, generation, now)));
         }
+        if matches!(self, Self::ChainSource(_)) {
+            let branches = source::branches(name, context, before);
+            all.extend(branches.map(|state| condition(&state, before, generation, now)));
+        }
         next.set(generation, all);
         next
     }

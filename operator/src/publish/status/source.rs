@@ -14,7 +14,7 @@ use super::context::StatusContext;
 use crate::{
     conditions::ConditionState,
     reason::Reason,
-    source::{Replicas, WORKING},
+    source::{BRANCHES_AGREE, Replicas, WORKING},
 };
 
 /// The status of a list or label set. Values that are not known yet keep their last state.
@@ -39,11 +39,8 @@ pub(super) fn chain_status(
     context: &StatusContext<'_>,
     before: ChainSourceStatus,
 ) -> ChainSourceStatus {
-    let StatusContext { in_force, observed, .. } = context;
-    let mut chains = in_force.directory.chains.values();
-    let is_followed =
-        |chain: &Arc<ChainFeed>| chain.name == *name && chain.spec.mode == ChainMode::Follow;
-    if !chains.any(is_followed) {
+    let observed = context.observed;
+    if !is_followed(name, context) {
         return ChainSourceStatus::default();
     }
     let mut status = before;
@@ -98,12 +95,36 @@ pub(super) fn workload(
     before: &[Condition],
 ) -> Option<ConditionState> {
     let state = context.observed.workloads.get(&(kind, name.clone()));
-    state.map(|workload| workload.condition.clone()).or_else(|| {
-        let old = before.iter().find(|condition| condition.type_ == WORKING)?;
-        let reason = Reason::ALL.iter().find(|reason| reason.as_str() == old.reason)?;
-        let (holds, message) = (old.status == "True", old.message.clone());
-        Some(ConditionState { kind: WORKING, holds, reason: *reason, message })
-    })
+    state.map(|workload| workload.condition.clone()).or_else(|| last(WORKING, before))
+}
+
+/// The condition of the branches of a followed chain's servers. Values that are not known yet keep their last state.
+pub(super) fn branches(
+    name: &Name,
+    context: &StatusContext<'_>,
+    before: &[Condition],
+) -> Option<ConditionState> {
+    if !is_followed(name, context) {
+        return None;
+    }
+    let chain = context.observed.chains.get(name);
+    chain.map(|chain| chain.branches.clone()).or_else(|| last(BRANCHES_AGREE, before))
+}
+
+/// The last state of a condition.
+fn last(kind: &'static str, before: &[Condition]) -> Option<ConditionState> {
+    let old = before.iter().find(|condition| condition.type_ == kind)?;
+    let reason = Reason::ALL.iter().find(|reason| reason.as_str() == old.reason)?;
+    let (holds, message) = (old.status == "True", old.message.clone());
+    Some(ConditionState { kind, holds, reason: *reason, message })
+}
+
+/// True if the source follows its chain.
+fn is_followed(name: &Name, context: &StatusContext<'_>) -> bool {
+    let mut chains = context.in_force.directory.chains.values();
+    let is_followed =
+        |chain: &Arc<ChainFeed>| chain.name == *name && chain.spec.mode == ChainMode::Follow;
+    chains.any(is_followed)
 }
 
 #[cfg(test)]

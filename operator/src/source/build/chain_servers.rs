@@ -146,7 +146,8 @@ fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
 
 /// The arguments of the `assay` program. Without those about the node it answers and does not follow.
 fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
-    let ServeChain { chain, endpoint, url, start_height, is_test_network, pause, .. } = serve;
+    let ServeChain { chain, endpoint, url, start_height, pause, .. } = serve;
+    let ServeChain { accept_branch, is_test_network, .. } = serve;
     let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), chain.clone()];
     if pause.is_none() {
         let (flag, credentials) = match endpoint {
@@ -158,6 +159,8 @@ fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
             arguments.push(format!("--cookie={}", credentials.file.path()));
             arguments.push(format!("--credentials-hosts={}", credentials.server));
         }
+        let accepted = accept_branch.iter().map(|hash| format!("--accept-branch={hash}"));
+        arguments.extend(accepted);
         arguments.extend(is_test_network.then(|| "--test-network".to_owned()));
     }
     arguments.extend(database_arguments(source));

@@ -1,0 +1,100 @@
+//! The branches of a chain's servers, as a condition.
+
+use std::net::SocketAddr;
+
+use assay_chain_protocol::{client::branches::Difference, message::RefusedBranch};
+
+use crate::{conditions::ConditionState, reason::Reason};
+
+/// The condition type: the chain servers have one branch, and that of their source.
+pub(crate) const BRANCHES_AGREE: &str = "BranchesAgree";
+
+/// A server that does not follow its source to another branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StayingServer {
+    /// Its address.
+    pub(crate) address: SocketAddr,
+    /// The branch of its source.
+    pub(crate) refused: RefusedBranch,
+}
+
+/// The condition of servers with this difference, of which some do not follow their source.
+pub(super) fn condition(
+    difference: Option<&Difference>,
+    staying: &[StayingServer],
+) -> ConditionState {
+    let refused = staying.iter().map(|StayingServer { address, refused }| {
+        let above = match refused.last_common {
+            Some(height) => format!("above block {height}"),
+            None => "further down than it can undo blocks".to_owned(),
+        };
+        let (height, hash) = (refused.newest.height, hex::encode(refused.newest.hash));
+        format!(
+            "{address} stays on its branch, which differs from its source's {above}; if the source's is the right one, \
+             set acceptBranch to the hash of one of its blocks, such as block {height} {hash}"
+        )
+    });
+    let mut messages: Vec<String> = difference.map(ToString::to_string).into_iter().collect();
+    messages.extend(refused);
+    let reason = match difference {
+        Some(difference) if difference.is_decided => Reason::BranchesDiffer,
+        Some(_) => Reason::NoMajority,
+        None if !staying.is_empty() => Reason::SourceBranchRefused,
+        None => Reason::OneBranch,
+    };
+    let holds = messages.is_empty();
+    if holds {
+        messages.push("the chain servers have the blocks of one branch".to_owned());
+    }
+    ConditionState { kind: BRANCHES_AGREE, holds, reason, message: messages.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_chain_protocol::client::branches::Branch;
+    use assay_engine::utxo::{BlockId, BlockRef};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn branch(numbers: &[u8], height: u64) -> Branch {
+        let time = Timestamp::UNIX_EPOCH;
+        let newest = BlockRef { height, hash: [7; 32], parent: [0; 32], time };
+        let address = |number: &u8| SocketAddr::from(([10, 0, 0, *number], 8080));
+        Branch { newest, servers: numbers.iter().map(address).collect() }
+    }
+
+    #[test]
+    fn servers_heights_and_the_fork_are_named() {
+        let agree = condition(None, &[]);
+        assert_eq!((agree.holds, agree.reason), (true, Reason::OneBranch));
+
+        let branches = vec![branch(&[1, 2], 105), branch(&[3], 120)];
+        let mut difference = Difference { last_common: Some(90), branches, is_decided: true };
+        let state = condition(Some(&difference), &[]);
+        assert_eq!((state.holds, state.reason), (false, Reason::BranchesDiffer));
+        for part in [
+            "above block 90",
+            "10.0.0.1:8080, 10.0.0.2:8080 have block 105",
+            "10.0.0.3:8080 has block 120",
+        ] {
+            assert!(state.message.contains(part), "{}", state.message);
+        }
+        difference.is_decided = false;
+        assert_eq!(condition(Some(&difference), &[]).reason, Reason::NoMajority);
+    }
+
+    #[test]
+    fn a_server_that_stays_names_the_block_to_accept() {
+        let newest = BlockId { height: 120, hash: [7; 32] };
+        let refused = RefusedBranch { last_common: Some(90), newest };
+        let address = SocketAddr::from(([10, 0, 0, 1], 8080));
+        let state = condition(None, &[StayingServer { address, refused }]);
+        assert_eq!((state.holds, state.reason), (false, Reason::SourceBranchRefused));
+        let block = format!(
+            "acceptBranch to the hash of one of its blocks, such as block 120 {}",
+            "07".repeat(32)
+        );
+        assert!(state.message.contains(&block), "{}", state.message);
+    }
+}
