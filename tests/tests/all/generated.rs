@@ -91,6 +91,17 @@ fn the_table_of_blockchains() {
 }
 
 #[test]
+fn the_table_of_reorganization_bounds() {
+    let rows = ChainId::all().filter_map(|chain| {
+        let bound = chain.info().reorganization_bound;
+        assert_eq!(bound.is_some(), chain.info().has_coins(), "{chain}");
+        Some([code(chain.as_str()), bound?.to_string()])
+    });
+    let titles = ["chain", "bound in blocks"];
+    section("docs/running.md", "reorganization bounds", &table(titles, rows));
+}
+
+#[test]
 fn the_table_of_coverage() {
     // EVM chains have one row: they differ in nothing.
     let is_evm = |chain: &ChainId| matches!(chain.info().rules, AddressRules::Evm);
