@@ -23,7 +23,7 @@ impl WorkSum {
         }
         let follows = self.next == Some(height);
         self.next = work.filter(|_| follows).and_then(|work| {
-            // Work of blocks is a millionth of this, and the most where a header states less of a target.
+            // No chain comes near 128 bits; a header may claim more than any hash can meet.
             self.sum = self.sum.saturating_add(work);
             height.checked_add(1)
         });
