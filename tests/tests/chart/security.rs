@@ -114,7 +114,7 @@ fn the_generated_tables_of_users_and_of_the_pods_of_the_chart() {
 
     let policies = of_kind(&rendered, "NetworkPolicy");
     let mut rows = String::from(
-        "| pod | API server | Secrets (keys) | what may reach it | what it may reach |\n|---|---|---|---|---|\n",
+        "| pod | API server | Secrets (keys) | incoming connections | outgoing connections |\n|---|---|---|---|---|\n",
     );
     for object in &rendered {
         let template = match object["kind"].as_str().unwrap() {

@@ -103,7 +103,9 @@ fn pod() -> Value {
 
 /// A workload with such a pod, labelled as the operator's.
 fn workload(kind: &str, mut pod: Value) -> Value {
-    let labels = json!({"app": "attempt"});
+    let labels = json!({
+        "app.kubernetes.io/name": "assay", "app.kubernetes.io/component": "attempt",
+    });
     let (group, spec) = match kind {
         "Job" | "CronJob" => {
             pod["restartPolicy"] = "Never".into();
@@ -317,6 +319,9 @@ fn the_token_runs_only_restricted_pods() {
         changed["hostPID"] = true.into();
         thief.is_refused(kind, &workload(kind, changed), "processes or IPC of the node");
     }
+    let mut posing = workload("Deployment", pod());
+    posing["spec"]["template"]["metadata"]["labels"]["app"] = "theirs".into();
+    thief.is_refused("a label", &posing, "the pod has labels of another application");
     let mut annotated = workload("Deployment", pod());
     let annotation = json!({"container.apparmor.security.beta.kubernetes.io/assay": "unconfined"});
     annotated["spec"]["template"]["metadata"]["annotations"] = annotation;
@@ -342,6 +347,23 @@ fn the_token_changes_only_objects_of_the_operator() {
     let finished = thief.attempt(&delete, "");
     assert!(finished.stderr.contains("was not created by the operator"), "{finished:?}");
     assert!(thief.cluster.has(&["ingress", "theirs", "-n", "kube-public"]));
+
+    // pods of others cannot be opened or exposed,
+    let selects = |kind: &str, group: &str, spec: Value| {
+        let labels = json!({"app.kubernetes.io/managed-by": "assay-operator"});
+        let metadata = json!({"name": "mine", "namespace": "kube-public", "labels": labels});
+        json!({"apiVersion": group, "kind": kind, "metadata": metadata, "spec": spec})
+    };
+    let theirs = json!({"app": "theirs"});
+    for (kind, group, spec) in [
+        ("NetworkPolicy", "networking.k8s.io/v1", json!({"podSelector": {}, "ingress": [{}]})),
+        ("NetworkPolicy", "networking.k8s.io/v1", json!({"podSelector": {"matchLabels": theirs}})),
+        ("Service", "v1", json!({"selector": theirs, "ports": [{"port": 80}]})),
+        ("Service", "v1", json!({"ports": [{"port": 80}]})),
+    ] {
+        let words = "selects pods of another application";
+        thief.is_refused(kind, &selects(kind, group, spec), words);
+    }
 
     // and a Secret in which the cluster would put a token of another account cannot be created.
     let token = json!({

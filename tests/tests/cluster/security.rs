@@ -66,7 +66,7 @@ fn the_generated_table_of_the_pods_that_the_operator_creates() {
             pods.iter().map(|(name, template)| DescribedPod { name, template }.row(&policies));
         rows.collect::<String>()
     };
-    let head = "| pod | API server | Secrets (keys) | what may reach it | what it may reach |\n\
+    let head = "| pod | API server | Secrets (keys) | incoming connections | outgoing connections |\n\
                 |---|---|---|---|---|\n";
     expect_part(Path::new(PAGE), "pods of the operator", &(head.to_owned() + &settled(rows)));
 }

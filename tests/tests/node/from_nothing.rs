@@ -102,7 +102,11 @@ fn the_commands_of_the_readme_lead_from_nothing_to_a_verdict_and_back() {
     assert!(said.stdout.contains("Succeeded"), "helm test: {}", said.stdout);
     assert_eq!(verdict(&said)["verdict"], "indeterminate");
 
-    // A Job fetches a list, and the API uses it. A pod calls the Service by its name.
+    // A Job fetches a list from a private network, once that is allowed, and the API uses it. A pod calls the
+    // Service by its name.
+    let chart = file("charts/assay").display().to_string();
+    let allowed = ["--reuse-values", "--set", "networkPolicy.allowedPrivateCidrs={10.99.0.0/16}"];
+    let _ = world.helm(&["upgrade", "assay", &chart, "--wait"], &allowed).ok();
     let location = publish_list();
     world.cluster.apply(&format!(
         "
