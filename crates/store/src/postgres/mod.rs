@@ -23,6 +23,7 @@ use assay_database::{
     postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE, expect_suitable},
 };
 use assay_engine::facts::Environment;
+use assay_tenancy::Name;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
@@ -98,6 +99,29 @@ impl PostgresStore {
         let working = async {
             let mut connection = self.database.control.acquire().await?;
             roles::arrange(&mut connection).await
+        };
+        self.database.control.with_liveness_probe(working).await
+    }
+
+    /// Writes the name of the cluster installation that the data belongs to, unless one is written already, and
+    /// returns the name that is.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails, or if its name is not valid.
+    pub async fn claim_instance(&self, name: &Name) -> Result<Name, StoreError> {
+        let working = async {
+            let mut transaction = self.write().await?;
+            sqlx::query("UPDATE installation SET instance = $1 WHERE instance IS NULL")
+                .bind(name.as_str())
+                .execute(&mut *transaction)
+                .await?;
+            let row = sqlx::query("SELECT instance FROM installation")
+                .fetch_one(&mut *transaction)
+                .await?;
+            let owner = row::control::instance(&row)?;
+            transaction.commit().await?;
+            Ok(owner)
         };
         self.database.control.with_liveness_probe(working).await
     }

@@ -14,7 +14,7 @@ const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// The migrations that this program knows. They are only ever appended, and each records in
 /// `schema_versions` the oldest program that is compatible with it.
-const MIGRATIONS: [(&str, &str); 14] = [
+const MIGRATIONS: [(&str, &str); 15] = [
     ("installation", include_str!("../../migrations/postgres/0001_installation.sql")),
     ("fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
     ("schema versions", include_str!("../../migrations/postgres/0003_schema_versions.sql")),
@@ -29,6 +29,7 @@ const MIGRATIONS: [(&str, &str); 14] = [
     ("policy rules", include_str!("../../migrations/postgres/0012_policy_rules.sql")),
     ("trace budget", include_str!("../../migrations/postgres/0013_trace_budget.sql")),
     ("revoked keys", include_str!("../../migrations/postgres/0014_revoked_keys.sql")),
+    ("instance", include_str!("../../migrations/postgres/0015_instance.sql")),
 ];
 
 fn migrations() -> Vec<Migration> {

@@ -2,6 +2,7 @@
 
 use assay_engine::facts::Environment;
 use assay_tenancy::{
+    Name,
     key::{KeyHash, Scope},
     manifest::Kind,
 };
@@ -15,6 +16,10 @@ use crate::{
 
 pub(crate) fn environment(row: &impl Columns) -> Result<Environment, StoreError> {
     value::environment(row.text("environment")?)
+}
+
+pub(crate) fn instance(row: &impl Columns) -> Result<Name, StoreError> {
+    Ok(value::parsed("installation.instance", row.text("instance")?)?)
 }
 
 pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {

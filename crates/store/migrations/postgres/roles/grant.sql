@@ -40,7 +40,7 @@ GRANT INSERT, UPDATE (lifted_at) ON label_suppressions TO assay_ingest;
 
 -- Controlling: manifests, keys, and forgetting what is older than it is kept.
 GRANT SELECT ON api_keys, usage, checks, fetched, quota_windows, usage_writers TO assay_control;
-GRANT UPDATE (control_revision, manifest_changes, key_changes) ON installation TO assay_control;
+GRANT UPDATE (control_revision, manifest_changes, key_changes, instance) ON installation TO assay_control;
 GRANT INSERT, DELETE, UPDATE (spec, applied_at) ON manifests TO assay_control;
 GRANT INSERT, UPDATE (scopes, expires_at, revoked_at) ON api_keys TO assay_control;
 GRANT DELETE ON usage, checks, usage_writers TO assay_control;

@@ -402,7 +402,7 @@ const RIGHTS: [(&str, [&str; 3]); 18] = [
         [
             "s control_revision key_changes",
             "s data_hash data_number intel_generation label_generation",
-            "s control_revision key_changes manifest_changes",
+            "s control_revision instance key_changes manifest_changes",
         ],
     ),
     (

@@ -128,7 +128,8 @@ async fn members_of_the_migrating_group_take_over_from_each_other() {
             "DROP TABLE seats, quota_windows, limiter_epochs_seen, usage_writers, jobs;
              DROP INDEX api_keys_name; DROP TRIGGER keep_revoked ON api_keys;
              DROP FUNCTION keep_revoked();
-             ALTER TABLE installation DROP COLUMN manifest_changes, DROP COLUMN key_changes;
+             ALTER TABLE installation DROP COLUMN manifest_changes, DROP COLUMN key_changes,
+                                      DROP COLUMN instance;
              DROP POLICY read_keys ON api_keys; DROP POLICY add_keys ON api_keys;
              DROP POLICY change_keys ON api_keys; DROP POLICY read_usage ON usage;
              DROP POLICY add_usage ON usage; DROP POLICY change_usage ON usage;

@@ -15,6 +15,7 @@ use assay_store::{
     intel::{LabelChange, LabelReading},
     usage::UsageCount,
 };
+use assay_tenancy::Name;
 use assay_test_servers::PostgresServer;
 use jiff::civil::date;
 use sqlx::{Connection, Executor, PgConnection, Row};
@@ -59,6 +60,21 @@ async fn a_store_keeps_its_kind() {
     store.close().await;
     let store = open_or_create(&url).await.unwrap();
     assert_eq!(store.environment().await.unwrap(), Environment::Sample);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_belongs_to_the_instance_that_claims_it_first() {
+    let stores = two().await;
+    let names = ["one", "other"].map(|name| name.parse::<Name>().unwrap());
+    let claims =
+        tokio::join!(stores[0].claim_instance(&names[0]), stores[1].claim_instance(&names[1]));
+    let owner = claims.0.unwrap();
+    assert_eq!(claims.1.unwrap(), owner, "both programs name the same owner");
+    assert!(names.contains(&owner), "{owner}");
+    for (store, name) in stores.iter().zip(&names) {
+        assert_eq!(store.claim_instance(name).await.unwrap(), owner, "it stays the owner");
+        assert_eq!(store.revisions().await.unwrap().control, 0, "no server reads anything anew");
+    }
 }
 
 #[tokio::test]
