@@ -7,12 +7,16 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
-use crate::{ApiKey, ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, RiskService, Tenant};
+use crate::{
+    ApiKey, ChainSource, Installation, IntelSource, Plan, RateLimit, RiskPolicy, RiskService,
+    Tenant,
+};
 
 /// All definitions, each after those that its kind refers to.
 #[must_use]
 pub fn all() -> Vec<CustomResourceDefinition> {
     let definitions = [
+        Installation::crd(),
         Plan::crd(),
         RiskPolicy::crd(),
         IntelSource::crd(),
@@ -25,7 +29,8 @@ pub fn all() -> Vec<CustomResourceDefinition> {
     definitions.map(with_common_columns).into()
 }
 
-/// Adds the printer columns that every kind has: `Ready` and its reason first, the age last.
+/// Adds the printer columns that kinds have in common: `Ready` and its reason first, the age last. A kind without a
+/// status has the age alone.
 fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResourceDefinition {
     let column = |name: &str, kind: &str, path: &str| CustomResourceColumnDefinition {
         name: name.into(),
@@ -41,7 +46,9 @@ fn with_common_columns(mut definition: CustomResourceDefinition) -> CustomResour
     let last = column("Age", "date", ".metadata.creationTimestamp");
     for version in &mut definition.spec.versions {
         let own = version.additional_printer_columns.take().unwrap_or_default();
-        let all = first.iter().cloned().chain(own).chain([last.clone()]);
+        let has_status = version.subresources.as_ref().is_some_and(|parts| parts.status.is_some());
+        let first = first.iter().filter(|_| has_status).cloned();
+        let all = first.chain(own).chain([last.clone()]);
         version.additional_printer_columns = Some(all.collect());
     }
     definition

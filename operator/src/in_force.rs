@@ -12,6 +12,8 @@ pub(crate) struct InForce {
     pub(crate) directory: Arc<Directory<Policy>>,
     /// The namespaces that may hold the keys of each tenant.
     pub(crate) namespaces: Arc<BTreeMap<Name, Vec<Name>>>,
+    /// The tenants of other installations of the cluster, each with its installation in words.
+    pub(crate) foreign_tenants: Arc<BTreeMap<Name, String>>,
     /// The rate limits by name.
     pub(crate) rate_limits: Arc<BTreeMap<Name, RateLimitSpec>>,
 }

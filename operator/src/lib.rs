@@ -11,6 +11,7 @@
 //! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers
 //! - `in_force`: the configuration in force, which `publish` gives to the other three
 //! - `scope`: the namespaces whose objects the operator works on
+//! - `instance`: the installation, and the objects that belong to it
 //! - `owned`, `owned_fields`: server-side apply of other objects, and of fields of Assay's own
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: why pods do not start or fail
@@ -30,6 +31,7 @@ mod egress;
 mod golden;
 mod health;
 mod in_force;
+mod instance;
 mod jobs;
 mod leader;
 mod metrics;

@@ -5,7 +5,7 @@ use std::{io, process::ExitCode, sync::Arc, time::Duration};
 use assay_chain_protocol::{Credentials, client::credentials::InvalidCredentials};
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
-use assay_store::{PostgresStore, Store, StoreError};
+use assay_store::{PostgresStore, Store};
 use assay_telemetry::{LogFormat, otlp::Collector};
 use kube::Client;
 use tokio::{
@@ -21,6 +21,7 @@ use crate::{
     api_key, backoff,
     health::{self, Health},
     in_force::InForce,
+    instance::{self, Instance, InstanceError},
     leader::{Election, Leadership},
     publish::Publisher,
     risk_service,
@@ -45,7 +46,7 @@ enum RunError {
     #[error("--chain-token-file: {0}")]
     ChainToken(#[from] InvalidCredentials),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Instance(#[from] InstanceError),
     #[error("failed to renew the Lease in time: another operator may hold it")]
     LostLease,
     #[error("a task of the operator ended unexpectedly")]
@@ -154,7 +155,9 @@ async fn run_tasks(
         .map_err(|error| RunError::Listen(settings.listen, error))?;
     tokio::spawn(health::serve(listener, health.clone()));
     let client = Client::try_default().await.map_err(RunError::Config)?;
-    let opening = tokio::spawn(open(settings.clone(), health.clone()));
+    let (tried_sender, mut has_tried) = watch::channel(false);
+    let opening = open(client.clone(), settings.clone(), health.clone(), tried_sender);
+    let opening = tokio::spawn(opening);
 
     let name = &settings.name;
     let mut election = election(client.clone(), settings, leadership.clone());
@@ -163,11 +166,22 @@ async fn run_tasks(
     health.metrics.set_leader(true);
     let metrics = health.metrics.clone();
     let writer = Writer::new(client.clone(), name, leadership, settings.scope(), metrics);
+    // Nothing is written before it is known that no other installation has the name, the namespace or the database.
+    // A database that cannot be opened yet belongs to nobody: its schema is created for a `RiskService`.
+    let registering = async {
+        let _ = has_tried.wait_for(|has_tried| *has_tried).await;
+        register(&client, &writer, settings).await
+    };
+    let instance = tokio::select! {
+        instance = registering => instance,
+        () = election.hold() => return Err(RunError::LostLease),
+    };
     let (sender, in_force) = watch::channel(InForce::default());
     // The tasks end with this function.
     let mut tasks = JoinSet::new();
     let services = risk_service::Context::new(
         client.clone(),
+        instance.clone(),
         writer.clone(),
         health.clone(),
         in_force.clone(),
@@ -185,6 +199,7 @@ async fn run_tasks(
     let observed = watch::Sender::new(Observed::default());
     let publisher = Publisher::new(
         &client,
+        instance.clone(),
         Arc::clone(&store),
         writer.clone(),
         health.clone(),
@@ -195,6 +210,7 @@ async fn run_tasks(
     );
     tasks.spawn(source::run(
         client.clone(),
+        instance.clone(),
         Arc::clone(&store),
         ChainClient::new(settings.chain_token_file.clone()),
         writer.clone(),
@@ -208,6 +224,7 @@ async fn run_tasks(
     let health = health.clone();
     let keys = api_key::Context::new(
         client,
+        instance,
         store,
         environment,
         writer,
@@ -224,24 +241,68 @@ async fn run_tasks(
     }
 }
 
-/// Opens the store, and retries until that succeeds: in a new installation the database may start later,
-/// and its schema is created by the migration of the first `RiskService`.
-async fn open(
-    settings: Settings,
-    health: Health,
-) -> Result<(Arc<dyn Store>, Environment), StoreError> {
+/// Registers the installation, and retries until that succeeds.
+async fn register(client: &Client, writer: &Writer, settings: &Settings) -> Instance {
     let mut failures = 0;
     loop {
-        let address = DatabaseAddress::in_file(&settings.database_url_file);
-        match PostgresStore::open(address).await {
-            Ok(store) => {
-                let environment = store.environment().await?;
-                health.set_ready(true);
-                return Ok((Arc::new(store), environment));
+        match instance::register(client, writer, &settings.instance, &settings.namespace).await {
+            Ok(instance) => {
+                let name = instance.name();
+                tracing::info!(instance = %name, "this operator works for its installation");
+                return instance;
             }
-            Err(error) => tracing::warn!(%error, "failed to open the store; retrying"),
+            Err(error) => tracing::warn!(%error, "failed to register the installation; retrying"),
         }
         sleep(backoff::delay(failures, system::jitter())).await;
         failures += 1;
     }
+}
+
+/// Opens the store, and retries until that succeeds: in a new installation the database may start later,
+/// and its schema is created by the migration of the first `RiskService`. While the installation is refused, it only
+/// waits: `has_tried` is set after the first attempt that another installation does not stand against.
+///
+/// # Errors
+///
+/// Returns a refusal that follows such an attempt: the operator works already, and must stop.
+async fn open(
+    client: Client,
+    settings: Settings,
+    health: Health,
+    has_tried: watch::Sender<bool>,
+) -> Result<(Arc<dyn Store>, Environment), InstanceError> {
+    let mut failures = 0;
+    loop {
+        match try_to_open(&client, &settings).await {
+            Ok(opened) => {
+                health.set_ready(true);
+                has_tried.send_replace(true);
+                return Ok(opened);
+            }
+            Err(error) if error.is_refusal() && *has_tried.borrow() => return Err(error),
+            Err(error) if error.is_refusal() => {
+                tracing::error!(%error, "the installation is refused, and nothing is written; retrying");
+            }
+            Err(error) => {
+                tracing::warn!(%error, "failed to open the store; retrying");
+                if matches!(error, InstanceError::Store(_)) {
+                    has_tried.send_replace(true);
+                }
+            }
+        }
+        sleep(backoff::delay(failures, system::jitter())).await;
+        failures += 1;
+    }
+}
+
+async fn try_to_open(
+    client: &Client,
+    settings: &Settings,
+) -> Result<(Arc<dyn Store>, Environment), InstanceError> {
+    instance::check(client, &settings.instance, &settings.namespace).await?;
+    let address = DatabaseAddress::in_file(&settings.database_url_file);
+    let store = PostgresStore::open(address).await?;
+    instance::claim_database(&store, &settings.instance).await?;
+    let environment = store.environment().await?;
+    Ok((Arc::new(store), environment))
 }

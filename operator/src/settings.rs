@@ -85,6 +85,10 @@ pub struct Settings {
     /// `RiskService`s in its own namespace alone. Unset: all namespaces of the cluster
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub watch_namespaces: Vec<Name>,
+    /// Name of this installation in the cluster: that of its Installation, of its database, and of the label
+    /// `assay.dev/instance` of its objects
+    #[arg(long, env = "ASSAY_OPERATOR_INSTANCE", default_value = "assay", value_name = "NAME")]
+    pub instance: Name,
     /// Identity of this operator in the Lease
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pub name: String,
@@ -92,8 +96,8 @@ pub struct Settings {
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600), value_name = "SECONDS")]
     pub lease_seconds: u32,
     /// Interval at which every object is reconciled while nothing changes, in seconds: after it, the operator has noticed
-    /// changes that it does not watch, such as those of Secrets
-    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(10..=86400), value_name = "SECONDS")]
+    /// changes that it does not watch, such as those of Secrets. A key whose `ApiKey` is absent for that long is revoked
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86400), value_name = "SECONDS")]
     pub resync_seconds: u32,
     /// URL of a collector that receives traces and metrics by OTLP over HTTP, also those of the workloads
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = collector, value_name = "URL")]

@@ -6,6 +6,7 @@ use assay_tenancy::key::KeyId;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use kube::{Api, Resource, ResourceExt};
+use serde_json::json;
 
 use super::{
     build::{Action, Event, KeyPlan, StoreKey},
@@ -13,9 +14,9 @@ use super::{
     fetch::Inputs,
     records, secret,
 };
-use crate::{conditions::ReadyState, reason::Reason, writer::FINALIZER};
+use crate::{conditions::ReadyState, reason::Reason, system, writer::FINALIZER};
 
-/// The event about a key whose object was deleted.
+/// The event about a key of an object that was deleted, perhaps an earlier one of the same name.
 const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
 
 /// The keys of an object after all changes.
@@ -37,16 +38,19 @@ pub(super) async fn apply(
     inputs: &Inputs,
     context: &Context,
 ) -> Result<Applied, KeyError> {
-    let KeyPlan { updates, update_event, action } = plan;
-    let has_updates = !updates.is_empty();
+    let KeyPlan { revocations, updates, update_event, action } = plan;
+    let has_updates = !(updates.is_empty() && revocations.is_empty());
+    for id in &revocations {
+        writable(context)?;
+        context.store.revoke_key(id, system::now()).await?;
+        context.health.metrics.wrote("store");
+        report(inputs, context, REVOKED, id).await;
+    }
     for update in updates {
         writable(context)?;
         context.store.update_key(&update.id, &update.scopes, update.expires_at).await?;
         context.health.metrics.wrote("store");
         report(inputs, context, update_event, &update.id).await;
-    }
-    if !matches!(action, Action::Refuse(_)) {
-        add_finalizer(inputs, context).await?;
     }
     let (current, has_changed) = match action {
         Action::Refuse(ready_state) => {
@@ -78,44 +82,49 @@ pub(super) async fn apply(
     Ok(Applied { ready_state, records, current: Some(current), has_changed })
 }
 
-/// Revokes every key of an object that is deleted. Garbage collection deletes the Secret.
+/// Revokes every key of an object that is deleted, and exists only because of finalizers. Garbage collection deletes the
+/// Secret.
 pub(super) async fn revoke(
     inputs: &Inputs,
     context: &Context,
     now: Timestamp,
 ) -> Result<(), KeyError> {
-    if !has_finalizer(inputs) {
-        return Ok(());
-    }
-    for record in inputs.records.iter().filter(|record| record.is_active(now)) {
+    for record in records::revocable(&inputs.records, now) {
         writable(context)?;
         context.store.revoke_key(&record.id, now).await?;
         context.health.metrics.wrote("store");
         report(inputs, context, REVOKED, &record.id).await;
     }
-    match context.writer.finalizer(&api(inputs, context), &inputs.object, &(), false).await {
+    Ok(())
+}
+
+/// Removes the finalizer that earlier releases set: an `ApiKey` must not hold its namespace.
+pub(super) async fn remove_finalizer(object: &ApiKey, context: &Context) -> Result<(), KeyError> {
+    let (finalizers, metadata) = (object.finalizers(), object.meta());
+    if !has_finalizer(object) {
+        return Ok(());
+    }
+    let others: Vec<&String> = finalizers.iter().filter(|name| *name != FINALIZER).collect();
+    // If the object was changed since, the write fails, and the object is read again.
+    let version = &metadata.resource_version;
+    let fields = json!({"metadata": {"finalizers": others, "resourceVersion": version}});
+    let namespace = object.namespace().unwrap_or_default();
+    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &namespace);
+    let name = object.name_any();
+    match context.writer.merge::<ApiKey>("finalizer", &api, &name, &fields).await {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-fn api(inputs: &Inputs, context: &Context) -> Api<ApiKey> {
-    Api::namespaced(context.client.0.clone(), &inputs.namespace)
+/// Says whether an object has the finalizer of earlier releases.
+pub(super) fn has_finalizer(object: &ApiKey) -> bool {
+    object.finalizers().iter().any(|name| name == FINALIZER)
 }
 
-fn has_finalizer(inputs: &Inputs) -> bool {
-    inputs.object.finalizers().iter().any(|name| name == FINALIZER)
-}
-
-fn writable(context: &Context) -> Result<(), KeyError> {
+/// Checks that this operator is the leader.
+pub(super) fn writable(context: &Context) -> Result<(), KeyError> {
     if context.writer.may_write() { Ok(()) } else { Err(KeyError::NotLeader) }
-}
-
-async fn add_finalizer(inputs: &Inputs, context: &Context) -> Result<(), KeyError> {
-    if !has_finalizer(inputs) {
-        context.writer.finalizer(&api(inputs, context), &inputs.object, &(), true).await?;
-    }
-    Ok(())
 }
 
 /// The records of the object's keys, read again if they changed.
@@ -139,10 +148,22 @@ async fn write_secret(
 ) -> Result<(), KeyError> {
     let Some(secret) = secret else { return Ok(()) };
     let api: Api<Secret> = Api::namespaced(context.client.0.clone(), &inputs.namespace);
-    if inputs.secret.is_some() {
-        context.writer.apply::<Secret>("secret", &api, &secret.name_any(), &secret).await?;
-    } else {
+    let Some(existing) = &inputs.secret else {
         context.writer.create("secret", &api, &secret).await?;
+        return Ok(());
+    };
+    let (name, mut secret) = (secret.name_any(), secret);
+    let written = context.writer.apply::<Secret>("secret", &api, &name, &secret).await;
+    match written {
+        // Some clusters demand the right to delete an object of those who change its owner, which the operator lacks.
+        Err(error)
+            if error.refusal().is_some()
+                && secret.owner_references() != existing.owner_references() =>
+        {
+            secret.metadata.owner_references.clone_from(&existing.metadata.owner_references);
+            context.writer.apply::<Secret>("secret", &api, &name, &secret).await?;
+        }
+        written => drop(written?),
     }
     Ok(())
 }

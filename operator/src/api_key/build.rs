@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_crds::INSTANCE_LABEL;
 use assay_store::control::KeyRecord;
 use assay_tenancy::key::{ApiKey as KeyText, KeyId, Scope};
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    records::{latest, overlap_ends, rotates_at},
+    records::{latest, newest, overlap_ends, rotates_at},
     secret::{ID, KEY, OWNER, ROTATE, TENANT},
     validate::{Validated, ValidatedKey},
 };
@@ -23,7 +24,9 @@ use crate::{
 
 /// The changes of an object's keys.
 pub(super) struct KeyPlan {
-    /// The changes of the scopes and expiry of active keys. They come first.
+    /// The keys of an earlier object of the same name, which are revoked.
+    pub(super) revocations: Vec<KeyId>,
+    /// The changes of the scopes and expiry of active keys. They precede that of the key in the Secret.
     pub(super) updates: Vec<GrantUpdate>,
     /// The event about each of them.
     pub(super) update_event: Event,
@@ -100,13 +103,16 @@ pub(super) fn build(
     now: Timestamp,
     numbers: impl FnOnce() -> (u64, [u128; 2]),
 ) -> KeyPlan {
+    let mut revocations = Vec::new();
     let (updates, update_event, action) = match validated {
         Validated::Active(mut key) => {
+            revocations = revoke_former(&mut key, now);
             let updates = grant_updates(&key, now);
             update(&mut key.records, &updates);
             (updates, CHANGED, action(&key, now, numbers))
         }
-        Validated::Expired(key, state) => {
+        Validated::Expired(mut key, state) => {
+            revocations = revoke_former(&mut key, now);
             (grant_updates(&key, now), CHANGED, Action::Refuse(state))
         }
         Validated::Suspended(records, state) => {
@@ -114,7 +120,24 @@ pub(super) fn build(
         }
         Validated::Refused(state) => (Vec::new(), CHANGED, Action::Refuse(state)),
     };
-    KeyPlan { updates, update_event, action }
+    KeyPlan { revocations, updates, update_event, action }
+}
+
+/// Revokes the active keys of an earlier object of the same name, and returns them. An object that was restored from a
+/// backup is as new as any other: the key in its Secret stays.
+fn revoke_former(key: &mut ValidatedKey, now: Timestamp) -> Vec<KeyId> {
+    let held = key.secret.as_ref().and_then(|secret| secret.key.as_ref());
+    let held = held.map(|key| key.id().clone());
+    let is_former =
+        |record: &&mut KeyRecord| record.is_active(now) && Some(&record.id) != held.as_ref();
+    let is_new = key.is_new;
+    let former = key.records.iter_mut().filter(|_| is_new).filter(is_former);
+    former
+        .map(|record| {
+            record.revoked_at = Some(now);
+            record.id.clone()
+        })
+        .collect()
 }
 
 /// The records after the updates.
@@ -203,7 +226,7 @@ fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
 /// the spec permits it.
 fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
     let held = key.secret.as_ref()?.key.as_ref()?;
-    let newest = key.records.iter().max_by_key(|record| record.created_at)?;
+    let newest = newest(&key.records)?;
     let is_held = newest.id == *held.id() && newest.hash == held.hash();
     let is_allowed = key.grant.expires_at.is_none_or(|expires| now < expires);
     (is_held && is_allowed && newest.revoked_at.is_none() && !newest.is_active(now))
@@ -235,7 +258,11 @@ fn secret(key: &ValidatedKey, text: &KeyText) -> Secret {
     // The request is recorded together with the key that answers it.
     let request = key.rotation_request.clone().map(|request| (ROTATE, request));
     let owned = |(name, value): (&str, String)| (name.to_owned(), value);
-    let labels = [(MANAGED_BY, MANAGER.to_owned()), (PART_OF, "assay".to_owned())];
+    let labels = [
+        (INSTANCE_LABEL, key.instance.to_string()),
+        (MANAGED_BY, MANAGER.to_owned()),
+        (PART_OF, "assay".to_owned()),
+    ];
     let bytes = |text: &str| ByteString(text.into());
     Secret {
         metadata: ObjectMeta {

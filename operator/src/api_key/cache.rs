@@ -8,11 +8,11 @@ use std::{
 };
 
 use assay_crds::ApiKey;
-use kube::{Resource, ResourceExt};
+use kube::Resource;
 use tokio::time::Instant;
 
-use super::tenant::TenantState;
-use crate::{in_force::InForce, writer::FINALIZER};
+use super::{apply, tenant::TenantState};
+use crate::in_force::InForce;
 
 /// The inputs of a reconciliation that are known without a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,14 +32,14 @@ impl ObservedInputs {
             generation: object.meta().generation,
             annotations: object.meta().annotations.clone(),
             is_deleted: object.meta().deletion_timestamp.is_some(),
-            has_finalizer: object.finalizers().iter().any(|name| name == FINALIZER),
+            has_finalizer: apply::has_finalizer(object),
             tenant: TenantState::of(&object.spec.tenant, in_force),
         }
     }
 
-    /// The inputs after a reconciliation: with the finalizer.
+    /// The inputs after a reconciliation: without the finalizer.
     pub(super) fn reconciled(self) -> Self {
-        Self { has_finalizer: true, ..self }
+        Self { has_finalizer: false, ..self }
     }
 }
 
@@ -87,7 +87,7 @@ mod tests {
             generation: Some(1),
             annotations: None,
             is_deleted: false,
-            has_finalizer: false,
+            has_finalizer: true,
             tenant: TenantState::InForce(vec!["team".parse().unwrap()]),
         }
     }
@@ -98,7 +98,7 @@ mod tests {
         let minute = Duration::from_mins(1);
         assert_eq!(cache.valid_for("a", &inputs(), now), None, "it was not reconciled");
         cache.insert("a".into(), inputs().reconciled(), now + minute);
-        let inputs = ObservedInputs { has_finalizer: true, ..inputs() };
+        let inputs = ObservedInputs { has_finalizer: false, ..inputs() };
         assert_eq!(cache.valid_for("a", &inputs, now), Some(minute));
         assert_eq!(cache.valid_for("a", &inputs, now + minute * 2), None, "it expired");
         assert_eq!(cache.valid_for("b", &inputs, now), None, "another object");
@@ -117,9 +117,10 @@ mod tests {
             ObservedInputs { generation: Some(2), ..same.clone() },
             ObservedInputs { annotations, ..same.clone() },
             ObservedInputs { is_deleted: true, ..same.clone() },
-            ObservedInputs { has_finalizer: false, ..same.clone() },
+            ObservedInputs { has_finalizer: true, ..same.clone() },
             tenant(TenantState::InForce(vec![])),
             tenant(TenantState::Missing),
+            tenant(TenantState::Foreign("the instance `b`".into())),
             tenant(TenantState::Deleted { restorable_until: Timestamp::UNIX_EPOCH }),
         ];
         for other in others {

@@ -17,6 +17,7 @@ use crate::{
     client::SharedClient,
     health::Health,
     in_force::InForce,
+    instance::Instance,
     reason::Reason,
     scope::WatchScope,
     writer::{WriteError, Writer},
@@ -26,6 +27,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(super) client: SharedClient,
+    pub(super) instance: Instance,
     pub(super) store: Arc<dyn Store>,
     pub(super) environment: Environment,
     pub(super) writer: Writer,
@@ -45,6 +47,7 @@ impl Context {
     #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
     pub(crate) fn new(
         client: Client,
+        instance: Instance,
         store: Arc<dyn Store>,
         environment: Environment,
         writer: Writer,
@@ -57,6 +60,7 @@ impl Context {
         let (failures, written) = <(Arc<_>, Arc<_>)>::default();
         Self {
             client,
+            instance,
             store,
             environment,
             writer,

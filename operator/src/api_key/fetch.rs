@@ -2,7 +2,7 @@
 
 use assay_crds::ApiKey;
 use assay_store::control::{KeyRecord, key_environment};
-use assay_tenancy::key::KeyEnvironment;
+use assay_tenancy::{Name, key::KeyEnvironment};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, ResourceExt};
 
@@ -26,6 +26,8 @@ pub(super) struct Inputs {
     pub(super) secret: Option<Secret>,
     /// The records of its keys, the oldest first.
     pub(super) records: Vec<KeyRecord>,
+    /// The name of the installation.
+    pub(super) instance: Name,
     /// The environment of the installation.
     pub(super) environment: KeyEnvironment,
 }
@@ -46,6 +48,7 @@ pub(super) async fn fetch(
         tenant: observed.tenant.clone(),
         secret,
         records,
+        instance: context.instance.name().clone(),
         environment: key_environment(context.environment),
     })
 }

@@ -5,7 +5,11 @@
 //! cluster that was restored from a backup keeps the keys in its Secrets. Therefore a user who may write
 //! Secrets in a tenant's namespaces can choose its keys, as one who may read them can use its keys.
 //!
+//! No finalizer holds an `ApiKey`, so that its namespace can be deleted without an operator: the keys of objects
+//! that are gone are found by comparing the store with the cluster.
+//!
 //! - [`watches`]: what triggers a reconciliation; [`cache`]: what makes it unnecessary
+//! - [`gone`]: keys whose object is gone
 //! - [`context`]: the shared context; [`secret`], [`records`], [`tenant`]: the Secret, the store's records,
 //!   the tenant
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation
@@ -15,6 +19,7 @@ mod build;
 mod cache;
 mod context;
 mod fetch;
+mod gone;
 mod records;
 mod secret;
 mod status;
@@ -32,17 +37,19 @@ use kube::{
     runtime::{
         applier,
         controller::{self, Action, Config},
+        watcher,
     },
 };
 use tokio::{sync::Semaphore, time::Instant};
 use tracing::Instrument;
 
-pub(crate) use self::context::Context;
 use self::{
     cache::{ObservedInputs, ReconcileCache},
     context::KeyError,
-    watches::Guarded,
+    gone::DeletedObjects,
+    watches::{Guarded, Watched},
 };
+pub(crate) use self::{context::Context, records::tenants_of_issued_keys};
 use crate::{backoff, reason::Reason, system, tracing_spans};
 
 /// The kind in metrics.
@@ -58,28 +65,45 @@ pub(crate) async fn run(mut context: Context) {
     }
     let watched = context.scope.keys(&context.client.0);
     let slots = Semaphore::new(CONCURRENCY.into());
-    let worker = Arc::new(Worker { context, cache: ReconcileCache::default(), slots });
+    let (cache, deleted) = <(ReconcileCache, DeletedObjects)>::default();
+    let worker = Arc::new(Worker { context, cache, deleted, slots });
     // A namespace that cannot be read does not hold up the others.
     join_all(watched.into_iter().map(|api| work_on(api, Arc::clone(&worker)))).await;
 }
 
 /// Works on the keys of one watch.
 async fn work_on(api: Api<Guarded>, worker: Arc<Worker>) {
-    let (keys, queue) = watches::queue(api, worker.context.in_force.clone());
+    let Context { instance, in_force, .. } = worker.context.clone();
+    let (watched, queue) = watches::queue(api, instance, in_force, worker.deleted.clone());
+    let keys = watched.keys.clone();
+    let watched = Arc::new(watched);
     let work = |object, worker| Box::pin(reconcile(object, worker));
     let config = Config::default().concurrency(CONCURRENCY);
     let results = applier(work, retry, Arc::clone(&worker), keys, queue, config);
-    let handled = results.for_each(|result| {
-        match result {
-            Err(controller::Error::ObjectNotFound(gone)) => worker.forget(gone.extra.uid.as_ref()),
-            Err(controller::Error::QueueError(error)) => {
-                tracing::warn!(%error, kind = KIND, "a watch failed; retrying");
-            }
-            _ => {}
-        }
-        std::future::ready(())
+    let failures = results.filter_map(|result| std::future::ready(result.err()));
+    let handled = failures.for_each_concurrent(usize::from(CONCURRENCY), |failure| {
+        handle_failure(failure, Arc::clone(&watched), Arc::clone(&worker))
     });
-    handled.await;
+    tokio::join!(handled, gone::compare_regularly(Arc::clone(&watched), Arc::clone(&worker)));
+}
+
+async fn handle_failure(
+    failure: controller::Error<KeyError, watcher::Error>,
+    watched: Arc<Watched>,
+    worker: Arc<Worker>,
+) {
+    match failure {
+        controller::Error::ObjectNotFound(gone) => {
+            worker.forget(gone.extra.uid.as_ref());
+            let namespace = gone.namespace.as_deref().unwrap_or_default();
+            let name = records::name_of(namespace, &gone.name);
+            gone::revoke_deleted(&name, &watched, &worker).await;
+        }
+        controller::Error::QueueError(error) => {
+            tracing::warn!(%error, kind = KIND, "a watch failed; retrying");
+        }
+        _ => {}
+    }
 }
 
 /// The context of the work with the state that one run of it keeps.
@@ -87,6 +111,7 @@ async fn work_on(api: Api<Guarded>, worker: Arc<Worker>) {
 struct Worker {
     context: Context,
     cache: ReconcileCache,
+    deleted: DeletedObjects,
     /// The places of keys that are worked on.
     slots: Semaphore,
 }
@@ -103,7 +128,7 @@ impl Worker {
 }
 
 async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
-    let Worker { context, cache, slots } = &*worker;
+    let Worker { context, cache, slots, .. } = &*worker;
     let Ok(object) = &guarded.0 else {
         // It is older than the CRD's schema, which refuses such objects.
         context.health.metrics.failed(KIND, Reason::Invalid);
@@ -115,6 +140,13 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
     }
     let identity = object.uid().unwrap_or_default();
     context.forget_written(object, &identity);
+    let name = records::name(object);
+    if worker.deleted.contains(&name) {
+        // An earlier object of this name was deleted, and no work on it runs any more.
+        cache.remove(&identity);
+        gone::revoke(&name, None, context).await?;
+        worker.deleted.remove(&name);
+    }
     let observed = ObservedInputs::of(object, &context.in_force.borrow());
     if let Some(time) = cache.valid_for(&identity, &observed, Instant::now()) {
         return Ok(Action::requeue(time));
@@ -160,9 +192,11 @@ async fn work(
     let inputs = fetch::fetch(object, observed, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&inputs, context, now).await?;
+        apply::remove_finalizer(object, context).await?;
         context.written().remove(&object.uid().unwrap_or_default());
         return Ok(None);
     }
+    apply::remove_finalizer(object, context).await?;
     let validated = validate::validate(&inputs, now);
     let plan = build::build(validated, now, system::key_numbers);
     let applying = apply::apply(plan, &inputs, context);

@@ -1,14 +1,63 @@
 //! The records of an object's keys in the store.
 
-use assay_crds::{ApiKey, RotationSpec};
+use std::collections::BTreeSet;
+
+use assay_crds::RotationSpec;
 use assay_store::control::KeyRecord;
+use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-/// The name in the store of the keys of an object. Its form differs from the names of keys that are
-/// created by hand.
-pub(super) fn name(object: &ApiKey) -> String {
-    format!("ApiKey {}/{}", object.namespace().unwrap_or_default(), object.name_any())
+/// The beginning of the names of keys that the operator issued. Those of keys that are created by hand differ.
+const PREFIX: &str = "ApiKey ";
+
+/// The name in the store of the keys of an `ApiKey`.
+pub(super) fn name(object: &impl ResourceExt) -> String {
+    name_of(&object.namespace().unwrap_or_default(), &object.name_any())
+}
+
+/// The name in the store of the keys of the `ApiKey` of that namespace and name.
+pub(super) fn name_of(namespace: &str, name: &str) -> String {
+    format!("{PREFIX}{namespace}/{name}")
+}
+
+/// The namespace of the `ApiKey` that the operator issued a key for. `None`: the key was created by hand.
+pub(super) fn namespace(record: &KeyRecord) -> Option<&str> {
+    namespace_in(&record.name)
+}
+
+/// The namespace in the name of a key that the operator issued.
+pub(super) fn namespace_in(name: &str) -> Option<&str> {
+    let (namespace, _) = name.strip_prefix(PREFIX)?.split_once('/')?;
+    Some(namespace)
+}
+
+/// The tenants that the operator issued keys for, unless all of these are revoked.
+pub(crate) fn tenants_of_issued_keys(records: &[KeyRecord]) -> BTreeSet<Name> {
+    let issued =
+        records.iter().filter(|record| namespace(record).is_some() && record.revoked_at.is_none());
+    issued.map(|record| record.tenant.clone()).collect()
+}
+
+/// The records of the keys of one object that are to be revoked with it: the active ones, and the newest, which could
+/// become active again.
+pub(super) fn revocable<'a>(
+    records: impl IntoIterator<Item = &'a KeyRecord> + Clone,
+    now: Timestamp,
+) -> impl Iterator<Item = &'a KeyRecord> {
+    let newest = newest(records.clone()).map(|record| record.id.clone());
+    let is_revocable = move |record: &&KeyRecord| {
+        let can_be_active = record.is_active(now) || newest.as_ref() == Some(&record.id);
+        record.revoked_at.is_none() && can_be_active
+    };
+    records.into_iter().filter(is_revocable)
+}
+
+/// The key that was created last.
+pub(super) fn newest<'a>(
+    records: impl IntoIterator<Item = &'a KeyRecord>,
+) -> Option<&'a KeyRecord> {
+    records.into_iter().max_by_key(|record| record.created_at)
 }
 
 /// The active key with the latest expiry: replaced keys expire before it.

@@ -15,6 +15,8 @@ pub(super) enum TenantState {
         /// The end of the time in which it can be restored.
         restorable_until: Timestamp,
     },
+    /// It belongs to another installation of the cluster, named in words.
+    Foreign(String),
     /// It does not exist.
     Missing,
 }
@@ -23,10 +25,15 @@ impl TenantState {
     /// The state of a tenant.
     pub(super) fn of(name: &Name, in_force: &InForce) -> Self {
         let former = in_force.directory.former_tenants.get(name);
-        match (in_force.namespaces.get(name), former.map(FormerTenantSpec::forgotten_at)) {
-            (Some(namespaces), _) => Self::InForce(namespaces.clone()),
-            (None, Some(restorable_until)) => Self::Deleted { restorable_until },
-            (None, None) => Self::Missing,
+        if let Some(namespaces) = in_force.namespaces.get(name) {
+            return Self::InForce(namespaces.clone());
+        }
+        if let Some(owner) = in_force.foreign_tenants.get(name) {
+            return Self::Foreign(owner.clone());
+        }
+        match former.map(FormerTenantSpec::forgotten_at) {
+            Some(restorable_until) => Self::Deleted { restorable_until },
+            None => Self::Missing,
         }
     }
 }

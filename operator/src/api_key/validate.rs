@@ -2,7 +2,10 @@
 
 use assay_crds::RotationSpec;
 use assay_store::control::{Grant, KeyRecord};
-use assay_tenancy::key::{ApiKey as KeyText, KeyEnvironment};
+use assay_tenancy::{
+    Name,
+    key::{ApiKey as KeyText, KeyEnvironment},
+};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Resource, ResourceExt};
@@ -32,6 +35,8 @@ pub(super) enum Validated {
 pub(super) struct ValidatedKey {
     /// The object's name.
     pub(super) name: String,
+    /// The name of the installation.
+    pub(super) instance: Name,
     /// The object's namespace.
     pub(super) namespace: String,
     /// The object as an owner.
@@ -50,6 +55,8 @@ pub(super) struct ValidatedKey {
     pub(super) secret: Option<ExistingSecret>,
     /// The records of the object's keys, the oldest first.
     pub(super) records: Vec<KeyRecord>,
+    /// True if no key was ever issued for the object: active keys of its name are those of an earlier object.
+    pub(super) is_new: bool,
 }
 
 /// A Secret that exists.
@@ -75,6 +82,14 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
             let message = format!(
                 "Tenant `{tenant}` was deleted and its keys are refused: recreate it before \
                  {restorable_until} to restore them"
+            );
+            return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
+        }
+        TenantState::Foreign(owner) => {
+            let message = format!(
+                "Tenant `{tenant}` belongs to {owner}: give this ApiKey the same label, or name a tenant of the \
+                 instance `{}`",
+                inputs.instance
             );
             return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
         }
@@ -116,6 +131,7 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
     });
     let key = ValidatedKey {
         name,
+        instance: inputs.instance.clone(),
         namespace: namespace.clone(),
         owner,
         grant: Grant {
@@ -130,6 +146,7 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
         secret_name,
         secret,
         records: inputs.records.clone(),
+        is_new: inputs.object.status.as_ref().is_none_or(|status| status.key_id.is_none()),
     };
     match spec.expires_at.filter(|expires| *expires <= now) {
         Some(expires) => {

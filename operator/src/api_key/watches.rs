@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     pin::Pin,
+    sync::Arc,
 };
 
 use assay_crds::ApiKey;
@@ -19,9 +20,10 @@ use kube::{
         watcher,
     },
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
-use crate::in_force::InForce;
+use super::{gone::DeletedObjects, records};
+use crate::{in_force::InForce, instance::Instance};
 
 /// A watched object. One that cannot be parsed does not block others.
 pub(super) type Guarded = DeserializeGuard<ApiKey>;
@@ -33,19 +35,39 @@ type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 /// The annotation with a copy of the object as `kubectl` applied it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Starts the watch, which runs while the queue is polled, and returns the keys as it has them.
+/// The objects of one watch.
+#[derive(Debug)]
+pub(super) struct Watched {
+    /// Their namespace. `None`: all of the cluster.
+    pub(super) namespace: Option<String>,
+    /// The keys, as the watch has them.
+    pub(super) keys: Store<Guarded>,
+    /// Notified when the watch has listed all objects.
+    pub(super) listed: Arc<Notify>,
+}
+
+/// Starts the watch, which runs while the queue is polled. It notes the objects that are `deleted`.
 pub(super) fn queue(
     api: Api<Guarded>,
+    instance: Instance,
     in_force: watch::Receiver<InForce>,
-) -> (Store<Guarded>, Queue) {
+    deleted: DeletedObjects,
+) -> (Watched, Queue) {
+    let namespace = api.namespace().map(str::to_owned);
     let (keys, keys_writer) = reflector::store();
-    let events = watcher(api, watcher::Config::default())
-        .default_backoff()
-        .modify(strip_unused)
-        .reflect(keys_writer);
+    let events = watcher(api, watcher::Config::default()).default_backoff().modify(strip_unused);
+    let events = instance.own_events(events, keys.clone()).reflect(keys_writer);
+    let listed = Arc::new(Notify::new());
+    let has_listed = Arc::clone(&listed);
+    let events = events.inspect_ok(move |event| match event {
+        watcher::Event::Delete(key) => deleted.add(records::name(key)),
+        watcher::Event::InitDone => has_listed.notify_one(),
+        _ => {}
+    });
     let themselves = of_events(events, keys.clone());
     let of_tenants = of_changed_tenants(in_force, keys.clone());
-    (keys, Box::pin(stream::select(themselves, of_tenants)))
+    let queue = stream::select(themselves, of_tenants);
+    (Watched { namespace, keys, listed }, Box::pin(queue))
 }
 
 /// The keys that the events of the watch concern. After an interruption it lists all objects anew; once the
@@ -108,7 +130,8 @@ fn of_changed_tenants(
 fn changed_tenants(before: &InForce, now: &InForce) -> BTreeSet<Name> {
     let former = |in_force: &InForce| in_force.directory.former_tenants.clone();
     let namespaces = differing(&before.namespaces, &now.namespaces);
-    namespaces.chain(differing(&former(before), &former(now))).collect()
+    let foreign = differing(&before.foreign_tenants, &now.foreign_tenants);
+    namespaces.chain(foreign).chain(differing(&former(before), &former(now))).collect()
 }
 
 /// The names whose values differ between two maps.

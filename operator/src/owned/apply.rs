@@ -195,7 +195,7 @@ mod tests {
 
     fn owner(uid: &str) -> Owner {
         let reference = OwnerReference { uid: uid.into(), ..OwnerReference::default() };
-        Owner::new(reference, "ns", "api", "server")
+        Owner::new(reference, &"one".parse().unwrap(), "ns", "api", "server")
     }
 
     fn service(cluster_ip: &str) -> Value {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_crds::INSTANCE_LABEL;
+use assay_tenancy::Name;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference,
 };
@@ -21,21 +23,23 @@ pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     reference: OwnerReference,
+    installation: Name,
     namespace: String,
     instance: String,
     component: &'static str,
 }
 
 impl Owner {
-    /// The owner of the objects of a component of `instance`, which are in `namespace`.
+    /// The owner of the objects of a component of `instance`, which are in `namespace` and belong to `installation`.
     pub(crate) fn new(
         reference: OwnerReference,
+        installation: &Name,
         namespace: &str,
         instance: &str,
         component: &'static str,
     ) -> Self {
         let (namespace, instance) = (namespace.to_owned(), instance.to_owned());
-        Self { reference, namespace, instance, component }
+        Self { reference, installation: installation.clone(), namespace, instance, component }
     }
 
     /// The same owner for another component.
@@ -48,19 +52,22 @@ impl Owner {
         &self.namespace
     }
 
-    /// The labels of its objects, and of their pods.
-    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
+    /// The labels that its objects and their pods share.
+    fn labels(&self) -> BTreeMap<String, String> {
         let mut labels = self.selected(&[NAME, INSTANCE, COMPONENT]);
         labels.extend([(PART_OF, "assay"), (MANAGED_BY, MANAGER)].map(owned));
         labels
     }
 
-    /// The metadata of an object of that name.
+    /// The metadata of an object of that name. Pods lack the label of the installation: a label more would replace
+    /// them.
     pub(crate) fn metadata(&self, name: &str) -> ObjectMeta {
+        let mut labels = self.labels();
+        labels.insert(INSTANCE_LABEL.to_owned(), self.installation.to_string());
         ObjectMeta {
             name: Some(name.to_owned()),
             namespace: Some(self.namespace.clone()),
-            labels: Some(self.labels()),
+            labels: Some(labels),
             owner_references: Some(vec![self.reference.clone()]),
             ..ObjectMeta::default()
         }

@@ -73,17 +73,19 @@ pub(super) async fn add_finalizers(
     finalized
 }
 
-/// Removes the finalizer from deleted objects that nothing in force depends on, and returns those for
-/// which that failed.
+/// Removes the finalizer from deleted objects, and from those that left the installation, once nothing in force depends
+/// on them, and returns those for which that failed.
 pub(super) async fn remove_finalizers(
     writer: &Writer,
     caches: &Caches,
     objects: &NamedObjects,
+    left: &NamedObjects,
     validated: &Validated,
 ) -> Vec<Uid> {
     let mut all = BoundedWrites::new();
-    for (key, object) in objects {
-        if is_deleted(object) && has_finalizer(object) && validated.is_gone(key) {
+    let deleted = objects.iter().filter(|(_, object)| is_deleted(object));
+    for (key, object) in deleted.chain(left) {
+        if has_finalizer(object) && validated.is_gone(key) {
             all.wait_for_slot().await;
             let setting = set_finalizer(writer, caches, key, object, false);
             all.push(async move { (!setting.await).then(|| uid(object)) });

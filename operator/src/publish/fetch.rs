@@ -20,6 +20,8 @@ use kube::{
 };
 use tokio::sync::Notify;
 
+use crate::instance::Instance;
+
 /// An object as the watch has it, in little memory.
 pub(super) type WatchedObject = Object<CompactJson, CompactJson>;
 /// The kind and the name of an object.
@@ -35,6 +37,8 @@ pub(super) type Uid = String;
 pub(super) struct Objects {
     /// The objects that the store can hold.
     pub(super) named: NamedObjects,
+    /// The objects of other installations.
+    pub(super) foreign: NamedObjects,
     /// The objects whose names the store cannot hold.
     pub(super) misnamed: Vec<Misnamed>,
 }
@@ -63,7 +67,8 @@ struct Cache {
 
 /// The watches of all published kinds.
 pub(super) struct Caches {
-    caches: Vec<Cache>,
+    kinds: Vec<Cache>,
+    instance: Instance,
     changed: Arc<Notify>,
 }
 
@@ -75,7 +80,7 @@ impl std::fmt::Debug for Caches {
 
 impl Caches {
     /// Starts the watches.
-    pub(super) fn start(client: &Client) -> Self {
+    pub(super) fn start(client: &Client, instance: Instance) -> Self {
         let changed = Arc::new(Notify::new());
         let kinds = [
             (Kind::Plan, ApiResource::erase::<Plan>(&())),
@@ -103,12 +108,12 @@ impl Caches {
             }));
             Cache { kind, resource, api, store }
         });
-        Self { caches: caches.into(), changed }
+        Self { kinds: caches.into(), instance, changed }
     }
 
     /// Waits until every watch has listed all objects.
     pub(super) async fn wait_until_complete(&self) {
-        for cache in &self.caches {
+        for cache in &self.kinds {
             // It fails only if the watch ended, but that runs as long as the program.
             let _ = cache.store.wait_until_ready().await;
         }
@@ -122,14 +127,16 @@ impl Caches {
     /// All objects.
     pub(super) fn objects(&self) -> Objects {
         let mut objects = Objects::default();
-        for cache in &self.caches {
+        for cache in &self.kinds {
             for object in cache.store.state() {
                 let name = object.metadata.name.as_deref().unwrap_or_default();
-                match name.parse::<Name>() {
-                    Ok(name) => drop(objects.named.insert((cache.kind, name), object)),
-                    Err(problem) => {
+                match (name.parse::<Name>(), self.instance.owns(&*object)) {
+                    (Ok(name), true) => drop(objects.named.insert((cache.kind, name), object)),
+                    (Ok(name), false) => drop(objects.foreign.insert((cache.kind, name), object)),
+                    (Err(problem), true) => {
                         objects.misnamed.push(Misnamed { kind: cache.kind, object, problem });
                     }
+                    (Err(_), false) => {}
                 }
             }
         }
@@ -138,20 +145,22 @@ impl Caches {
 
     /// The API of a kind.
     pub(super) fn api_of(&self, kind: Kind) -> Option<(&Api<WatchedObject>, &ApiResource)> {
-        let cache = self.caches.iter().find(|cache| cache.kind == kind)?;
+        let cache = self.kinds.iter().find(|cache| cache.kind == kind)?;
         Some((&cache.api, &cache.resource))
     }
 }
 
 impl Objects {
-    /// The stamps of all objects, by UID. Equal stamps need no further round.
+    /// The stamps of all objects, by UID. Equal stamps need no further round. Of objects of other installations it
+    /// counts only that they exist.
     pub(super) fn stamps(&self) -> BTreeMap<Uid, Stamp> {
         let misnamed = self.misnamed.iter().map(|misnamed| &misnamed.object);
         let stamp = |object: &Arc<WatchedObject>| {
             let generation = object.metadata.generation.unwrap_or(0);
             (uid(object), (generation, is_deleted(object), has_finalizer(object)))
         };
-        self.named.values().chain(misnamed).map(stamp).collect()
+        let foreign = self.foreign.values().map(|object| (uid(object), (0, false, false)));
+        self.named.values().chain(misnamed).map(stamp).chain(foreign).collect()
     }
 }
 

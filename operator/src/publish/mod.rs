@@ -2,17 +2,20 @@
 //! on each other, so they are checked together and written in one transaction.
 //!
 //! A round covers all objects; the next one follows as soon as something changed. A manifest is deleted
-//! from the store only when its object is deleted while it has the operator's finalizer. The absence of
-//! an object alone is no reason: objects are also absent while a cluster is being restored.
+//! from the store when its object is deleted while it has the operator's finalizer, or leaves the
+//! installation. The absence of an object alone is no reason, because objects are also absent while a cluster is
+//! being restored, except for a tenant with issued keys that is absent for a whole resync interval.
 //!
 //! - [`fetch`]: the watches; [`stored`]: the store's content; [`build`]: its changes
-//! - [`validate`]: the objects that can be in force together; [`former`]: deleted tenants
+//! - [`validate`]: the objects that can be in force together; [`former`]: deleted tenants; [`released`]: objects
+//!   that left the installation
 //! - [`apply`]: finalizers and keys; [`status`]: statuses
 
 mod apply;
 mod build;
 mod fetch;
 mod former;
+mod released;
 mod status;
 mod stored;
 mod validate;
@@ -35,11 +38,12 @@ use tracing::Instrument;
 
 use self::{
     fetch::{Caches, Stamp, Uid, is_deleted, uid},
+    released::Releases,
     stored::{StoreCache, StoreReader, StoredManifests},
 };
 use crate::{
-    backoff, health::Health, in_force::InForce, reason::Reason, scope::WatchScope,
-    source::Observed, system, tracing_spans, writer::Writer,
+    api_key, backoff, health::Health, in_force::InForce, instance::Instance, reason::Reason,
+    scope::WatchScope, source::Observed, system, tracing_spans, writer::Writer,
 };
 
 /// The time for which a round waits for further changes after the first one.
@@ -56,6 +60,8 @@ pub(crate) struct Publisher {
     in_force: watch::Sender<InForce>,
     /// The state of sources.
     observed: watch::Receiver<Observed>,
+    /// The objects that left the installation.
+    releases: Releases,
     /// The last written status of each object, until the watch delivers it.
     written: HashMap<Uid, CompactJson>,
     /// The objects of which a write failed: the number of failures, and when to try again.
@@ -80,6 +86,7 @@ impl Publisher {
     #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
     pub(crate) fn new(
         client: &Client,
+        instance: Instance,
         store: Arc<dyn Store>,
         writer: Writer,
         health: Health,
@@ -89,13 +96,14 @@ impl Publisher {
         resync: Duration,
     ) -> Self {
         Self {
-            caches: Caches::start(client),
+            caches: Caches::start(client, instance),
             stored: StoreCache::new(StoreReader(Arc::clone(&store))),
             store,
             writer,
             health,
             in_force,
             observed,
+            releases: Releases::default(),
             written: HashMap::new(),
             retries: BTreeMap::new(),
             scope,
@@ -108,7 +116,7 @@ impl Publisher {
         self.caches.wait_until_complete().await;
         let mut published: Option<BTreeMap<Uid, Stamp>> = None;
         let mut failures = 0;
-        let mut resync = Instant::now() + self.resync;
+        let mut resync = Instant::now();
         loop {
             let objects = self.caches.objects();
             self.forget_written(&objects);
@@ -121,6 +129,7 @@ impl Publisher {
                     resync = Instant::now() + backoff::spread(self.resync, system::jitter());
                     self.written.clear();
                     self.stored.clear();
+                    self.releases.compare_next_time();
                 }
                 let begun = Instant::now();
                 let round = tracing_spans::publishing(self.round()).await;
@@ -182,6 +191,11 @@ impl Publisher {
             return Err(RoundError::NotLeader);
         }
         let objects = self.caches.objects();
+        self.releases.observe(&objects);
+        if self.releases.is_comparison_due() {
+            let keys = self.store.keys().await?.keys;
+            self.releases.compare(&api_key::tenants_of_issued_keys(&keys), &objects);
+        }
         let adding = apply::add_finalizers(&self.writer, &self.caches, &objects.named);
         let finalized = adding.instrument(stage!("finalizers")).await;
         for (key, object) in &objects.named {
@@ -192,7 +206,9 @@ impl Publisher {
         let now = system::now();
         let plan = |stored: &StoredManifests, keys: &[KeyRecord]| {
             let lapsed = apply::keys_of_expired_tenants(stored, keys, now);
-            let validated = validate::validate(&stored.manifests, &objects.named, &finalized, now);
+            let released = self.releases.released(&stored.manifests, &objects);
+            let validated =
+                validate::validate(&stored.manifests, &objects, &finalized, &released, now);
             let desired = validated.manifests();
             let changes = desired.map(|desired| build::changes(&stored.manifests, desired));
             let changes = changes.unwrap_or_default();
@@ -216,9 +232,15 @@ impl Publisher {
         if let Some(in_force) = validated.take_in_force() {
             self.in_force.send_replace(in_force);
         }
+        let left = self.releases.left(&objects);
         let removing =
-            apply::remove_finalizers(&self.writer, &self.caches, &objects.named, &validated);
-        for key in removing.await {
+            apply::remove_finalizers(&self.writer, &self.caches, &objects.named, &left, &validated);
+        let failed = removing.await;
+        self.releases.forget(|key| {
+            let is_failed = left.get(key).is_some_and(|object| failed.contains(&uid(object)));
+            validated.is_gone(key) && !is_failed
+        });
+        for key in failed {
             self.postpone(key);
         }
         self.write_statuses(&objects, &finalized, &validated).instrument(stage!("status")).await;

@@ -53,7 +53,7 @@ pub(super) struct StoredManifests {
 ///
 /// A revision does not identify the database: a restored backup can have the revision that is in memory,
 /// with other content. So [`clear`](Self::clear) is called after each write, whether it succeeded or not,
-/// after each failed round, and every ten minutes: it takes at most that long until the content of a
+/// after each failed round, and at each resync: it takes at most that long until the content of a
 /// restored backup is noticed. No write rests on what is in memory: see [`plan`](Self::plan).
 #[derive(Debug)]
 pub(super) struct StoreCache<S> {

@@ -7,14 +7,17 @@ use std::{
 
 use assay_engine::policy::Policy;
 use assay_manifests::{DesiredManifests, Manifest, Manifests, Reconciled, Refusal, reconcile};
-use assay_tenancy::{Directory, Problem, manifest::ManifestSpec};
+use assay_tenancy::{
+    Directory, Problem,
+    manifest::{Kind, ManifestSpec},
+};
 use jiff::Timestamp;
 
 use super::{
-    fetch::{NamedObjects, ObjectKey, WatchedObject, has_finalizer, is_deleted},
+    fetch::{ObjectKey, Objects, WatchedObject, has_finalizer, is_deleted},
     former,
 };
-use crate::in_force::InForce;
+use crate::{in_force::InForce, instance};
 
 /// The manifests that can be in force.
 #[derive(Debug)]
@@ -51,26 +54,30 @@ impl Validated {
 }
 
 /// Checks all objects together. An object is published once it has the finalizer. A deleted object
-/// without it was never published. Only specs that differ from the stored ones are parsed.
+/// without it was never published. Those that are `released` are to be removed. Only specs that differ from the stored
+/// ones are parsed.
 pub(super) fn validate(
     stored: &Manifests,
-    objects: &NamedObjects,
+    objects: &Objects,
     finalized: &BTreeSet<ObjectKey>,
+    released: &BTreeSet<ObjectKey>,
     now: Timestamp,
 ) -> Validated {
     let desired: DesiredManifests = objects
+        .named
         .iter()
         .filter_map(|(key, object)| match (is_deleted(object), finalized.contains(key)) {
             (false, true) => Some((key.clone(), Some(manifest(stored, key, object)))),
             (true, _) if has_finalizer(object) => Some((key.clone(), None)),
             _ => None,
         })
+        .chain(released.iter().map(|key| (key.clone(), None)))
         .collect();
     match reconcile(stored, &desired) {
         Ok(mut reconciled) => {
             former::record(stored, &mut reconciled, now);
             let Reconciled { manifests, directory, refused } = reconciled;
-            let in_force = Some(in_force(directory, &manifests));
+            let in_force = Some(in_force(directory, &manifests, objects));
             Validated { outcome: Ok(refused), manifests, in_force }
         }
         Err(problems) => {
@@ -93,7 +100,7 @@ fn manifest(
 }
 
 /// The configuration in force.
-fn in_force(directory: Directory<Policy>, manifests: &Manifests) -> InForce {
+fn in_force(directory: Directory<Policy>, manifests: &Manifests, objects: &Objects) -> InForce {
     let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
     for manifest in manifests.values() {
         match &manifest.spec {
@@ -106,9 +113,12 @@ fn in_force(directory: Directory<Policy>, manifests: &Manifests) -> InForce {
             _ => {}
         }
     }
+    let foreign = objects.foreign.iter().filter(|((kind, _), _)| *kind == Kind::Tenant);
+    let foreign = foreign.map(|((_, name), object)| (name.clone(), instance::owner_of(&**object)));
     InForce {
         directory: Arc::new(directory),
         namespaces: Arc::new(namespaces),
+        foreign_tenants: Arc::new(foreign.collect()),
         rate_limits: Arc::new(rate_limits),
     }
 }
@@ -116,7 +126,7 @@ fn in_force(directory: Directory<Policy>, manifests: &Manifests) -> InForce {
 #[cfg(test)]
 mod tests {
     use assay_crds::Tenant;
-    use assay_tenancy::{CompactJson, manifest::Kind};
+    use assay_tenancy::CompactJson;
     use kube::api::ApiResource;
     use serde_json::{Value, json};
 

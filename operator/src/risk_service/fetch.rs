@@ -70,7 +70,7 @@ pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inp
     let live = LiveObjects::fetch(client, &namespace, names::all(&name, migration)).await?;
     Ok(Inputs {
         object: object.clone(),
-        owner: Owner::new(reference, &namespace, &name, SERVER),
+        owner: Owner::new(reference, context.instance.name(), &namespace, &name, SERVER),
         database,
         cache,
         chain_token,

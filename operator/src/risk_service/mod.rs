@@ -55,6 +55,7 @@ use crate::{
     client::SharedClient,
     health::Health,
     in_force::InForce,
+    instance::Instance,
     owned::managed_by_selector,
     reason::Reason,
     scope::WatchScope,
@@ -76,6 +77,7 @@ type Guarded = DeserializeGuard<RiskService>;
 #[derive(Clone, Debug)]
 pub struct Context {
     client: SharedClient,
+    instance: Instance,
     writer: Writer,
     health: Health,
     /// The demand of tenants. `None` until it is known.
@@ -104,8 +106,10 @@ impl Context {
     /// A context; it follows the demand of tenants. `chain_servers` is the namespace of chain servers, if the operator
     /// runs any.
     #[must_use]
-    pub fn new(
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
+    pub(crate) fn new(
         client: Client,
+        instance: Instance,
         writer: Writer,
         health: Health,
         in_force: watch::Receiver<InForce>,
@@ -118,6 +122,7 @@ impl Context {
         let (failures, written) = <(Arc<_>, Arc<_>)>::default();
         Self {
             client: SharedClient(client),
+            instance,
             writer,
             health,
             demand,
@@ -183,6 +188,11 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     };
     if !context.writer.may_write() {
         return Err(WriteError::NotLeader.into());
+    }
+    if !context.instance.owns(object) {
+        // The operator of the other installation continues with its objects.
+        context.written().remove(&object.uid().unwrap_or_default());
+        return Ok(Action::await_change());
     }
     let worked = tracing_spans::reconciling(KIND, object, Box::pin(work(object, &context))).await?;
     context.failures.reset(guarded.meta().uid.as_ref());

@@ -29,12 +29,12 @@ use super::{
     kind::Source,
     observed::WorkloadState,
     state,
-    task::{Idle, Pause, Task},
+    task::{Idle, Pause, Task, WorkloadEnd},
     validate,
 };
 use crate::{
     backoff,
-    owned::{Owner, managed_by_selector},
+    owned::{LiveObjects, Owner, managed_by_selector},
     pod_diagnostics,
     reason::Reason,
     system, tracing_spans,
@@ -127,6 +127,22 @@ async fn reconcile<K: Source>(
     }
     let Ok(name) = object.name_any().parse::<Name>() else { return Ok(Action::await_change()) };
     let key = (K::KIND, name.clone());
+    let reference = object.controller_owner_ref(&()).unwrap_or_default();
+    let installation = context.instance.name();
+    let namespace = &context.namespace;
+    let owner = Owner::new(reference, installation, namespace, name.as_str(), K::COMPONENT);
+    if !context.instance.owns(&*object) {
+        // The operator of the other installation runs the workload in its own namespace.
+        if !context.foreign().contains(&key) {
+            context.observed.send_if_modified(|observed| observed.workloads.remove(&key).is_some());
+            let names = K::object_names(name.as_str());
+            let live = LiveObjects::fetch(&context.client.0, namespace, names).await?;
+            apply::end(WorkloadEnd::DeletedAtOnce, &owner, &live, &context).await?;
+            context.foreign().insert(key);
+        }
+        return Ok(Action::await_change());
+    }
+    context.foreign().remove(&key);
     if object.metadata.deletion_timestamp.is_some() {
         // Garbage collection deletes its objects.
         context.observed.send_if_modified(|observed| observed.workloads.remove(&key).is_some());
@@ -140,8 +156,6 @@ async fn reconcile<K: Source>(
     let outcome = match &context.settings {
         None => Outcome::idle(&Idle::NoSettings, false),
         Some(settings) => {
-            let reference = object.controller_owner_ref(&()).unwrap_or_default();
-            let owner = Owner::new(reference, &context.namespace, name.as_str(), K::COMPONENT);
             let working = work::<K>(&name, spec, owner, settings, &context);
             tracing_spans::reconciling(WORKLOAD, &*object, Box::pin(working)).await?
         }

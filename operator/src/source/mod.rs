@@ -27,13 +27,17 @@ mod task;
 mod validate;
 mod volumes;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use assay_crds::{ChainSource, IntelSource};
 use assay_store::Store;
 use assay_tenancy::{
     Name,
-    manifest::{ChainSourceSpec, IntelSourceSpec},
+    manifest::{ChainSourceSpec, IntelSourceSpec, Kind},
 };
 use kube::Client;
 use tokio::sync::watch;
@@ -50,6 +54,7 @@ use crate::{
     client::SharedClient,
     health::Health,
     in_force::InForce,
+    instance::Instance,
     pod::{PodDefaults, SecretFile},
     writer::{WriteError, Writer},
 };
@@ -98,6 +103,7 @@ enum SourceError {
 #[derive(Clone, Debug)]
 struct Context {
     client: SharedClient,
+    instance: Instance,
     writer: Writer,
     health: Health,
     /// The namespace of workloads.
@@ -109,12 +115,21 @@ struct Context {
     failures: Arc<Failures>,
     /// The interval between reconciliations while nothing changes.
     resync: Duration,
+    /// The sources of other installations that have no workload here.
+    foreign: Arc<Mutex<BTreeSet<(Kind, Name)>>>,
+}
+
+impl Context {
+    fn foreign(&self) -> MutexGuard<'_, BTreeSet<(Kind, Name)>> {
+        self.foreign.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Works on sources until the program ends, and updates `observed`.
 #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
 pub(crate) async fn run(
     client: Client,
+    instance: Instance,
     store: Arc<dyn Store>,
     chain_client: ChainClient,
     writer: Writer,
@@ -142,6 +157,7 @@ pub(crate) async fn run(
     };
     let context = Arc::new(Context {
         client: SharedClient(client),
+        instance,
         writer,
         health,
         namespace: namespace.clone(),
@@ -150,6 +166,7 @@ pub(crate) async fn run(
         observed: observed.clone(),
         failures: Arc::default(),
         resync,
+        foreign: Arc::default(),
     });
     tokio::join!(
         follow,

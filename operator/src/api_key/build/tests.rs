@@ -1,6 +1,6 @@
 //! Tests of the changes that an object, its Secret and the records of its keys lead to.
 
-use assay_crds::{ApiKey, ApiKeySpec};
+use assay_crds::{ApiKey, ApiKeySpec, status::ApiKeyStatus};
 use assay_tenancy::key::{KeyEnvironment, KeyHash};
 use kube::ResourceExt;
 use serde_json::json;
@@ -31,7 +31,10 @@ fn inputs(held: Option<&KeyText>, records: Vec<KeyRecord>) -> Inputs {
     let mut object = ApiKey::new("backend", spec);
     object.metadata.namespace = Some("team".into());
     object.metadata.uid = Some("me".into());
+    let key_id = Some("issued before".to_owned());
+    object.status = Some(ApiKeyStatus { key_id, ..ApiKeyStatus::default() });
     let mut inputs = Inputs {
+        instance: "one".parse().unwrap(),
         object,
         namespace: "team".into(),
         tenant: TenantState::InForce(vec!["team".parse().unwrap()]),
@@ -114,6 +117,23 @@ fn a_key_that_is_revoked_or_lost_is_replaced() {
     let mut other = record(&key, 0);
     other.hash = KeyHash::from_bytes([1; 32]);
     assert_eq!(action(&inputs(Some(&key), vec![other]), 2), Done::Issue(None));
+}
+
+#[test]
+fn keys_of_an_earlier_object_of_the_name_are_revoked_but_the_one_in_the_secret() {
+    let (former, held) = (text(1), text(2));
+    let records = || vec![record(&former, 0), record(&held, 0)];
+    let new = |mut inputs: Inputs| {
+        inputs.object.status = None;
+        inputs
+    };
+    let recreated = new(inputs(None, vec![record(&former, 0)]));
+    assert_eq!(plan(&recreated, 2).revocations, [former.id().clone()]);
+    assert_eq!(action(&recreated, 2), Done::Issue(None), "none overlaps");
+    let restored = new(inputs(Some(&held), records()));
+    assert_eq!(plan(&restored, 2).revocations, [former.id().clone()]);
+    assert_eq!(action(&restored, 2), Done::Keep(held.id().clone()));
+    assert!(plan(&inputs(Some(&held), records()), 2).revocations.is_empty());
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Publisher {
                 continue;
             }
             let Some(before) = self.before(key.0, object) else { continue };
-            let state = ready_state(key, object, validated);
+            let state = ready_state(key, object, validated, &objects.foreign);
             let status = before.next(key, object.metadata.generation, &state, &context);
             updates.extend(self.update(key.0, object, &before, status, state));
         }

@@ -1,22 +1,24 @@
 //! The ready state of published objects.
 
 use assay_manifests::Refusal;
-use assay_tenancy::InvalidName;
+use assay_tenancy::{Cause, FieldProblem, InvalidName, Name, manifest::Kind};
 
 use crate::{
     conditions::ReadyState,
+    instance,
     publish::{
-        fetch::{ObjectKey, WatchedObject, is_deleted},
+        fetch::{NamedObjects, ObjectKey, WatchedObject, is_deleted},
         validate::Validated,
     },
     reason::Reason,
 };
 
-/// The ready state of an object.
+/// The ready state of an object. `foreign` are the objects of other installations.
 pub(super) fn ready_state(
     key: &ObjectKey,
     object: &WatchedObject,
     validated: &Validated,
+    foreign: &NamedObjects,
 ) -> ReadyState {
     let refusal = match &validated.outcome {
         Err(problems) => {
@@ -32,7 +34,10 @@ pub(super) fn ready_state(
     let reason = Reason::of(refusal, is_deleted(object));
     let words = format!("{}: {}", refusal.problem().path, refusal.problem().message);
     let message = match refusal {
-        Refusal::Invalid(_) => words,
+        Refusal::Invalid(problem) => match foreign_reference(object, problem, foreign) {
+            Some(reference) => format!("{words}; {reference}"),
+            None => words,
+        },
         Refusal::BreaksDependent { dependent: (kind, name), .. } => {
             let other = format!("{} {name}", kind.as_str());
             if is_deleted(object) {
@@ -45,6 +50,25 @@ pub(super) fn ready_state(
         }
     };
     ReadyState::Stalled(reason, message)
+}
+
+/// The object of another installation that an object refers to, in words. `None` if its reference names none.
+fn foreign_reference(
+    object: &WatchedObject,
+    problem: &FieldProblem,
+    foreign: &NamedObjects,
+) -> Option<String> {
+    let kind = match problem.cause {
+        Cause::PlanNotFound => Kind::Plan,
+        Cause::PolicyNotFound => Kind::RiskPolicy,
+        Cause::TenantNotFound => Kind::Tenant,
+        _ => return None,
+    };
+    let spec = object.spec.value();
+    let field = problem.path.strip_prefix("spec.")?.replace('.', "/");
+    let name: Name = spec.pointer(&format!("/{field}"))?.as_str()?.parse().ok()?;
+    let owner = instance::owner_of(&**foreign.get(&(kind, name.clone()))?);
+    Some(format!("{} `{name}` belongs to {owner}", kind.as_str()))
 }
 
 /// The state of an object whose name the store cannot hold.

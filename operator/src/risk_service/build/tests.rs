@@ -40,7 +40,7 @@ fn inputs(change: Value) -> Inputs {
     };
     Inputs {
         object: RiskService::new("api", spec),
-        owner: Owner::new(owner, "ns", "api", SERVER),
+        owner: Owner::new(owner, &"one".parse().unwrap(), "ns", "api", SERVER),
         database: present(5433),
         cache,
         chain_token,

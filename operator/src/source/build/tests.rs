@@ -62,7 +62,7 @@ fn owner(name: &str, component: &'static str) -> Owner {
         controller: Some(true),
         ..OwnerReference::default()
     };
-    Owner::new(reference, "system", name, component)
+    Owner::new(reference, &"one".parse().unwrap(), "system", name, component)
 }
 
 /// A Secret whose credentials are for the server of a URL.
