@@ -7,6 +7,11 @@
 {{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Chart.AppVersion }}{{ end }}
 {{- end }}
 
+{{/* The name of the installation in the cluster. */}}
+{{- define "assay.instance" -}}
+{{- .Values.instance | default .Release.Name -}}
+{{- end }}
+
 {{/* The labels that select the pods of a component: {root, component}. They never change. */}}
 {{- define "assay.selector" -}}
 app.kubernetes.io/name: assay
@@ -25,6 +30,7 @@ assay.dev/mode: {{ .root.Values.mode }}
 {{/* The labels of the objects of a component: {root, component}. */}}
 {{- define "assay.labels" -}}
 {{ include "assay.podLabels" . }}
+assay.dev/instance: {{ include "assay.instance" .root }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version | replace "+" "_" }}
