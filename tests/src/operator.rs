@@ -119,8 +119,15 @@ impl Operator {
     pub fn wait_until_it_works(&self) {
         // Another one's Lease runs out first.
         wait_at_most(Duration::from_mins(1), "the operator works", || {
-            self.metrics().contains("assay_operator_leader 1")
+            let is_leader = self.metrics().contains("assay_operator_leader 1");
+            is_leader && self.log().contains("this operator works for its installation")
         });
+    }
+
+    /// True if it answers that it is ready.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        ureq::get(format!("http://{}/readyz", self.address)).call().is_ok()
     }
 
     /// Its metrics.

@@ -5,7 +5,9 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Cluster, Finished, Helm, Operator, Postgres, Server, wait_at_most};
+use assay_tests::{
+    Cluster, Finished, Helm, Operator, Postgres, Server, migrated_database, wait_at_most,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -38,6 +40,8 @@ kind: ApiKey
 metadata: {name: acme, namespace: assay}
 spec: {tenant: acme}
 ";
+
+const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
 /// One test at a time has the cluster, as its kinds belong to all of it.
 struct World {
@@ -179,7 +183,7 @@ fn a_release_can_be_upgraded_and_removed_without_the_tenants_objects() {
     ] {
         assert_eq!(world.field(&[kept], ".metadata.deletionTimestamp"), "", "{kept}");
     }
-    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 8);
+    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 9);
     let left = world.cluster.kubectl(&[
         "get",
         "deployment,secret,service,networkpolicy,pdb,riskservice",
@@ -217,6 +221,96 @@ fn operator_beside(world: &World, postgres: &Postgres) -> Operator {
     Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside", &flags)
 }
 
+/// Values of a production installation without a cache.
+const WITHOUT_CACHE: &[&str] = &["--set", "mode=production,database.secret.name=database"];
+
+/// Uninstalled, its namespace deleted, installed again: in the order that comes to mind, in both modes. `kwok` runs no
+/// containers: the operator and the API run beside the cluster. In production the database stays.
+#[test]
+#[ignore = "needs Helm, Kubernetes"]
+fn a_release_can_be_installed_again_after_its_namespace_was_deleted() {
+    let world = World::new();
+    let kubectl = |arguments: &[&str]| world.cluster.kubectl(arguments);
+    let elsewhere = ["create", "namespace", "elsewhere"];
+    let _ = world.cluster.try_kubectl(&elsewhere);
+    let tenant = TENANT.replace("namespaces: [assay]", "namespaces: [assay, elsewhere]");
+    let kept = "
+apiVersion: assay.dev/v1alpha1
+kind: ApiKey
+metadata: {name: kept, namespace: elsewhere}
+spec: {tenant: acme}
+";
+    let key = |namespace: &str, name: &str| {
+        let reason = ".status.conditions[?(@.type==\"Ready\")].reason";
+        wait_at_most(Duration::from_mins(1), "the key is ready", || {
+            world.cluster.field(&["apikey", name, "-n", namespace], reason) == "KeyReady"
+        });
+        let template = "go-template={{index .data \"api-key\" | base64decode}}";
+        kubectl(&["get", "secret", "-n", namespace, name, "-o", template])
+    };
+    for arguments in [&[][..], WITHOUT_CACHE] {
+        let is_production = !arguments.is_empty();
+        let mut postgres = migrated_database();
+        let mut before: Option<[String; 2]> = None;
+        for _ in 0..2 {
+            // Given a release with an operator and a tenant whose keys are in two namespaces,
+            let _ = world.install(&[arguments, &["--create-namespace"]].concat()).ok();
+            let directory = Arc::new(tempfile::tempdir().unwrap());
+            postgres.used_by(directory.path());
+            let server = Server::start(directory, &[]);
+            let mut operator =
+                Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside", &[]);
+            operator.wait_until_it_works();
+            let answer = |key: &str| server.caller(key).check("btc", ADDRESS).status;
+            let page = [&tenant, "---", kept].concat();
+            world.cluster.apply(&page);
+            let keys = [key("assay", "acme"), key("elsewhere", "kept")];
+            for text in &keys {
+                wait_at_most(Duration::from_mins(1), "the key is valid", || answer(text) == 200);
+            }
+            // then what was kept is adopted, and what is gone is not valid again.
+            if let Some([acme, kept]) = &before {
+                assert_ne!(*acme, keys[0], "its Secret was deleted with the namespace");
+                assert_eq!(*kept, keys[1], "its Secret stayed");
+                wait_at_most(Duration::from_mins(1), "the key is refused", || answer(acme) == 401);
+            }
+            let reason = ".status.conditions[?(@.type==\"Ready\")].reason";
+            for object in ["plan/business", "riskpolicy/default", "intelsource/ofac-sdn"] {
+                wait_at_most(Duration::from_mins(1), object, || {
+                    world.cluster.field(&[object], reason) == "Published"
+                });
+            }
+            // When it is uninstalled, and its namespace deleted without an operator,
+            operator.stop();
+            let _ = world.helm(&["uninstall", "assay", "--wait"], &[]).ok();
+            kubectl(&["delete", "namespace", "assay", "--timeout=90s"]);
+            assert!(world.cluster.has(&["tenant", "acme"]));
+            before = Some(keys);
+            if !is_production {
+                // The database went with the release.
+                postgres = migrated_database();
+            }
+        }
+    }
+    // Another release is told that the objects are not its own.
+    let refused = world.helm.run(&["install", "assay", &chart(), "--namespace", "elsewhere"]);
+    let words = "the instance name `assay` belongs to the installation in namespace `assay`";
+    assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    kubectl(&["create", "namespace", "assay"]);
+    let refused = world.helm.run(&["install", "other", &chart(), "--namespace", "assay"]);
+    let words = "the namespace `assay` belongs to the instance `assay`";
+    assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    // Without any operator, the documented command lets the objects go.
+    let page = text("docs/kubernetes.md");
+    let section = page.split_once("### Uninstalling").map(|(_, rest)| rest).unwrap();
+    let command = section.split("```").nth(1).unwrap();
+    let _ = world.helm.shell(&file("."), command).ok();
+    kubectl(&["delete", "tenant,plan,riskpolicy,intelsource", "--all", "--timeout=60s"]);
+    kubectl(&["delete", "namespace", "elsewhere", "--timeout=90s"]);
+}
+
+/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
+/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
 fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {

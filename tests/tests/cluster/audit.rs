@@ -110,6 +110,7 @@ fn requests_match_rights(mode: &Mode) {
     let mut platform = Platform::start();
     platform.operator.stop();
     let _ = platform.cluster.try_kubectl(&["delete", "lease,secret", "--all", "-n", "default"]);
+    platform.cluster.kubectl(&["delete", "installation", "--all"]);
     let begun = platform.cluster.audit().len();
     provide_volumes(&platform, "grows");
     platform.operator = with_workloads_by(&platform, mode, "first");
@@ -118,6 +119,10 @@ fn requests_match_rights(mode: &Mode) {
     // Given one of everything, and every change that the operator has an answer to,
     let page = [GOLD, &tenant("acme", "gold"), &raised(1500), &key("backend", "acme"), DATABASE];
     platform.cluster.apply(&page.concat());
+    // As earlier releases left it.
+    let held = key("held", "acme");
+    let held = held.replace("metadata: {", "metadata: {finalizers: [assay.dev/store], ");
+    platform.cluster.apply(&held);
     let followed = format!("{FOLLOW}, volume: {{storageClass: grows}}");
     platform.cluster.apply(&[exposed("ingress: {}"), feed(""), chain(&followed)].concat());
     platform.wait_for_reason(&["riskservice", "api"], "ServiceReady");

@@ -15,6 +15,7 @@ fn kubectl_knows_the_kinds_and_explains_them() {
     let all = [
         "apikeys.assay.dev",
         "chainsources.assay.dev",
+        "installations.assay.dev",
         "intelsources.assay.dev",
         "plans.assay.dev",
         "ratelimits.assay.dev",

@@ -15,7 +15,7 @@ use crate::cluster;
 
 /// Time limit for the operator on a busy machine. A benchmark measures its speed.
 const PATIENCE: Duration = Duration::from_mins(1);
-const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
+pub(crate) const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
 /// Waits until `holds`.
 pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
