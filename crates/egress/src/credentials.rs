@@ -102,7 +102,7 @@ impl CredentialsFile {
             return Ok(());
         }
         let allowed: Vec<String> = servers.iter().map(ToString::to_string).collect();
-        let server = server.map_or_else(|| "no URL".to_owned(), |server| server.to_string());
+        let server = server.map_or_else(|| "this URL".to_owned(), |server| server.to_string());
         Err(CredentialsError::Server { allowed: allowed.join(", "), server })
     }
 
@@ -183,7 +183,8 @@ mod tests {
             ("https://lists.example:444", "lists.example:444"),
             ("https://evil.example/?lists.example:443", "evil.example:443"),
             ("https://lists.example:443@evil.example", "evil.example:443"),
-            ("ftp://lists.example:443", "no URL"),
+            ("ftp://lists.example:443", "this URL"),
+            ("http://lists.example:443", "this URL"),
         ] {
             let error = credentials.authorization(other).unwrap_err().to_string();
             let said = format!(

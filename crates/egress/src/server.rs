@@ -19,7 +19,8 @@ pub struct InvalidServer(String);
 
 impl ServerName {
     /// The server of an http or https URL. Without a port, it is that of the scheme. It is read by the parser that
-    /// requests are sent by, so that both see the same server. `None`: the text is no such URL.
+    /// requests are sent by, so that both see the same server. `None`: the text is no such URL, or one of plain text on
+    /// the port of https, which would show everybody on the way what is meant to be encrypted.
     #[must_use]
     pub fn of_url(url: &str) -> Option<Self> {
         let uri: Uri = url.split('#').next()?.parse().ok()?;
@@ -29,7 +30,8 @@ impl ServerName {
             _ => return None,
         };
         let host = uri.host().filter(|host| !host.is_empty())?.to_ascii_lowercase();
-        Some(Self { host, port: uri.port_u16().unwrap_or(usual) })
+        let port = uri.port_u16().unwrap_or(usual);
+        ((usual, port) != (80, 443)).then_some(Self { host, port })
     }
 
     /// Reads servers that are separated by commas; an empty text is none.
@@ -80,9 +82,16 @@ mod tests {
         ] {
             assert_eq!(ServerName::of_url(url).map(|it| it.to_string()), Some(server.into()));
         }
-        for wrong in
-            ["", "node:8332", "ftp://node", "http://", "file:///x", "http://a\\@b/", "http://a b/"]
-        {
+        for wrong in [
+            "http://lists.example:443/x",
+            "",
+            "node:8332",
+            "ftp://node",
+            "http://",
+            "file:///x",
+            "http://a\\@b/",
+            "http://a b/",
+        ] {
             assert_eq!(ServerName::of_url(wrong), None, "{wrong}");
         }
     }
