@@ -185,7 +185,7 @@ impl PodSettings<'_> {
         Container {
             name: "assay".to_owned(),
             image: Some(self.defaults.image.clone()),
-            args: Some(self.arguments.clone()),
+            args: Some(self.arguments.iter().map(|argument| literal(argument)).collect()),
             working_dir: Some(DATA.to_owned()),
             // The last lines of the log stay readable in the pod's status once the log is gone.
             termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
@@ -211,6 +211,11 @@ impl PodSettings<'_> {
         }));
         variables
     }
+}
+
+/// An argument that the kubelet passes on as it is: it would replace `$(NAME)` by a variable of the container.
+fn literal(argument: &str) -> String {
+    argument.replace("$(", "$$(")
 }
 
 /// Requests of CPU and memory. No limits: throttled CPU delays answers, and memory grows with lists and labels.
@@ -273,6 +278,11 @@ mod tests {
         assert_eq!(container["securityContext"]["allowPrivilegeEscalation"], false);
         assert_eq!(container["securityContext"]["capabilities"]["drop"], json!(["ALL"]));
         assert_eq!(container["resources"]["requests"]["memory"], "64Mi");
+    }
+
+    #[test]
+    fn arguments_are_passed_on_as_they_are() {
+        assert_eq!(literal("https://a/$(HTTPS_PROXY)?$x"), "https://a/$$(HTTPS_PROXY)?$x");
     }
 
     #[test]

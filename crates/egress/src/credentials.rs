@@ -3,10 +3,12 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
+use rustix::fs::{Mode, OFlags};
 
 use crate::{OutsideError, ServerName, SourceFiles};
 
@@ -98,11 +100,18 @@ impl CredentialsFile {
     fn check_server(&self, url: &str) -> Result<(), CredentialsError> {
         let Some(servers) = &self.servers else { return Ok(()) };
         let server = ServerName::of_url(url);
-        if server.as_ref().is_some_and(|server| servers.contains(server)) {
+        let permitting = |server: &ServerName| servers.iter().any(|it| it.permits(server));
+        if server.as_ref().is_some_and(permitting) {
             return Ok(());
         }
         let allowed: Vec<String> = servers.iter().map(ToString::to_string).collect();
-        let server = server.map_or_else(|| "this URL".to_owned(), |server| server.to_string());
+        let server = match server {
+            Some(server) if servers.iter().any(|it| it.is_same_server(&server)) => {
+                format!("{server} without TLS")
+            }
+            Some(server) => server.to_string(),
+            None => "no URL".to_owned(),
+        };
         Err(CredentialsError::Server { allowed: allowed.join(", "), server })
     }
 
@@ -111,8 +120,17 @@ impl CredentialsFile {
             Some(folders) => folders.credentials_path(&self.path)?,
             None => self.path.clone(),
         };
-        let bytes = read_start(&path, self.folders.is_some())
-            .map_err(|source| CredentialsError::Read { path: self.path.clone(), source })?;
+        let failed = |source| CredentialsError::Read { path: self.path.clone(), source };
+        let file = open(&path, self.folders.is_some()).map_err(failed)?;
+        if let Some(folders) = &self.folders {
+            // Links may have been changed since the path was looked at: the file that is open counts.
+            let path = folders.credentials_path(&self.path)?;
+            if !is_at(&file, &path).map_err(failed)? {
+                let changed = io::Error::other("its path was changed while it was opened");
+                return Err(failed(changed));
+            }
+        }
+        let bytes = read_start(file).map_err(failed)?;
         let text =
             if bytes.len() as u64 > MOST_BYTES { None } else { String::from_utf8(bytes).ok() };
         let line = text.map(|text| text.trim().to_owned());
@@ -127,14 +145,30 @@ pub fn basic(pair: &str) -> String {
     format!("Basic {}", BASE64.encode(pair))
 }
 
-/// Reads the bytes of a file, and at most one more than credentials have.
-fn read_start(path: &Path, must_be_regular: bool) -> io::Result<Vec<u8>> {
-    // A pipe or device would block, and its content is nobody's credentials.
-    if must_be_regular && !fs::metadata(path)?.is_file() {
+/// Opens a file with credentials. One that a manifest names must be a regular file: a pipe or device would block, and its
+/// content is nobody's credentials.
+fn open(path: &Path, must_be_regular: bool) -> io::Result<File> {
+    if !must_be_regular {
+        return File::open(path);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
+    Ok(file)
+}
+
+/// Says whether an open file is the one at a path.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (open, there) = (file.metadata()?, fs::symlink_metadata(path)?);
+    Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
+}
+
+/// Reads the bytes of a file, and at most one more than credentials have.
+fn read_start(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -180,11 +214,12 @@ mod tests {
         }
         for (other, server) in [
             ("http://lists.example/own.csv", "lists.example:80"),
-            ("https://lists.example:444", "lists.example:444"),
+            ("https://lists.example:444", "https://lists.example:444"),
             ("https://evil.example/?lists.example:443", "evil.example:443"),
             ("https://lists.example:443@evil.example", "evil.example:443"),
-            ("ftp://lists.example:443", "this URL"),
-            ("http://lists.example:443", "this URL"),
+            ("ftp://lists.example:443", "no URL"),
+            ("http://lists.example:443/own.csv", "lists.example:443 without TLS"),
+            ("https://lists.example;reboot;:443", "no URL"),
         ] {
             let error = credentials.authorization(other).unwrap_err().to_string();
             let said = format!(

@@ -35,7 +35,7 @@ pub enum OutsideError {
     /// A file with credentials.
     #[error(
         "the credentials file `{path}` does not lie below {folders}: put it there, or name its folder in \
-         credentials-dirs (--credentials-dirs); its path must not contain `..`"
+         the setting credentials-dirs (ASSAY_CREDENTIALS_DIRS); its path must not contain `..`"
     )]
     Credentials {
         /// The path.
@@ -205,7 +205,7 @@ mod tests {
             let folders = format!("{} or {}", sources.display(), alias.display());
             let said = format!(
                 "the credentials file `{outside}` does not lie below {folders}: put it there, or name its folder \
-                 in credentials-dirs (--credentials-dirs); its path must not contain `..`"
+                 in the setting credentials-dirs (ASSAY_CREDENTIALS_DIRS); its path must not contain `..`"
             );
             assert_eq!(error, said);
         }

@@ -12,7 +12,8 @@ use crate::pod::SecretFile;
 
 /// The label of Secrets that sources may use, with the value `true`.
 pub(super) const LABEL: &str = "assay.dev/source-credentials";
-/// The annotation with the servers that may be sent the credentials, as `host:port`, separated by commas.
+/// The annotation with the servers that may be sent the credentials, as `host:port` or, for TLS alone, `https://host:port`,
+/// separated by commas. Port 443 means TLS.
 pub(super) const HOSTS: &str = "assay.dev/source-hosts";
 /// The name of the volume with the credentials.
 pub(super) const VOLUME: &str = "credentials";
@@ -50,6 +51,8 @@ enum RefusalCause {
     NotForSources,
     /// The annotation is missing, or names other servers.
     OtherServer,
+    /// The annotation names the server, which is reached over TLS alone, and the URL is plain http.
+    Plaintext,
     /// The annotation is none.
     Annotation(String),
     /// The URL names no server.
@@ -79,8 +82,10 @@ impl RequestedCredentials<'_> {
         let hosts = ServerName::parse_list(hosts)
             .map_err(|error| refused(RefusalCause::Annotation(error.to_string())))?;
         let server = server.clone().ok_or_else(|| refused(RefusalCause::NoServer))?;
-        if !hosts.contains(&server) {
-            return Err(refused(RefusalCause::OtherServer));
+        if !hosts.iter().any(|host| host.permits(&server)) {
+            let is_named = hosts.iter().any(|host| host.is_same_server(&server));
+            let cause = if is_named { RefusalCause::Plaintext } else { RefusalCause::OtherServer };
+            return Err(refused(cause));
         }
         let file = SecretFile { name: VOLUME, source: self.secret.clone() };
         Ok(SourceCredentials { file, server })
@@ -109,6 +114,10 @@ impl fmt::Display for CredentialsRefusal {
                 formatter,
                 "nothing is sent to {server}: the annotation {HOSTS} of Secret `{secret}` cannot be read: {error}; if it \
                  is for {server}, {annotate} --overwrite"
+            ),
+            RefusalCause::Plaintext => write!(
+                formatter,
+                "Secret `{secret}` is for {server} over TLS alone, and nothing is sent: write the URL with https"
             ),
             RefusalCause::OtherServer | RefusalCause::NoServer => write!(
                 formatter,
@@ -161,6 +170,11 @@ mod tests {
             let server = ServerName::of_url(other).unwrap();
             assert!(said.starts_with(&format!("Secret `list` is not for {server}, ")), "{said}");
         }
+        let said = permitted("http://lists.example:443/own.csv", Some(&marked)).unwrap_err();
+        assert_eq!(
+            said,
+            "Secret `list` is for lists.example:443 over TLS alone, and nothing is sent: write the URL with https"
+        );
         let said = permitted("https://", Some(&marked)).unwrap_err();
         assert!(said.starts_with("the URL names no server"), "{said}");
     }
@@ -197,7 +211,7 @@ mod tests {
                  annotation names others already, add it to them after a comma, with --overwrite"
             );
         }
-        for wrong in ["lists.example", "*:443", "https://lists.example:443", "*.example:443"] {
+        for wrong in ["lists.example", "*:443", "http://lists.example:443", "*.example:443"] {
             let said = permitted(URL, Some(&secret(&label, &json!({HOSTS: wrong})))).unwrap_err();
             let mend = format!("cannot be read: `{wrong}` is no host and port: ");
             assert!(said.contains(&mend) && said.ends_with("--overwrite"), "{said}");

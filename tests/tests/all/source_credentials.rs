@@ -20,7 +20,8 @@ use crate::{
 };
 
 const HERE: [(&str, &str); 1] = [("ASSAY_SOURCE_NETWORKS", "127.0.0.1/32")];
-const MEND: &str = "put it there, or name its folder in credentials-dirs (--credentials-dirs)";
+const MEND: &str =
+    "put it there, or name its folder in the setting credentials-dirs (ASSAY_CREDENTIALS_DIRS)";
 /// Basic authorization of `node:hush`.
 const HUSH: &str = "Basic bm9kZTpodXNo";
 
