@@ -3,7 +3,8 @@
 //!
 //! Every chain has as many places as there are for all other requests together. A check takes one of the latter until
 //! its body is read, then one of its chain, and gives the first one back: however many checks wait for a chain that is
-//! slow or silent, those of other chains find the places that they would find without it.
+//! slow or silent, those of other chains find the places that they would find without it. All checks together have
+//! [`CHAINS_AT_ONCE`] times as many places: that bounds what one server has to hold.
 //!
 //! A tenant shares the places with the others: it may hold at most [`SHARE`] times as many as are free. So one tenant
 //! alone has three quarters of them, many have about equal parts, and there is always room for one that comes new,
@@ -21,6 +22,8 @@ use axum::http::header;
 
 /// Places that a tenant may hold for each one that is free.
 const SHARE: usize = 3;
+/// Chains of which all places can be taken at once.
+const CHAINS_AT_ONCE: usize = 4;
 
 /// Priority class of a request, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +88,8 @@ pub struct Load {
     general: Arc<Places>,
     /// Places of checks, by their chain.
     chains: Arc<Mutex<HashMap<ChainId, Arc<Places>>>>,
+    /// Places of the checks of all chains.
+    checks: Arc<Places>,
 }
 
 #[derive(Debug)]
@@ -125,10 +130,14 @@ impl Counts {
 
 impl Load {
     /// Allows at most `capacity` requests in flight, half of them without a valid key, three quarters of them bulk
-    /// requests, and for each chain as many checks.
+    /// requests, and for each chain as many checks; of all chains together four times as many.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self { general: Places::new(capacity), chains: Arc::default() }
+        Self {
+            general: Places::new(capacity),
+            chains: Arc::default(),
+            checks: Places::new(capacity.saturating_mul(CHAINS_AT_ONCE)),
+        }
     }
 
     /// Returns a permit for a request without a valid key; `None` if half of all places are taken.
@@ -170,7 +179,7 @@ struct PlaceState {
     load: Load,
     holder: Holder,
     class: Class,
-    permit: Mutex<Permit>,
+    permits: Mutex<Vec<Permit>>,
 }
 
 impl Place {
@@ -180,8 +189,8 @@ impl Place {
     ///
     /// Returns the reason for which there is none.
     pub fn take(load: &Load, holder: Holder, class: Class) -> Result<Self, Shed> {
-        let permit = Mutex::new(load.acquire(&holder, class)?);
-        Ok(Self(Arc::new(PlaceState { load: load.clone(), holder, class, permit })))
+        let permits = Mutex::new(vec![load.acquire(&holder, class)?]);
+        Ok(Self(Arc::new(PlaceState { load: load.clone(), holder, class, permits })))
     }
 
     /// Takes a place of a chain, and gives the one that is held back.
@@ -190,9 +199,12 @@ impl Place {
     ///
     /// Returns the reason for which the chain has none. The other one is held until the request ends.
     pub fn move_to(&self, chain: ChainId) -> Result<(), Shed> {
-        let PlaceState { load, holder, class, permit } = &*self.0;
+        let PlaceState { load, holder, class, permits } = &*self.0;
         let of_chain = load.of(chain).acquire(holder, *class)?;
-        *permit.lock().unwrap_or_else(PoisonError::into_inner) = of_chain;
+        // The bounds of a plan are for each chain.
+        let sharing = Holder { max_in_flight: None, max_streams: None, ..holder.clone() };
+        let of_all = load.checks.acquire(&sharing, *class)?;
+        *permits.lock().unwrap_or_else(PoisonError::into_inner) = vec![of_chain, of_all];
         Ok(())
     }
 }
@@ -368,6 +380,26 @@ mod tests {
         // A check that ends gives the place of its chain back.
         held.pop();
         assert!(place().move_to(ChainId::BTC).is_ok());
+    }
+
+    #[test]
+    fn checks_of_all_chains_together_are_bounded() {
+        let load = Load::new(16);
+        // Given as many tenants and chains as anybody likes,
+        let mut held = Vec::new();
+        for chain in ChainId::all() {
+            for tenant in 0..20 {
+                let holder = holder(&format!("t{tenant}"));
+                let place = Place::take(&load, holder, Class::Single).unwrap();
+                if place.move_to(chain).is_ok() {
+                    held.push(place);
+                }
+            }
+        }
+        // then four times the places of one chain are the most that checks hold.
+        assert_eq!(held.len(), 64);
+        // The places of other requests are free.
+        assert_eq!(fill(&load, &holder("a"), Class::Single, &mut Vec::new()).0, 12);
     }
 
     #[test]

@@ -25,6 +25,8 @@ const SILENT_AFTER: Duration = Duration::from_millis(950);
 const OWED_FOR: Duration = Duration::from_millis(450);
 /// Time in which this program reads what has arrived already, if it was itself held up.
 const GRACE: Duration = Duration::from_millis(50);
+/// Delay of a timer from which on this program was itself held up for so long that its questions may not have been sent.
+const HELD_UP: Duration = Duration::from_millis(200);
 
 /// Contact with one server.
 #[derive(Debug)]
@@ -67,12 +69,23 @@ impl Contact {
     pub(super) async fn silence(&self) {
         let silent_at = || self.times().silent_at(Instant::now());
         loop {
-            sleep_until(silent_at()).await;
+            let due = silent_at();
+            sleep_until(due).await;
+            let begun = Instant::now();
             sleep(GRACE).await;
+            if due.elapsed() >= GRACE + HELD_UP || begun.elapsed() >= GRACE + HELD_UP {
+                self.ask_anew();
+            }
             if silent_at() <= Instant::now() {
                 return;
             }
         }
+    }
+
+    /// Lets the time of open questions begin now: this program was held up.
+    fn ask_anew(&self) {
+        let mut times = self.times();
+        times.asked_at = times.asked_at.map(|_| Instant::now());
     }
 
     /// True if the server is known to be silent.
@@ -203,6 +216,17 @@ mod tests {
             () = never => {}
             () = heard => {}
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn questions_that_this_program_was_too_busy_to_send_have_time_to_be_answered() {
+        let contact = Contact::new();
+        let held_up = async {
+            contact.asked();
+            advance(Duration::from_secs(30)).await;
+        };
+        let (silent_after, ()) = tokio::join!(until_silent(&contact), held_up);
+        assert!(is_about(silent_after, 30_000 + 550), "{silent_after:?}");
     }
 
     #[tokio::test(start_paused = true)]
