@@ -3,7 +3,7 @@
 pub mod address_hash;
 pub(crate) mod body;
 pub(crate) mod cors;
-mod drain_body;
+pub(crate) mod drain_body;
 pub(crate) mod frame;
 pub(crate) mod gate;
 mod legacy_headers;
