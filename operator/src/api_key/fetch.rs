@@ -22,7 +22,7 @@ pub(super) struct Inputs {
     pub(super) namespace: String,
     /// Its tenant.
     pub(super) tenant: TenantState,
-    /// Its Secret, if it exists.
+    /// Its Secret, if it exists and its tenant is in force.
     pub(super) secret: Option<Secret>,
     /// The records of its keys, the oldest first.
     pub(super) records: Vec<KeyRecord>,
@@ -40,8 +40,14 @@ pub(super) async fn fetch(
 ) -> Result<Inputs, KeyError> {
     let namespace = object.namespace().unwrap_or_default();
     let records = context.store.keys_named(&records::name(object)).await?;
-    let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
-    let secret = secrets.get_opt(&secret::name(object)).await?;
+    let secret = match observed.tenant {
+        TenantState::InForce(_) => {
+            let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
+            secrets.get_opt(&secret::name(object)).await?
+        }
+        // Nothing is issued, whatever the Secret holds.
+        TenantState::Missing | TenantState::Foreign(_) | TenantState::Deleted { .. } => None,
+    };
     Ok(Inputs {
         object: object.clone(),
         namespace,
