@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_chain::follow::{IngestError, IngestObserver, IngestRequest, ingest};
+use assay_chain::{
+    BlockSource,
+    follow::{IngestError, IngestObserver, IngestRequest, ingest},
+};
 use assay_engine::{chain::ChainId, facts::Environment};
 use assay_graph::{GraphError, GraphStore};
 use assay_intel::{
@@ -138,15 +141,17 @@ pub async fn load(
 /// Ingests the demo chain like a real one.
 async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> {
     let chain = ChainId::BTC;
+    let mut source = Box::new(SampleChain::new()?);
+    // A newer release has other blocks from early on: they replace those of an earlier one.
+    let newest = source.tip().map_err(IngestError::from)?;
     let request = IngestRequest {
         chain,
         from: None,
         to: None,
         follow: None,
         sample: true,
-        accept_branch: None,
+        accept_branch: Some(newest.hash),
     };
-    let source = Box::new(SampleChain::new()?);
     match ingest(graphs, source, request, clock, &Unwatched).await {
         Ok(_) => Ok(()),
         // Other blocks in the graph stay; another program that loads the sample loads the same
