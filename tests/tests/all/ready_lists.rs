@@ -1,7 +1,10 @@
 //! Official lists as a compliance officer meets them: enabled by name, imported at once, and answers that a
 //! report can be filed from.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use assay_tests::assay;
 use serde_json::Value;
@@ -45,6 +48,11 @@ fn run(directory: &Path, arguments: &[&str]) -> String {
     assay(directory, arguments).ok().stdout
 }
 
+/// The folder of files that sources may name.
+fn files(directory: &Path) -> PathBuf {
+    directory.join("sources")
+}
+
 fn check(directory: &Path, chain: &str, address: &str) -> Value {
     assay(directory, ["check", chain, address, "--json"]).ok().json()
 }
@@ -53,11 +61,11 @@ fn check(directory: &Path, chain: &str, address: &str) -> Value {
 fn enabled() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path();
-    let write = |name: &str, text: &str| fs::write(directory.join(name), text).unwrap();
+    fs::create_dir_all(files(directory).join("nbctf")).unwrap();
+    let write = |name: &str, text: &str| fs::write(files(directory).join(name), text).unwrap();
     write("uk.xml", &uk("06/07/2026", &format!("USDT (TRC20): {DELISTED}")));
     write("eu.xml", &eu());
     write("fr.json", &fr());
-    fs::create_dir(directory.join("nbctf")).unwrap();
     write(
         "nbctf/orders.csv",
         "File Type,Last Updated,Validity of Issue\nSeizure order (ASO 7/23),4.4.2023,04.04.2025\n",
@@ -163,7 +171,7 @@ fn a_report_can_be_filed_from_each_answer() {
     );
 
     // One that a later publication dropped: delisted on that day.
-    fs::write(directory.join("uk.xml"), uk("07/07/2026", "")).unwrap();
+    fs::write(files(directory).join("uk.xml"), uk("07/07/2026", "")).unwrap();
     let _ = assay(directory, ["ingest", "sanctions", "--all"]);
     let answer = check(directory, "trx", DELISTED);
     let listing = &answer["sanctions"][0];

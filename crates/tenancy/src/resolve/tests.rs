@@ -392,10 +392,10 @@ fn given_a_chain_source_then_its_chain_has_one_or_every_problem_is_named() {
 
     let wrong = json!({
         "chain": "BTC", "mode": "on_demand", "protocol": "rpc", "fetchTimeout": "5m",
-        "endpoint": "https://user:secret@node.example", "startHeight": 1,
+        "endpoint": "https://user:secret@node.example", "startHeight": 1, "acceptBranch": "12",
     });
     let complaints = complaints(&[source("wrong", wrong)]);
-    let fields = ["chain", "endpoint", "protocol", "startHeight", "fetchTimeout"];
+    let fields = ["chain", "endpoint", "protocol", "startHeight", "acceptBranch", "fetchTimeout"];
     assert_eq!(complaints.len(), fields.len(), "{complaints:?}");
     for (complaint, field) in complaints.iter().zip(fields) {
         assert!(complaint.contains(&format!("spec.{field}")), "{complaint}");

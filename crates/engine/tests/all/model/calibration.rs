@@ -9,7 +9,8 @@ use assay_engine::{
         PatternRole, Solicitation, Tier, Unavailable,
     },
     facts::{
-        AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, Environment, Facts,
+        AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, DifferingBranches,
+        Environment, Facts,
     },
     policy::{Policy, PolicySpec},
     score::Confidence,
@@ -623,7 +624,12 @@ fn flows_are_mandatory_by_policy_or_chain_source() {
         Policy::compile(PolicySpec { flows_required: true, ..PolicySpec::default() }).unwrap();
     let answer = assess_by(&nothing_known(), &demanding);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
-    for why in [Unavailable::Unreadable, Unavailable::NotYetRead, Unavailable::PastDay] {
+    for why in [
+        Unavailable::Unreadable,
+        Unavailable::NotYetRead,
+        Unavailable::PastDay,
+        Unavailable::BranchesDiffer,
+    ] {
         let chain = ChainState::Unavailable(why);
         let answer = assess_facts(&Facts { chain, ..nothing_known() });
         assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
@@ -642,6 +648,28 @@ fn flows_are_mandatory_by_policy_or_chain_source() {
         Facts { chain: flows(vec![part(Category::Exchange, 1)], vec![]), ..nothing_known() };
     let answer = assay_engine::assess(&subject(), &facts, &Policy::default(), late);
     assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_stale"], "indeterminate"));
+}
+
+#[test]
+fn servers_on_different_branches_are_told_and_without_a_majority_nothing_is_allowed() {
+    let differing = |is_decided, last_common| {
+        let chain = flows(vec![part(Category::Exchange, 1)], vec![]);
+        let differing = DifferingBranches { last_common, is_decided };
+        assess_facts(&Facts { chain, differing_branches: Some(differing), ..nothing_known() })
+    };
+    // Given a majority, its branch is assessed, with a warning that names the fork.
+    let answer = differing(true, Some(90));
+    assert_eq!((verdict(&answer), answer.complete), ("allow", true));
+    let [warning] = &answer.warnings[..] else { panic!("{:?}", answer.warnings) };
+    assert_eq!(warning.code, "chain_branches_differ");
+    assert_eq!(
+        warning.message,
+        "chain servers have different blocks above block 90: the answer rests on those of the majority"
+    );
+    // Given none, flows that were read nevertheless allow nothing.
+    let answer = differing(false, None);
+    assert_eq!((codes(&answer), verdict(&answer)), (vec!["flows_missing"], "indeterminate"));
+    assert!(answer.warnings[0].message.ends_with("so that none is relied on"));
 }
 
 #[test]
