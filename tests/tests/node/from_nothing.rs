@@ -137,7 +137,7 @@ spec: {{location: '{location}', format: listings-csv, lists: [ofac-sdn], schedul
     for kept in ["tenant/acme", "apikey/acme", "plan/business", "riskpolicy/default"] {
         assert_eq!(world.field(&[kept], ".metadata.deletionTimestamp"), "", "{kept}");
     }
-    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 8);
+    assert_eq!(world.cluster.kubectl(&["get", "crd", "-o", "name"]).lines().count(), 9);
     // The jobs that fetch lists belong to the sources, which stay.
     wait_at_most(PATIENCE, "nothing else of Assay runs", || {
         let kinds = "pods,deployment,hpa,service,pdb,riskservice";
