@@ -3,11 +3,9 @@
 //! - [`cycle`]: money that returns to its payer over other owners
 //! - [`scatter_gather`]: money that passes from one owner to another over several
 //! - [`fan`]: windows of time with many distinct parties
-//! - [`counts`]: counts of patterns for every transfer
 //! - `adjacency`: the transfers of each owner, sorted
 
 mod adjacency;
-pub mod counts;
 pub mod cycle;
 pub mod fan;
 pub mod scatter_gather;

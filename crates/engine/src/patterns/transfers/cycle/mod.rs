@@ -6,15 +6,12 @@
 //! pass of their own. Here the notes also tell by how many transfers, and one walk serves all first transfers of a
 //! payer.
 //!
-//! - `every`: all cycles of a graph
 //! - `through`: the cycles in which one owner takes part
 //! - `departures`: the latest transfer of each owner that leads to an owner
 
 mod departures;
-mod every;
 mod through;
 
-pub use every::each_cycle;
 pub use through::cycles_through;
 
 use std::time::Duration;

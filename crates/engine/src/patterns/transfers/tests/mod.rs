@@ -1,6 +1,5 @@
 //! Patterns against a plain search through all sequences of transfers.
 
-mod counts;
 mod cycles;
 mod fans;
 mod scatter_gathers;
