@@ -65,20 +65,6 @@ pub struct Layers {
     defaults: BTreeMap<&'static str, String>,
 }
 
-/// Former names of settings, each with its new name.
-pub(crate) const RENAMED: [(&str, &str); 2] =
-    [("max-directory-age", "max-key-data-age"), ("max-snapshot-age", "max-intel-age")];
-
-/// Settings of earlier versions that are gone: an installation that sets one must ingest its chains again.
-const REMOVED: [&str; 3] =
-    ["graph-database-url", "graph-database-url-file", "graph-database-password-file"];
-const REMOVAL: &str = "was removed: chain graphs are in the data directory, or with chain servers";
-
-/// The new name of a renamed setting.
-fn renamed(old: &str) -> Option<&'static str> {
-    RENAMED.iter().find(|(known, _)| *known == old).map(|(_, new)| *new)
-}
-
 /// The variable of a setting.
 fn variable(name: &str) -> String {
     format!("ASSAY_{}", name.to_ascii_uppercase().replace('-', "_"))
@@ -90,11 +76,10 @@ impl Layers {
         self.flags.extend(value.map(|value| (name, value)));
     }
 
-    /// Adds the environment; variables that name no setting, present or former, are ignored.
+    /// Adds the environment; variables that name no setting are ignored.
     pub fn environment(&mut self, variables: impl Iterator<Item = (String, String)>) {
-        let names = DEFINITIONS.iter().map(|definition| definition.name);
         let ours: Vec<String> =
-            names.chain(RENAMED.iter().map(|(old, _)| *old)).chain(REMOVED).map(variable).collect();
+            DEFINITIONS.iter().map(|definition| variable(definition.name)).collect();
         self.variables.extend(variables.filter(|(name, _)| ours.contains(name)));
     }
 
@@ -127,35 +112,14 @@ impl Layers {
         self.defaults.insert(name, value.to_owned());
     }
 
-    /// Unknown keys of the file, former names in any layer, and variables of removed settings.
+    /// Unknown keys of the file.
     pub(super) fn unknown(&self) -> Vec<SettingProblem> {
         let known = |key: &str| DEFINITIONS.iter().any(|definition| definition.name == key);
-        let keys = self.file.keys().filter(|key| !known(key)).map(|key| SettingProblem {
+        let unknown = self.file.keys().filter(|key| !known(key)).map(|key| SettingProblem {
             origin: Origin::File { file: self.file_name.clone(), key: key.clone() },
-            message: match renamed(key) {
-                Some(new) => format!("was renamed to {new}"),
-                None if REMOVED.contains(&key.as_str()) => REMOVAL.into(),
-                None => "there is no such setting".into(),
-            },
+            message: "there is no such setting".into(),
         });
-        let former = RENAMED.iter().flat_map(|(old, new)| {
-            let flag = self.flags.contains_key(old).then(|| SettingProblem {
-                origin: Origin::Flag(old),
-                message: format!("was renamed to --{new}"),
-            });
-            let name = variable(old);
-            let set = self.variables.contains_key(&name);
-            let variable = set.then(|| SettingProblem {
-                message: format!("was renamed to {}", variable(new)),
-                origin: Origin::Variable(name),
-            });
-            flag.into_iter().chain(variable)
-        });
-        let removed =
-            REMOVED.into_iter().map(variable).filter(|name| self.variables.contains_key(name));
-        let removed = removed
-            .map(|name| SettingProblem { origin: Origin::Variable(name), message: REMOVAL.into() });
-        keys.chain(former).chain(removed).collect()
+        unknown.collect()
     }
 
     /// A setting's text and where it was found.

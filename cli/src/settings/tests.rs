@@ -55,39 +55,6 @@ fn all_errors_are_reported_at_once_with_their_positions() {
 }
 
 #[test]
-fn a_former_name_is_refused_with_the_new_one() {
-    let layers = layers(
-        &[("max-directory-age", "1m"), ("max-snapshot-age", "1m")],
-        &[("ASSAY_MAX_DIRECTORY_AGE", "1m"), ("ASSAY_MAX_SNAPSHOT_AGE", "1m")],
-        "max-directory-age = \"1m\"\nmax-snapshot-age = \"1m\"\n",
-    );
-    let problems: Vec<String> =
-        Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
-    assert_eq!(
-        problems,
-        [
-            "assay.toml: max-directory-age: was renamed to max-key-data-age",
-            "assay.toml: max-snapshot-age: was renamed to max-intel-age",
-            "--max-directory-age: was renamed to --max-key-data-age",
-            "ASSAY_MAX_DIRECTORY_AGE: was renamed to ASSAY_MAX_KEY_DATA_AGE",
-            "--max-snapshot-age: was renamed to --max-intel-age",
-            "ASSAY_MAX_SNAPSHOT_AGE: was renamed to ASSAY_MAX_INTEL_AGE",
-        ]
-    );
-}
-
-#[test]
-fn removed_settings_are_refused() {
-    let variables = [("ASSAY_GRAPH_DATABASE_URL", "postgres://x/y")];
-    let layers = layers(&[], &variables, "graph-database-url-file = \"/url\"");
-    let problems: Vec<String> =
-        Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
-    let removed = "was removed: chain graphs are in the data directory, or with chain servers";
-    let expected = ["assay.toml: graph-database-url-file", "ASSAY_GRAPH_DATABASE_URL"];
-    assert_eq!(problems, expected.map(|name| format!("{name}: {removed}")));
-}
-
-#[test]
 fn the_redis_url_may_be_in_a_file_and_is_set_once() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();

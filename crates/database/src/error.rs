@@ -81,6 +81,18 @@ pub enum DatabaseError {
          that wrote it, or a newer one"
     )]
     NewerSchema(i64),
+    /// A development version wrote the schema, before the oldest one that this program takes over.
+    #[error(
+        "the database has schema version {found}, of a development version of Assay, and this program takes \
+         over none older than {oldest}: run `assay migrate` of the last development version that has {oldest}, \
+         or start from an empty database"
+    )]
+    OlderSchema {
+        /// Version of the database.
+        found: i64,
+        /// Oldest version that is taken over.
+        oldest: i64,
+    },
     /// A stored value cannot be read.
     #[error("the database holds an unreadable {column}: {detail}")]
     Unreadable {

@@ -19,6 +19,7 @@ mod error;
 pub mod fetched;
 pub mod intel;
 pub mod jobs;
+mod migrations;
 pub mod postgres;
 mod row;
 pub mod sqlite;

@@ -78,12 +78,6 @@ pub(in crate::commands) struct ServeArgs {
     /// [default: 10m]
     #[arg(long, value_name = "TIME")]
     max_intel_age: Option<String>,
-    /// Former name of --max-key-data-age, which is refused
-    #[arg(long, hide = true)]
-    max_directory_age: Option<String>,
-    /// Former name of --max-intel-age, which is refused
-    #[arg(long, hide = true)]
-    max_snapshot_age: Option<String>,
     /// Timeout of the TLS handshake and of a request's headers [default: 20s]
     #[arg(long, value_name = "TIME")]
     header_timeout: Option<String>,
@@ -142,8 +136,6 @@ impl ServeArgs {
         layers.flag("source-networks", self.source_networks.clone());
         layers.flag("max-key-data-age", self.max_key_data_age.clone());
         layers.flag("max-intel-age", self.max_intel_age.clone());
-        layers.flag("max-directory-age", self.max_directory_age.clone());
-        layers.flag("max-snapshot-age", self.max_snapshot_age.clone());
         layers.flag("header-timeout", self.header_timeout.clone());
         layers.flag("body-timeout", self.body_timeout.clone());
         layers.flag("stall-timeout", self.stall_timeout.clone());

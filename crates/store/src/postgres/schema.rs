@@ -2,74 +2,23 @@
 
 use assay_database::DatabaseError;
 use sqlx::{
-    PgConnection, Row, SqlSafeStr,
-    migrate::{Migrate, MigrateError, Migration, MigrationType, Migrator},
+    PgConnection, Row,
+    migrate::{Migrate, MigrateError, Migration},
 };
 
 use super::roles;
-use crate::StoreError;
+use crate::{
+    StoreError,
+    migrations::{Applied, Standing, apply, migration, standing},
+};
 
 /// The server's code for a missing privilege.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
-/// The migrations that this program knows. They are only ever appended, and each records in
-/// `schema_versions` the oldest program that is compatible with it.
-const MIGRATIONS: [(&str, &str); 15] = [
-    ("installation", include_str!("../../migrations/postgres/0001_installation.sql")),
-    ("fetched", include_str!("../../migrations/postgres/0002_fetched.sql")),
-    ("schema versions", include_str!("../../migrations/postgres/0003_schema_versions.sql")),
-    ("change feed", include_str!("../../migrations/postgres/0004_change_feed.sql")),
-    ("limits", include_str!("../../migrations/postgres/0005_limits.sql")),
-    ("isolation", include_str!("../../migrations/postgres/0006_isolation.sql")),
-    ("usage writers", include_str!("../../migrations/postgres/0007_usage_writers.sql")),
-    ("key names", include_str!("../../migrations/postgres/0008_key_names.sql")),
-    ("public names", include_str!("../../migrations/postgres/0009_public_names.sql")),
-    ("jobs", include_str!("../../migrations/postgres/0010_jobs.sql")),
-    ("revisions", include_str!("../../migrations/postgres/0011_revisions.sql")),
-    ("policy rules", include_str!("../../migrations/postgres/0012_policy_rules.sql")),
-    ("trace budget", include_str!("../../migrations/postgres/0013_trace_budget.sql")),
-    ("revoked keys", include_str!("../../migrations/postgres/0014_revoked_keys.sql")),
-    ("instance", include_str!("../../migrations/postgres/0015_instance.sql")),
-];
-
-fn migrations() -> Vec<Migration> {
-    (1..)
-        .zip(MIGRATIONS)
-        .map(|(version, (name, sql))| {
-            Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-        })
-        .collect()
-}
-
-/// A migration that a database has had.
-#[derive(Clone, Copy, Debug)]
-struct Applied {
-    version: i64,
-    /// The oldest program, by the newest migration that it knows, that goes on working; `None` where
-    /// nothing is said.
-    compatible_from: Option<i64>,
-}
-
-/// Relation between a database's schema and this program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// It has what this program needs, and perhaps more.
-    Ready,
-    /// It lacks migrations that this program knows.
-    Behind,
-}
-
-/// Compares a schema with migrations `applied` with a program that knows those up to `newest`.
-fn standing(newest: i64, applied: &[Applied]) -> Result<Standing, StoreError> {
-    let unknown = applied.iter().filter(|migration| migration.version > newest);
-    let too_new = unknown.filter(|migration| {
-        migration.compatible_from.is_none_or(|compatible_from| compatible_from > newest)
-    });
-    if let Some(migration) = too_new.max_by_key(|migration| migration.version) {
-        return Err(DatabaseError::NewerSchema(migration.version).into());
-    }
-    let has = |version| applied.iter().any(|migration| migration.version == version);
-    Ok(if (1..=newest).all(has) { Standing::Ready } else { Standing::Behind })
+/// The migrations that this program knows. The first makes the schema of version 15 as a whole; others are only
+/// ever appended. Each records in `schema_versions` the oldest program that is compatible with it.
+fn known() -> [Migration; 1] {
+    [migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql"))]
 }
 
 /// True if the database holds an installation.
@@ -92,19 +41,19 @@ async fn table_exists(connection: &mut PgConnection, name: &str) -> Result<bool,
 /// is closed, so that the lock does not stay. A program that finds nothing to migrate needs no
 /// right to change the schema.
 pub(super) async fn migrate(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let migrations = migrations();
-    let newest = migrations.iter().map(|migration| migration.version).max().unwrap_or_default();
-    if standing(newest, &applied(connection).await?)? == Standing::Ready {
+    migrate_to(&known(), connection).await
+}
+
+async fn migrate_to(known: &[Migration], connection: &mut PgConnection) -> Result<(), StoreError> {
+    if standing(known, &applied(connection).await?)? == Standing::Ready {
         return Ok(());
     }
     connection.lock().await.map_err(failed)?;
     // Another program may have been faster, and may have been a newer one.
-    if standing(newest, &applied(connection).await?)? == Standing::Behind {
+    let applied = applied(connection).await?;
+    if standing(known, &applied)? == Standing::Behind {
         become_owner(connection).await?;
-        let mut migrator = Migrator::with_migrations(migrations);
-        // Newer compatible migrations are no error.
-        migrator.set_ignore_missing(true).set_locking(false);
-        migrator.run_direct(None, connection, false).await.map_err(failed)?;
+        apply(connection, known, &applied).await.map_err(failed)?;
         sqlx::query("RESET ROLE").execute(&mut *connection).await?;
         roles::arrange(connection).await?;
     }
@@ -163,39 +112,31 @@ fn failed(error: MigrateError) -> StoreError {
 
 #[cfg(test)]
 mod tests {
+    use assay_test_servers::PostgresServer;
+    use sqlx::Connection;
+
     use super::*;
 
-    fn applied(versions: &[(i64, Option<i64>)]) -> Vec<Applied> {
-        let row = |&(version, compatible_from)| Applied { version, compatible_from };
-        versions.iter().map(row).collect()
-    }
-
-    fn ours(newest: i64) -> Vec<(i64, Option<i64>)> {
-        (1..=newest).map(|version| (version, Some(1))).collect()
-    }
-
-    #[test]
-    fn a_schema_is_migrated_to_the_version_of_the_program() {
-        assert_eq!(standing(6, &[]).unwrap(), Standing::Behind);
-        assert_eq!(standing(6, &applied(&ours(5))).unwrap(), Standing::Behind);
-        assert_eq!(standing(6, &applied(&ours(6))).unwrap(), Standing::Ready);
-        // From before anything was said about compatibility.
-        assert_eq!(standing(6, &applied(&[(1, None), (2, None)])).unwrap(), Standing::Behind);
-    }
-
-    #[test]
-    fn a_newer_schema_is_used_if_its_changes_are_compatible() {
-        let with = |newer: &[(i64, Option<i64>)]| {
-            standing(6, &applied(&[ours(6), newer.to_vec()].concat()))
-        };
-        assert_eq!(with(&[(7, Some(5))]).unwrap(), Standing::Ready);
-        assert_eq!(with(&[(7, Some(6)), (8, Some(1))]).unwrap(), Standing::Ready);
-        for newer in [&[(7, Some(7))][..], &[(7, None)], &[(7, Some(1)), (8, Some(7))]] {
-            let error = with(newer).unwrap_err();
-            assert!(
-                matches!(error, StoreError::Database(DatabaseError::NewerSchema(_))),
-                "{newer:?}: {error}"
-            );
-        }
+    #[tokio::test]
+    async fn members_of_the_migrating_group_take_over_from_each_other() {
+        let server = PostgresServer::of_this_process();
+        let url = server.database();
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        migrate(&mut connection).await.unwrap();
+        let (_, name) = url.rsplit_once('/').unwrap();
+        let login = server.login(&url, &format!("member_{name}"), "IN ROLE assay_migrate");
+        let mut member = PgConnection::connect(&login).await.unwrap();
+        let next = migration(
+            16,
+            "next",
+            "CREATE TABLE next (id bigint); ALTER TABLE installation ADD next text;
+             INSERT INTO schema_versions VALUES (16, 'expand', 15)",
+        );
+        let [schema] = known();
+        migrate_to(&[schema, next], &mut member).await.unwrap();
+        let owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'";
+        let rows = sqlx::query(owners).fetch_all(&mut connection).await.unwrap();
+        let owners: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(owners, ["assay_migrate"]);
     }
 }

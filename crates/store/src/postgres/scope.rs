@@ -1,5 +1,5 @@
 //! Row-level scope of a transaction: the only place that sets it in the database, which enforces it
-//! (see the migration `isolation`).
+//! (see the policies in the schema).
 
 use assay_tenancy::Name;
 use sqlx::PgConnection;

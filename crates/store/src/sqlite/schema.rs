@@ -1,35 +1,34 @@
 //! Migrations of the embedded backend.
 
 use assay_database::DatabaseError;
-use sqlx::{
-    SqlSafeStr, SqlitePool,
-    migrate::{MigrateError, Migration, MigrationType, Migrator},
+use sqlx::{Row, SqlitePool};
+
+use crate::{
+    StoreError,
+    migrations::{Applied, Standing, apply, migration, standing},
 };
 
-use crate::StoreError;
-
-/// Brings the schema up to date. Migrations are only ever appended.
+/// Brings the schema up to date. The first migration makes the schema of version 9 as a whole; others are only
+/// ever appended.
 pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
-    let simple = |version, name: &'static str, sql: &'static str| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
-    };
-    let migrator = Migrator::with_migrations(vec![
-        simple(1, "installation", include_str!("../../migrations/sqlite/0001_installation.sql")),
-        simple(
-            2,
-            "labels, usage, checks",
-            include_str!("../../migrations/sqlite/0002_labels_usage_checks.sql"),
-        ),
-        simple(3, "fetched", include_str!("../../migrations/sqlite/0003_fetched.sql")),
-        simple(4, "usage writers", include_str!("../../migrations/sqlite/0004_usage_writers.sql")),
-        simple(5, "public names", include_str!("../../migrations/sqlite/0005_public_names.sql")),
-        simple(6, "jobs", include_str!("../../migrations/sqlite/0006_jobs.sql")),
-        simple(7, "revisions", include_str!("../../migrations/sqlite/0007_revisions.sql")),
-        simple(8, "policy rules", include_str!("../../migrations/sqlite/0008_policy_rules.sql")),
-        simple(9, "trace budget", include_str!("../../migrations/sqlite/0009_trace_budget.sql")),
-    ]);
-    migrator.run(pool).await.map_err(|error| match error {
-        MigrateError::VersionMissing(version) => DatabaseError::NewerSchema(version).into(),
-        other => DatabaseError::Migrate(other).into(),
-    })
+    let known = [migration(9, "schema", include_str!("../../migrations/sqlite/0009_schema.sql"))];
+    let applied = applied(pool).await?;
+    if standing(&known, &applied)? == Standing::Behind {
+        let mut connection = pool.acquire().await?;
+        apply(&mut *connection, &known, &applied).await.map_err(DatabaseError::Migrate)?;
+    }
+    Ok(())
+}
+
+/// The migrations that the file has had. None of them says anything about compatibility.
+async fn applied(pool: &SqlitePool) -> Result<Vec<Applied>, StoreError> {
+    let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlx_migrations'";
+    if sqlx::query(table).fetch_optional(pool).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    let query = sqlx::query("SELECT version FROM _sqlx_migrations WHERE success");
+    let rows = query.fetch_all(pool).await?;
+    rows.iter()
+        .map(|row| Ok(Applied { version: row.try_get("version")?, compatible_from: None }))
+        .collect()
 }

@@ -9,6 +9,5 @@
 
 mod backends;
 mod contract;
-mod old_names;
 mod shared;
 mod sqlite_file;

@@ -1,5 +1,7 @@
 //! Tests of the embedded backend alone: its file.
 
+use std::path::Path;
+
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{SqliteStore, Store, StoreError};
@@ -23,23 +25,53 @@ async fn a_store_keeps_its_kind() {
     assert_eq!(store.environment().await.unwrap(), Environment::Sample);
 }
 
+/// Changes the list of the migrations that a store has had.
+async fn change_migrations(directory: &Path, sql: &'static str) {
+    let url = format!("sqlite://{}", directory.join("assay.sqlite").display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query(sql).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_schema_newer_than_the_program_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let create = || SqliteStore::open_or_create(directory.path(), Environment::Production);
     create().await.unwrap().close().await;
-    let url = format!("sqlite://{}", directory.path().join("assay.sqlite").display());
-    let mut connection = SqliteConnection::connect(&url).await.unwrap();
-    sqlx::query(
+    change_migrations(
+        directory.path(),
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
          VALUES (9999, 'from the future', TRUE, x'00', 0)",
     )
-    .execute(&mut connection)
-    .await
-    .unwrap();
-    connection.close().await.unwrap();
+    .await;
     let error = create().await.unwrap_err();
     assert!(matches!(error, StoreError::Database(DatabaseError::NewerSchema(9999))), "{error}");
+}
+
+#[tokio::test]
+async fn a_schema_that_was_built_step_by_step_is_taken_over_at_its_newest_version_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let create = || SqliteStore::open_or_create(directory.path(), Environment::Production);
+    create().await.unwrap().close().await;
+    change_migrations(
+        directory.path(),
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (1, 'step', TRUE, x'00', 0), (8, 'step', TRUE, x'00', 0)
+         ON CONFLICT DO NOTHING;
+         UPDATE _sqlx_migrations SET checksum = x'00'",
+    )
+    .await;
+    let store = create().await.unwrap();
+    assert_eq!(store.revisions().await.unwrap().control, 0);
+    store.close().await;
+    change_migrations(directory.path(), "DELETE FROM _sqlx_migrations WHERE version > 8").await;
+    for opened in [create().await, SqliteStore::open(directory.path()).await] {
+        let error = opened.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Database(DatabaseError::OlderSchema { found: 8, .. })),
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@ mod intel_source;
 mod plan;
 mod rate_limit;
 mod read;
-mod renamed;
 mod secret_key;
 mod tenant;
 

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::{
     ChainSourceSpec, FormerTenantSpec, IntelSourceSpec, PlanSpec, RateLimitSpec, TenantSpec,
-    renamed::old_words,
 };
 use crate::{CompactJson, FieldProblem, Name, Problem};
 
@@ -89,10 +88,6 @@ pub enum ManifestSpec<R> {
 impl<R: DeserializeOwned> ManifestSpec<R> {
     /// Parses the spec of a manifest of a kind.
     fn parse(kind: Kind, spec: &Value) -> Result<Self, Vec<FieldProblem>> {
-        let old_words = old_words(kind, spec);
-        if !old_words.is_empty() {
-            return Err(old_words);
-        }
         let parsed = match kind {
             Kind::Plan => typed(spec).map(Self::Plan),
             Kind::IntelSource => typed(spec).map(Self::IntelSource),

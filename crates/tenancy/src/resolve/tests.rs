@@ -215,17 +215,6 @@ fn every_rule_names_the_correct_value() {
             vec![document("Plan", "p", json!({"apiAccess": true, "limits": []}))],
             "spec: missing field `displayName`",
         ),
-        (
-            vec![plan_with(json!([])), document("RiskPolicy", "old", json!({"floors": {}}))],
-            "RiskPolicy old: spec.floors: was replaced by `rules`",
-        ),
-        (
-            vec![
-                plan_with(json!([])),
-                document("RiskPolicy", "old", json!({"minimumScoreRules": {}})),
-            ],
-            "RiskPolicy old: spec.minimumScoreRules: was replaced by `rules`",
-        ),
         (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (
             vec![document("Plans", "p", json!({}))],

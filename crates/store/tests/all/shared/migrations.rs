@@ -117,35 +117,29 @@ async fn a_program_without_the_right_to_migrate_names_the_command() {
 }
 
 #[tokio::test]
-async fn members_of_the_migrating_group_take_over_from_each_other() {
-    let server = PostgresServer::of_this_process();
-    let url = server.database();
+async fn a_schema_that_was_built_step_by_step_is_taken_over_at_its_newest_version_alone() {
+    let url = PostgresServer::of_this_process().database();
     open_or_create(&url).await.unwrap().close().await;
-    // The state before the newest migrations.
+    let oldest = newest(&url).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    connection
-        .execute(
-            "DROP TABLE seats, quota_windows, limiter_epochs_seen, usage_writers, jobs;
-             DROP INDEX api_keys_name; DROP TRIGGER keep_revoked ON api_keys;
-             DROP FUNCTION keep_revoked();
-             ALTER TABLE installation DROP COLUMN manifest_changes, DROP COLUMN key_changes,
-                                      DROP COLUMN instance;
-             DROP POLICY read_keys ON api_keys; DROP POLICY add_keys ON api_keys;
-             DROP POLICY change_keys ON api_keys; DROP POLICY read_usage ON usage;
-             DROP POLICY add_usage ON usage; DROP POLICY change_usage ON usage;
-             DROP POLICY forget_usage ON usage; DROP POLICY read_checks ON checks;
-             DROP POLICY keep_checks ON checks; DROP POLICY forget_checks ON checks;
-             DELETE FROM _sqlx_migrations WHERE version >= 5;
-             DELETE FROM schema_versions WHERE version >= 5",
-        )
-        .await
-        .unwrap();
-    let (_, name) = url.rsplit_once('/').unwrap();
-    let login = format!("member_{name}");
-    let member = server.login(&url, &login, "IN ROLE assay_migrate");
-    open_or_create(&member).await.unwrap().close().await;
-    let owners = "SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = 'public'";
-    let rows = connection.fetch_all(owners).await.unwrap();
-    let owners: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    assert_eq!(owners, ["assay_migrate"]);
+    let steps = format!(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         SELECT version, 'step', TRUE, '\\x00', 0 FROM generate_series(1, {oldest} - 1) AS version;
+         UPDATE _sqlx_migrations SET checksum = '\\x00';
+         INSERT INTO schema_versions
+         SELECT version, 'expand', 1 FROM generate_series(1, {oldest} - 1) AS version"
+    );
+    connection.execute(AssertSqlSafe(steps)).await.unwrap();
+    let store = open_or_create(&url).await.unwrap();
+    store.add_key(&key(1, "acme"), None).await.unwrap();
+    store.close().await;
+    let last = format!("DELETE FROM _sqlx_migrations WHERE version = {oldest}");
+    connection.execute(AssertSqlSafe(last)).await.unwrap();
+    for opened in [open_or_create(&url).await, PostgresStore::open(&url).await] {
+        let error = opened.unwrap_err();
+        assert!(
+            matches!(error, StoreError::Database(DatabaseError::OlderSchema { found, .. }) if found == oldest - 1),
+            "{error}"
+        );
+    }
 }
