@@ -6,7 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::{chain::ChainId, score::Verdict};
+use assay_address::ChainId;
+use assay_engine::score::Verdict;
 use assay_request::problem::Code;
 use assay_service::{Backlog, CacheStatus, Service, chains::compositions::Progress};
 use assay_store::jobs::JobCount;

@@ -16,10 +16,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, ResolvedBlock, Txid},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{OutPoint, ResolvedBlock, Txid};
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
 use assay_tests::{
     big_chain::{BigChain, Shape, ends},

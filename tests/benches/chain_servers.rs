@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_tests::{
     Caller, Connection, Figures, Server, assay,
     big_chain::{Dice, Person, Shape, recorded},

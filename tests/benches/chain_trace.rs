@@ -25,10 +25,9 @@ use std::{
     time::Duration,
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
-    chain::ChainId,
     facts::Environment,
     patterns::rules::SHOWN,
     policy::{Policy, PolicySpec},

@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     trace::ReadLimits,
     utxo::{
         Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,

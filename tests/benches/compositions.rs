@@ -13,7 +13,8 @@
 
 use std::{env, path::PathBuf, time::Duration};
 
-use assay_engine::{chain::ChainId, reading::TransactionNumber};
+use assay_address::ChainId;
+use assay_engine::reading::TransactionNumber;
 use assay_graph::{EmbeddedGraphs, compositions::Ends, embedded::Snapshot};
 use assay_tests::{
     big_chain::{Shape, ends, recorded},

@@ -7,10 +7,9 @@
 
 use std::{collections::HashMap, env, hint::black_box, process::Command};
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
-    chain::ChainId,
     evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tier, Tip},
     facts::{Environment, Facts},
     policy::Policy,

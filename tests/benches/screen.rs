@@ -12,10 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use assay_engine::{
-    address::{CanonicalAddress, Payload},
-    chain::ChainId,
-};
+use assay_address::{CanonicalAddress, ChainId, Payload};
 use assay_tests::{TestData, measure, release_program, to_megabytes};
 use sha2::{Digest, Sha256};
 

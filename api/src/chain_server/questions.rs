@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Instant};
 
+use assay_address::ChainId;
 use assay_chain_protocol::message::{
     Asked, BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
     CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, PART_DIGEST, Question,
     Refusal, RefusalCode, TraceQuestion, TransactionQuestion, TransferQuestion,
 };
-use assay_engine::chain::ChainId;
 use assay_service::chains::host::Refused;
 use axum::{
     Json,
@@ -62,7 +62,7 @@ pub(super) async fn unknown() -> Response {
 /// The chain in a path.
 fn chain(text: &str) -> Result<ChainId, Refused> {
     text.parse()
-        .map_err(|error: assay_engine::chain::UnsupportedChain| Refused::Invalid(error.to_string()))
+        .map_err(|error: assay_address::UnsupportedChain| Refused::Invalid(error.to_string()))
 }
 
 /// A question with its chain.

@@ -1,8 +1,7 @@
 //! Examples for the OpenAPI document, produced by the engine from the demo data set at a fixed time.
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{
         ChainFacts, ChainState, DirectionFlows, IngestMode, Listing, SourceKind, SourceState, Tip,
     },

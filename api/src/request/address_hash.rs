@@ -3,7 +3,7 @@
 
 use std::{fmt, io, path::Path};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 

@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_limiter::{Charge, Decision, LimitStatus, RequestKind, StoreLossPolicy};
 use assay_request::{
     head,

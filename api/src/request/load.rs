@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_request::problem::{Code, Problem};
 use assay_tenancy::{Name, directory::Plan};
 use axum::http::header;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_engine::chain::{ChainCoverage, ChainId};
+use assay_address::{ChainCoverage, ChainId};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::stage;
 use axum::{Json, extract::State};
@@ -66,7 +66,7 @@ pub(crate) fn rows(
                 blockchain: chain,
                 name: info.name,
                 aliases: info.aliases,
-                asset: info.asset,
+                asset: info.native().code,
                 supported: info.coverage(),
                 installed: InstalledChain {
                     listed_addresses: listed,

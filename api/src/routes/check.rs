@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::{assessment::Assessment, chain::ChainId, utxo::InvalidTransfer};
+use assay_address::ChainId;
+use assay_engine::{assessment::Assessment, utxo::InvalidTransfer};
 use assay_request::{
     check::{CheckRequest, TransferDirection},
     head,
@@ -281,7 +282,8 @@ fn milliseconds(took: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::{address::CanonicalAddress, assess, chain::ChainId, policy::Policy};
+    use assay_address::{CanonicalAddress, ChainId};
+    use assay_engine::{assess, policy::Policy};
     use assay_intel::IntelSnapshot;
     use assay_service::Assessed;
 

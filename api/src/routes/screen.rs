@@ -5,8 +5,8 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use assay_address::CanonicalAddress;
 use assay_engine::{
-    address::CanonicalAddress,
     assessment::AssessmentScope,
     score::{RiskLevel, Score, Verdict},
     taxonomy::Category,

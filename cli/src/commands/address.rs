@@ -3,10 +3,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use assay_engine::{
-    address::{AddressError, CanonicalAddress},
-    chain::ChainId,
-};
+use assay_address::{AddressError, CanonicalAddress, ChainId};
 use assay_intel::IntelSnapshot;
 use clap::Args;
 use serde::Serialize;

@@ -5,11 +5,10 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
     assessment::Assessment,
-    chain::ChainId,
     evidence::{ChainState, Unavailable},
     facts::Environment,
     policy::Policy,

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess_transfer,
     assessment::Assessment,
-    chain::ChainId,
     transfer::{TransferDirection, TransferQuery},
     utxo::{OutputSelector, Txid},
 };

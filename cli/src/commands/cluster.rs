@@ -5,9 +5,8 @@ use std::{
     io::{self, Write},
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{Label, ListingStatus},
     utxo::ScriptOwner,
 };

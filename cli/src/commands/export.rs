@@ -8,8 +8,8 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{AddressLabel, ListedAddresses, Listing},
     names::SourceId,
     taxonomy::Category,

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::Membership;
 use clap::Args;
 use serde::Serialize;

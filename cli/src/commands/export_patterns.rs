@@ -2,8 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{Direction, PatternFact},
     reading::{OwnerNumber, TransactionRead},
     trace::TraceRules,

@@ -2,11 +2,9 @@
 
 use std::{io::Write, path::PathBuf};
 
+use assay_address::ChainId;
 use assay_chain::jsonl;
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, ResolvedBlock, ScriptOwner, TransactionKind, TxOut},
-};
+use assay_engine::utxo::{Block, ResolvedBlock, ScriptOwner, TransactionKind, TxOut};
 use clap::Args;
 use serde::Serialize;
 

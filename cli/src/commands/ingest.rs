@@ -7,8 +7,9 @@ use std::{
     time::Duration,
 };
 
+use assay_address::ChainId;
 use assay_egress::{CredentialsFile, Networks, ServerName};
-use assay_engine::{chain::ChainId, names::SourceId};
+use assay_engine::names::SourceId;
 use assay_input::UrlAccess;
 use assay_intel::{
     formats::{self, Format, IntelKind},

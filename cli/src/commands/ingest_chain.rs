@@ -11,13 +11,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_address::ChainId;
 use assay_chain::{
     TestNetworks,
     follow::{IngestError, IngestObserver, IngestReport, IngestRequest, ingest},
     location::{self, BlockLocation, Credentials},
 };
 use assay_egress::CredentialsFile;
-use assay_engine::{chain::ChainId, facts::Environment};
+use assay_engine::facts::Environment;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -132,7 +133,7 @@ impl From<IngestError> for Failure {
 
 pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Failure> {
     let (chain, json) = (args.chain, args.json);
-    if !chain.info().has_coins() {
+    if chain.info().outputs().is_none() {
         return Err(Failure::Usage(format!(
             "blocks of {chain} are not supported: only chains of the Bitcoin family are"
         )));

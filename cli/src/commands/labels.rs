@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, names::SourceId, taxonomy::Category,
-};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::{names::SourceId, taxonomy::Category};
 use assay_store::intel::Suppression;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};

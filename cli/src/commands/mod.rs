@@ -45,9 +45,10 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::ChainId;
 use assay_database::DatabaseError;
 use assay_egress::{EgressError, EgressSettings, SourceFiles};
-use assay_engine::{chain::ChainId, facts::Environment};
+use assay_engine::facts::Environment;
 use assay_graph::{EmbeddedGraphs, Graph, GraphError, GraphStore};
 use assay_input::InputError;
 use assay_intel::{formats, import::ImportError};

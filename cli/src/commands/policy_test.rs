@@ -9,9 +9,9 @@ use std::{
     rc::Rc,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
     assessment::ExposurePart,
-    chain::ChainId,
     evidence::{Direction, FlowDistance, FlowEnd},
     policy::{FIXED_RULES, Policy, RuleVerdict},
     rules::{RuleFunds, RuleView, evaluate},
@@ -337,7 +337,7 @@ impl UnitFunds {
 
 /// Decimals of a unit: dollars count cents, an asset has those of its blockchain.
 fn decimals(blockchain: ChainId, unit: &str) -> u8 {
-    if unit == "USD" { 2 } else { blockchain.info().decimals }
+    if unit == "USD" { 2 } else { blockchain.info().native().decimals }
 }
 
 fn base_units(text: &str, path: &str) -> Result<u128, String> {

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{TransactionAnswer, TransactionQuestion};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::Pattern,
     policy::Policy,
     utxo::{SideEntry, TransactionKind, TransactionSide, TransactionView, Txid},

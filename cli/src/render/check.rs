@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 
 use anstyle::{AnsiColor, Style};
+use assay_address::{CanonicalAddress, Chain};
 use assay_engine::{
-    address::CanonicalAddress,
     assessment::{
         Amount, AssessedLabel, AssessedListing, AssessedPattern, AssessedSource, AssessedTransfer,
         Assessment, CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
     },
-    chain::Chain,
     evidence::{EndedReason, ListingStatus},
     facts::Environment,
     patterns::rules::SHOWN,

@@ -1,9 +1,9 @@
 //! Flows of funds as a tree: the subject, the addresses that the funds passed, the endpoints.
 
 use anstyle::{AnsiColor, Style};
+use assay_address::Chain;
 use assay_engine::{
     assessment::{Assessment, Exposure},
-    chain::Chain,
     evidence::{Direction, PathStep},
     fixed::apportion,
     taxonomy::{Category, RISKY_FROM},
@@ -322,9 +322,9 @@ fn millionths(share: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use assay_address::ChainId;
     use assay_engine::{
         assessment::{Amount, ExposurePart, ExposurePath},
-        chain::ChainId,
         evidence::Tier,
         rules::RuleClaim,
         score::Confidence,

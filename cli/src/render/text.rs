@@ -1,6 +1,6 @@
 //! Numbers, amounts, shares, spans of time and identifiers as text.
 
-use assay_engine::chain::Chain;
+use assay_address::Chain;
 use jiff::Timestamp;
 
 /// Characters of an identifier that are shown at either end.
@@ -23,9 +23,9 @@ pub(super) fn hops(number: usize) -> String {
 
 /// An amount in whole coins.
 pub(crate) fn coins(chain: &Chain, amount: u128) -> String {
-    let unit = 10_u128.saturating_pow(chain.decimals.into()).max(1);
-    let decimals = usize::from(chain.decimals);
-    format!("{}.{:0decimals$} {}", amount / unit, amount % unit, chain.asset)
+    let unit = 10_u128.saturating_pow(chain.native().decimals.into()).max(1);
+    let decimals = usize::from(chain.native().decimals);
+    format!("{}.{:0decimals$} {}", amount / unit, amount % unit, chain.native().code)
 }
 
 /// Millionths as a percentage with one decimal.
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn amounts_and_shares_are_written_for_people() {
-        let bitcoin = assay_engine::chain::ChainId::BTC.info();
+        let bitcoin = assay_address::ChainId::BTC.info();
         assert_eq!(coins(bitcoin, 123_456_789), "1.23456789 BTC");
         assert_eq!(coins(bitcoin, 5), "0.00000005 BTC");
         assert_eq!(percent(123_456), "12.3 %");

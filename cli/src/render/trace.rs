@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use assay_engine::{
-    chain::Chain,
-    evidence::{Direction, FlowDistance, PathStep},
-};
+use assay_address::Chain;
+use assay_engine::evidence::{Direction, FlowDistance, PathStep};
 use jiff::civil::Date;
 
 use super::{
@@ -215,7 +213,7 @@ fn draw_end(
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::chain::ChainId;
+    use assay_address::ChainId;
     use jiff::Timestamp;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! A transaction for the terminal.
 
-use assay_engine::chain::Chain;
+use assay_address::Chain;
 
 use super::{page::Page, text::coins};
 

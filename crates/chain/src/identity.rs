@@ -3,7 +3,7 @@
 //! Chains that were split off another one share its first block; blocks behind the split tell them apart,
 //! as far as a source reaches them. Test networks have first blocks of their own.
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 
 use super::{ChainParams, SourceError};
 

@@ -13,10 +13,8 @@ use std::{
     path::Path,
 };
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, BlockRef},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{Block, BlockRef};
 
 pub use write::write_block;
 

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
+use assay_address::ChainId;
 use assay_egress::CredentialsFile;
-use assay_engine::chain::ChainId;
 
 use crate::{
     BlockSource, SourceError, TestNetworks,

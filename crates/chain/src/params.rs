@@ -1,7 +1,7 @@
 //! Parameters of each Bitcoin-like chain for its reader: one row each, from the chain's own node
 //! software.
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 
 use super::TestNetworks;
 

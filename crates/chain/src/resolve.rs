@@ -8,12 +8,10 @@ mod error;
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{
-        Block, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput,
-        TxOut, Txid,
-    },
+use assay_address::ChainId;
+use assay_engine::utxo::{
+    Block, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput,
+    TxOut, Txid,
 };
 
 pub use error::{ResolveError, Spend};

@@ -2,7 +2,8 @@
 
 use std::{io, path::PathBuf};
 
-use assay_engine::{chain::ChainId, utxo::Block};
+use assay_address::ChainId;
+use assay_engine::utxo::Block;
 
 use super::{files::OtherMagic, hash::hash_text, raw::RawError};
 

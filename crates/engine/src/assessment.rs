@@ -7,6 +7,7 @@ mod transfer;
 
 use std::sync::Arc;
 
+use assay_address::ChainId;
 use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,6 @@ pub use exposure::{Exposure, ExposurePart, ExposurePath};
 pub use transfer::{AssessedOutput, AssessedTransfer, Sender, TransferBasis, TransferStatus};
 
 use crate::{
-    chain::ChainId,
     evidence::{
         Alias, Direction, EndedReason, IngestMode, ListingStatus, Pattern, PatternRole, SourceKind,
         Tier, UnscoredReason,

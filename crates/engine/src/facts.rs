@@ -1,11 +1,11 @@
 //! The facts about an address that an assessment uses, gathered before it starts.
 
 use crate::{
-    address::CanonicalAddress,
     cluster::LinkKind,
     evidence::{ChainState, Label, Listing, SourceState},
     score::Confidence,
 };
+use assay_address::CanonicalAddress;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

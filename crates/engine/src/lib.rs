@@ -1,11 +1,9 @@
-//! The engine: addresses, taxonomy, evidence, policy and the assessment.
+//! The engine: taxonomy, evidence, policy and the assessment.
 //!
 //! Pure. It does no I/O, reads no clock and draws no random number: facts, policy and time are
 //! arguments, and the same arguments give the same assessment, to the byte, on every machine. The
 //! programs around it gather facts and serve answers.
 //!
-//! - [`chain`]: the chains, one row each
-//! - [`address`]: reading and writing addresses
 //! - [`utxo`], [`coinjoin`]: transactions of Bitcoin-like chains
 //! - [`cluster`]: addresses of one owner
 //! - [`taxonomy`]: categories of addresses
@@ -20,10 +18,8 @@
 //! - [`transfer`]: one transfer as the subject of an assessment
 //! - [`fixed`]: the arithmetic
 
-pub mod address;
 mod assess;
 pub mod assessment;
-pub mod chain;
 pub mod cluster;
 pub mod coinjoin;
 pub mod composition;

@@ -5,11 +5,11 @@
 //! weakens a listing. A withdrawal is judged by its receiver, and by what happened to this very money
 //! afterwards where that is riskier.
 
+use assay_address::ChainId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    chain::ChainId,
     evidence::DirectionFlows,
     facts::Facts,
     trace::AttributedEnd,

@@ -1,7 +1,7 @@
 //! Errors of chain graphs.
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     reading::ViewError,
     utxo::{OutPoint, Txid},
 };

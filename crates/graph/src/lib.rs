@@ -29,8 +29,8 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     facts::CoSpend,
     utxo::{
         BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView, TxOut, Txid,

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_engine::{
-    chain::ChainId,
-    policy::{MandatorySource, Policy, PolicyProblem, PolicySpec, TraceSpec},
-};
+use assay_address::ChainId;
+use assay_engine::policy::{MandatorySource, Policy, PolicyProblem, PolicySpec, TraceSpec};
 use assay_tenancy::{
     Directory, FieldProblem, Problem,
     directory::{Mandatory, Tenant},
@@ -89,7 +87,7 @@ fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Ve
     let problems = directory.chains.values().filter_map(|feed| {
         let message = match feed.spec.chain.parse::<ChainId>() {
             Err(error) => error.to_string(),
-            Ok(chain) if !chain.info().has_coins() => {
+            Ok(chain) if chain.info().outputs().is_none() => {
                 format!("{chain} is not read yet: Bitcoin and the chains like it are")
             }
             Ok(_) => return None,

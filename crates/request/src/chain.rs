@@ -1,6 +1,6 @@
 //! The field `blockchain`: the chain that a text names, or an answer that helps to find it.
 
-use assay_engine::chain::{ChainId, UnsupportedChain};
+use assay_address::{ChainId, UnsupportedChain};
 
 use crate::problem::{Code, Problem};
 

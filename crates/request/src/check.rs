@@ -1,6 +1,6 @@
 //! Body of a check.
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_address::{CanonicalAddress, ChainId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::ChainId;
 use assay_chain::{BlockSource, SourceError, TipRef};
 use assay_engine::{
-    chain::ChainId,
     policy::Quantity,
     utxo::{
         Block, BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     score::Verdict,
     utxo::{OutPoint, ScriptOwner, SideLimits, TransactionView, TxOut},
 };

@@ -6,11 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use assay_address::ChainId;
 use assay_chain::{
     BlockSource,
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
 };
-use assay_engine::{chain::ChainId, facts::Environment};
+use assay_engine::facts::Environment;
 use assay_graph::{GraphError, GraphStore};
 use assay_intel::{
     import::{ImportError, Provenance, listings},

@@ -1,8 +1,7 @@
 //! Parties of the demo data set, with their listings and labels.
 
+use assay_address::{CanonicalAddress, ChainId, Payload};
 use assay_engine::{
-    address::{CanonicalAddress, Payload},
-    chain::ChainId,
     evidence::{AddressLabel, Alias, Label, ListedEntity, ListingEntry, Tier},
     names::{ListId, SourceId},
     score::Confidence,

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_engine::{chain::ChainId, utxo::BlockRef};
+use assay_address::ChainId;
+use assay_engine::utxo::BlockRef;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::Mutex;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use assay_address::CanonicalAddress;
 use assay_engine::{
-    address::CanonicalAddress,
     assess, assess_transfer,
     facts::DifferingBranches,
     policy::Policy,

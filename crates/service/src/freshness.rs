@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use jiff::{SignedDuration, Timestamp};
 
 /// Times of the last confirmation of each part, by the monotonic clock, and times of the latest blocks.

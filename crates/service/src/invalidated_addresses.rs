@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_address::{CanonicalAddress, ChainId};
 
 /// Largest number of steps in memory for a chain: with a step per block, more than the lifetime of an
 /// answer.

@@ -213,7 +213,8 @@ impl Refresher {
 mod tests {
     use std::{path::Path, sync::atomic::AtomicU32};
 
-    use assay_engine::{chain::ChainId, facts::Environment};
+    use assay_address::ChainId;
+    use assay_engine::facts::Environment;
     use assay_graph::EmbeddedGraphs;
     use assay_limiter::Limiter;
     use assay_store::SqliteStore;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
     assessment::{Assessment, AssessmentScope, LabelStatus},
-    chain::ChainId,
     evidence::{ChainState, ListingStatus, Unavailable},
     facts::Facts,
     policy::Policy,
@@ -73,7 +72,7 @@ impl DecidedBy {
 /// Returns a sentence that describes the error in the address.
 pub fn subject(blockchain: &str, address: &str) -> Result<CanonicalAddress, String> {
     let chain: ChainId =
-        blockchain.trim().parse().map_err(|error: assay_engine::chain::UnsupportedChain| {
+        blockchain.trim().parse().map_err(|error: assay_address::UnsupportedChain| {
             // The whole list of chains in every row of a file would bury what is wrong.
             format!("unsupported blockchain `{}`", error.submitted)
         })?;

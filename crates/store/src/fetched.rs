@@ -1,6 +1,6 @@
 //! History that was fetched on demand, of single addresses and transactions, kept so that it is fetched once.
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use async_trait::async_trait;
 use jiff::Timestamp;
 

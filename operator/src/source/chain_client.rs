@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use assay_address::ChainId;
 use assay_chain_protocol::{
     Credentials, ServerSet,
     client::{ServerUrl, choice::newest},
     message::ServerState,
 };
-use assay_engine::chain::ChainId;
 
 use super::{
     branches::{self, StayingServer},

@@ -1,10 +1,7 @@
 //! Any text for any chain: no panic; an accepted text reads back as itself, and every text that a
 //! caller may submit is accepted from a list too.
 
-use assay_engine::{
-    address::{CanonicalAddress, Payload},
-    chain::ChainId,
-};
+use assay_address::{CanonicalAddress, ChainId, Payload};
 
 /// Checks what the module promises.
 ///

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{Pattern, PatternRole},
     utxo::ScriptOwner,
 };

@@ -1,6 +1,7 @@
 //! Ordinary people and businesses, without labels, over some weeks: none of them launders money.
 
-use assay_engine::{chain::ChainId, utxo::ScriptOwner};
+use assay_address::ChainId;
+use assay_engine::utxo::ScriptOwner;
 use jiff::Timestamp;
 
 use super::crowd::{COIN, Crowd, FEE};

@@ -1,6 +1,7 @@
 //! Parties of a generated chain as ends of traces.
 
-use assay_engine::{chain::ChainId, taxonomy::Category};
+use assay_address::ChainId;
+use assay_engine::taxonomy::Category;
 use assay_graph::{
     EmbeddedGraphs, GraphStore,
     compositions::{End, Ends},

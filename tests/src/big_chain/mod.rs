@@ -18,13 +18,10 @@ use std::{
     path::Path,
 };
 
+use assay_address::ChainId;
 use assay_chain::jsonl;
-use assay_engine::{
-    chain::ChainId,
-    utxo::{
-        Block, BlockRef, OutPoint, ResolvedBlock, Transaction, TransactionKind, TxInput, TxOut,
-        Txid,
-    },
+use assay_engine::utxo::{
+    Block, BlockRef, OutPoint, ResolvedBlock, Transaction, TransactionKind, TxInput, TxOut, Txid,
 };
 use jiff::Timestamp;
 

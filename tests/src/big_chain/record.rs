@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
+use assay_address::ChainId;
+use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
 use jiff::Timestamp;
 

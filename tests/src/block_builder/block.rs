@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 
 use super::{
     Lock, Transaction, TxIn, TxOut,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::{chain::ChainId, taxonomy::Category, utxo::ScriptOwner};
+use assay_address::ChainId;
+use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 
 use super::{COIN, Member, Role, Simulation, Size, first_day};
 use crate::{

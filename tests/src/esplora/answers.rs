@@ -1,9 +1,7 @@
 //! Answers by path.
 
-use assay_engine::{
-    address::CanonicalAddress,
-    utxo::{OutPoint, Txid},
-};
+use assay_address::CanonicalAddress;
+use assay_engine::utxo::{OutPoint, Txid};
 use serde_json::{Value, json};
 
 use super::{

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Txid},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{OutPoint, ScriptOwner, Txid};
 
 use super::shape;
 use crate::block_builder::{Block, Transaction, TxOut, sha256};

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_test_servers::Listener;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use jiff::SignedDuration;
 
 use super::{

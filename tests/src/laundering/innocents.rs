@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_engine::{chain::ChainId, taxonomy::Category, utxo::ScriptOwner};
+use assay_address::ChainId;
+use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 use jiff::{SignedDuration, Timestamp, civil::date};
 
 use super::{

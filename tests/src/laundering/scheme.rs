@@ -11,8 +11,8 @@ use std::{
     thread,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     score::{Score, Verdict},
     taxonomy::Category,
 };

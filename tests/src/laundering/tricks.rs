@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_engine::{chain::ChainId, taxonomy::Category, utxo::ScriptOwner};
+use assay_address::ChainId;
+use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 use jiff::{SignedDuration, Timestamp, civil::date};
 
 use super::{
@@ -441,7 +442,7 @@ pub(super) fn coins(id: ChainId, amount: u64) -> String {
     let decimals = format!("{rest:08}");
     let decimals = decimals.trim_end_matches('0');
     let point = if decimals.is_empty() { "" } else { "." };
-    format!("{whole}{point}{decimals} {}", id.info().asset)
+    format!("{whole}{point}{decimals} {}", id.info().native().code)
 }
 
 /// Every known trick, with the parameters with which it was found, and further ones.

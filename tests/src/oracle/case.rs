@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::Tier,
     fixed::Fraction,
     patterns::PatternRules,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{Direction, FlowFacts},
     reading::{
         ChainView, LookUp, OwnHistory, OwnerNumber, ReadRequest, TransactionNumber,

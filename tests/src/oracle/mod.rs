@@ -58,8 +58,8 @@ impl Case {
         };
         let (source, destination) = (flows(Direction::Source), flows(Direction::Destination));
         let info = self.chain.info();
-        let unit = info.asset.to_owned();
-        let ledgers = vec![Flows { unit, decimals: info.decimals, source, destination }];
+        let unit = info.native().code.to_owned();
+        let ledgers = vec![Flows { unit, decimals: info.native().decimals, source, destination }];
         FlowFacts { complete, ledgers, compositions: None }
     }
 

@@ -1,6 +1,7 @@
 //! Parties of the scenario. Each has a name and one address.
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId, utxo::ScriptOwner};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::utxo::ScriptOwner;
 
 use crate::block_builder::Lock;
 

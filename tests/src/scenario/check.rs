@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_address::{CanonicalAddress, ChainId};
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use serde_json::json;
 
 use super::{
@@ -66,7 +66,7 @@ impl Files {
         }
         let code = match chain {
             ChainId::BTC => "XBT",
-            other => other.info().asset,
+            other => other.info().native().code,
         };
         let listed = address(chain, "listed");
         let list = format!(
@@ -119,7 +119,7 @@ impl Files {
 /// The default policy, with amounts that are the same on every chain: an unsolicited payment of
 /// less than a hundredth of a coin does not count, and a small share is not followed.
 fn policy(chain: ChainId) -> String {
-    let asset = chain.info().asset;
+    let asset = chain.info().native().code;
     format!(
         "apiVersion: assay.dev/v1alpha1\nkind: RiskPolicy\nmetadata: {{name: default}}\nspec:\n  \
          amounts:\n    {asset}:\n      curve: [{{amount: 0.1, score: 25}}, {{amount: 1, score: 50}}]\n      \

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 
 use super::{
     blocks::{END, FORK, KEPT_TIP, Moment, REPLACED_TIP, Scenario},

@@ -6,11 +6,9 @@ use std::{
     path::Path,
 };
 
+use assay_address::ChainId;
 use assay_chain::jsonl;
-use assay_engine::{
-    chain::ChainId,
-    utxo::{ResolvedBlock, ScriptOwner},
-};
+use assay_engine::utxo::{ResolvedBlock, ScriptOwner};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Fingerprint, Wallet, WalletId, Wallets, wallet::shuffle};

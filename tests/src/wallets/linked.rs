@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     cluster::LinkKind,
     reading::{ChainView, OwnerNumber},
     trace::ReadLimits,

@@ -3,7 +3,8 @@
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
-use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
+use assay_address::ChainId;
+use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, GraphWriter, Membership, WriterOptions, memory::MemoryGraph,
 };

@@ -5,11 +5,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
     assessment::Assessment,
-    chain::ChainId,
     evidence::{BehaviorFacts, ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
     facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
     patterns::rules::SHOWN,

@@ -2,12 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{
-        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
-        TxInput, TxOut, Txid,
-    },
+use assay_address::ChainId;
+use assay_engine::utxo::{
+    Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput,
+    TxOut, Txid,
 };
 use jiff::{SignedDuration, Timestamp};
 

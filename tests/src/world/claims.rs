@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{
         AddressLabel, Label, ListedEntity, Listing, ListingEntry, SourceKind, SourceState, Tier,
     },

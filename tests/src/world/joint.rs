@@ -225,7 +225,8 @@ fn batch(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::{chain::ChainId, coinjoin::CoinjoinKind, utxo::TransactionKind};
+    use assay_address::ChainId;
+    use assay_engine::{coinjoin::CoinjoinKind, utxo::TransactionKind};
 
     use super::*;
     use crate::world::{ChainBuilder, Form};

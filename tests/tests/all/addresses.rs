@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_address::{CanonicalAddress, ChainId};
 use assay_tests::{TestData, is_full};
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn bip_173_and_350() {
 
 /// The output script that a segwit address stands for.
 fn script_of(address: &CanonicalAddress) -> String {
-    use assay_engine::address::KeyIdentity;
+    use assay_address::KeyIdentity;
     let (version, program) = match address.key_identities().swap_remove(0) {
         KeyIdentity::PublicKeyHash(hash) => (0, hash.to_vec()),
         KeyIdentity::Witness(version, program) => (version, program),

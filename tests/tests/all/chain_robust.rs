@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, Membership, WriterOptions, memory::MemoryGraph,
 };

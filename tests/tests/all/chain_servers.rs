@@ -11,7 +11,8 @@ use std::{
     thread,
 };
 
-use assay_engine::{chain::ChainId, utxo::ResolvedBlock};
+use assay_address::ChainId;
+use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
 use assay_tests::{
     CHAIN_TOKEN, Caller, Server, assay,

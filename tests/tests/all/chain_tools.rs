@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_tests::{assay, scenario::address};
 use serde_json::{Value, json};
 use tempfile::TempDir;

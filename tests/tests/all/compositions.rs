@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     composition::{CoinShare, Composition, Origin},
     evidence::{FlowEnd, FlowFacts, FlowPart, ListingPeriod, UnresolvedReason},
     reading::TransactionNumber,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{EmbeddedGraphs, compositions::CompositionState};
 use assay_tests::{Server, assay, sample};
 use serde_json::{Value, json};

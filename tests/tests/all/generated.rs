@@ -2,11 +2,10 @@
 
 use std::{env, fs, path::PathBuf};
 
+use assay_address::{AddressRules, ChainId};
 use assay_api::openapi;
 use assay_cli::settings::DEFINITIONS;
 use assay_engine::{
-    address::AddressRules,
-    chain::ChainId,
     evidence::{Direction, Pattern, Tier},
     policy::{Alternative, FIXED_RULES, Policy, Rule},
     taxonomy::Category,
@@ -84,7 +83,7 @@ fn the_table_of_blockchains() {
     let rows = ChainId::all().map(|chain| {
         let info = chain.info();
         let aliases: Vec<_> = info.aliases.iter().map(|alias| code(alias)).collect();
-        [code(info.id), info.name.to_owned(), aliases.join(", "), info.asset.to_owned()]
+        [code(info.id), info.name.to_owned(), aliases.join(", "), info.native().code.to_owned()]
     });
     let titles = ["`blockchain`", "chain", "other names", "coin"];
     section("docs/api.md", "blockchains", &table(titles, rows));
@@ -93,9 +92,8 @@ fn the_table_of_blockchains() {
 #[test]
 fn the_table_of_reorganization_bounds() {
     let rows = ChainId::all().filter_map(|chain| {
-        let bound = chain.info().reorganization_bound;
-        assert_eq!(bound.is_some(), chain.info().has_coins(), "{chain}");
-        Some([code(chain.as_str()), bound?.to_string()])
+        let ledger = chain.info().outputs()?;
+        Some([code(chain.as_str()), ledger.reorganization_bound.to_string()])
     });
     let titles = ["chain", "bound in blocks"];
     section("docs/running.md", "reorganization bounds", &table(titles, rows));

@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{Direction, Tier},
     policy::Policy,
     reading::{

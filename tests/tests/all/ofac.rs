@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use assay_engine::{
-    address::{CanonicalAddress, Payload},
-    chain::ChainId,
-};
+use assay_address::{CanonicalAddress, ChainId, Payload};
 use assay_tests::{Finished, TestData, assay, production};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -270,7 +267,7 @@ fn written_forms(address: &CanonicalAddress) -> Vec<String> {
 /// The account behind a TRON address.
 fn payload(address: &CanonicalAddress) -> Payload {
     match address.key_identities().first() {
-        Some(assay_engine::address::KeyIdentity::Account(account)) => Payload::Account(*account),
+        Some(assay_address::KeyIdentity::Account(account)) => Payload::Account(*account),
         other => panic!("not an account: {other:?}"),
     }
 }

@@ -5,9 +5,9 @@ use std::{
     path::Path,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
     assessment::{ComponentKind, CoverageStatus},
-    chain::ChainId,
     evidence::{Pattern, PatternRole, UnscoredReason},
     patterns::rules::{AROUND_READS, CHAIN_READS},
     score::Score,

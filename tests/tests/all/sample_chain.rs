@@ -2,8 +2,8 @@
 
 use std::{fs, sync::Arc};
 
+use assay_address::ChainId;
 use assay_chain::{BlockSource, jsonl::write_block};
-use assay_engine::chain::ChainId;
 use assay_sample::{self, SampleChain};
 use assay_tests::{Finished, Server, sample as sample_server};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! What an address weighs at most by its history and its transactions' compositions is no less than what a trace finds.
 
+use assay_address::CanonicalAddress;
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
     assessment::Assessment,
     evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},

@@ -3,11 +3,10 @@
 
 use std::fmt::Write;
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
     assessment::Assessment,
-    chain::ChainId,
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
         FlowPart, IngestMode, Label, Ledger, Pattern, PatternFact, PatternRole, Searched,

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
 use clap::{Args, Subcommand};
 

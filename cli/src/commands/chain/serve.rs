@@ -2,6 +2,7 @@
 
 use std::{io::Write, path::PathBuf, sync::Arc};
 
+use assay_address::ChainId;
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
     TestNetworks,
@@ -10,7 +11,7 @@ use assay_chain::{
 };
 use assay_chain_protocol::{ChainServers, ServerSet};
 use assay_egress::{CredentialsFile, ServerName};
-use assay_engine::{chain::ChainId, facts::Environment};
+use assay_engine::facts::Environment;
 use assay_service::chains::{
     compositions::{self, GraphOwner},
     follower::Followed,
@@ -155,7 +156,7 @@ impl ServeArgs {
 
 pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failure> {
     let settings = &context.settings;
-    if let Some(chain) = args.chain.filter(|chain| !chain.info().has_coins()) {
+    if let Some(chain) = args.chain.filter(|chain| chain.info().outputs().is_none()) {
         return Err(Failure::Usage(format!(
             "blocks of {chain} are not supported: only chains of the Bitcoin family are"
         )));

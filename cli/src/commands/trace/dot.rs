@@ -5,10 +5,8 @@ use std::{
     fmt::{self, Write},
 };
 
-use assay_engine::{
-    address::CanonicalAddress,
-    evidence::{Direction, FlowPart, FlowPath},
-};
+use assay_address::CanonicalAddress;
+use assay_engine::evidence::{Direction, FlowPart, FlowPath};
 
 use super::{Traced, by_other_paths, end_type};
 use crate::render::coins;

@@ -9,9 +9,8 @@ use std::{
     io::{self, Write},
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{
         ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, Solicitation,
         UnresolvedReason,

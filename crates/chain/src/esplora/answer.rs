@@ -1,12 +1,10 @@
 //! Reads and checks responses of an Esplora API: identifiers are recomputed from the contents of
 //! transactions, hashes from headers.
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{
-        BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
-        shows_signature,
-    },
+use assay_address::ChainId;
+use assay_engine::utxo::{
+    BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+    shows_signature,
 };
 use jiff::Timestamp;
 use serde::Deserialize;

@@ -7,11 +7,8 @@
 
 mod answer;
 
-use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
-    utxo::{Block, BlockRef, TransactionKind, Txid},
-};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::utxo::{Block, BlockRef, TransactionKind, Txid};
 use serde::de::DeserializeOwned;
 
 use self::answer::{

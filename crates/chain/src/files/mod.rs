@@ -20,10 +20,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, BlockRef, ScriptOwner, TxOut},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{Block, BlockRef, ScriptOwner, TxOut};
 
 use self::{
     index::{Entry, Index},

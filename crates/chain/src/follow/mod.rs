@@ -16,7 +16,7 @@ mod tests;
 
 use std::time::Duration;
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{GraphStore, WriterOptions};
 use assay_telemetry::stage;
 use serde::Serialize;

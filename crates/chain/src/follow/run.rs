@@ -181,7 +181,7 @@ impl Run<'_> {
         last_common: Option<u64>,
     ) -> Result<Option<RefusedBranch>, IngestError> {
         let chain = self.request.chain;
-        let bound = chain.info().reorganization_bound.unwrap_or(0);
+        let bound = chain.info().reorganization_bound();
         if last_common.is_some_and(|height| self.writer.highest().saturating_sub(height) <= bound) {
             return Ok(None);
         }

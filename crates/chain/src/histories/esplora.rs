@@ -2,10 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_engine::{
-    address::CanonicalAddress,
-    utxo::{BlockRef, Txid},
-};
+use assay_address::CanonicalAddress;
+use assay_engine::utxo::{BlockRef, Txid};
 
 use super::{AddressSummary, ChainPosition, ConfirmedTransaction, HistorySource};
 use crate::{SourceError, esplora::Esplora};

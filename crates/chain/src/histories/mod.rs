@@ -4,10 +4,8 @@ mod esplora;
 
 use std::fmt;
 
-use assay_engine::{
-    address::CanonicalAddress,
-    utxo::{BlockRef, SideLimits, Transaction, TransactionView, Txid},
-};
+use assay_address::CanonicalAddress;
+use assay_engine::utxo::{BlockRef, SideLimits, Transaction, TransactionView, Txid};
 use jiff::Timestamp;
 
 pub use self::esplora::EsploraHistories;

@@ -2,12 +2,9 @@
 
 use std::{borrow::Cow, fmt};
 
-use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
-    utxo::{
-        BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
-    },
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::utxo::{
+    BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
 };
 use jiff::Timestamp;
 use serde::{

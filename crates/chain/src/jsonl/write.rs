@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, BlockRef, OutPoint, ScriptOwner, Transaction, TxInput, TxOut},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{Block, BlockRef, OutPoint, ScriptOwner, Transaction, TxInput, TxOut};
 use serde::Serialize;
 
 use super::line::POOLS;

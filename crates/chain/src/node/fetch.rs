@@ -1,9 +1,7 @@
 //! Fetching blocks from a node in one of its response forms.
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, ScriptOwner, TxOut},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{Block, ScriptOwner, TxOut};
 use serde_json::{Value, json, value::RawValue};
 
 use super::{

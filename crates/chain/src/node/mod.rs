@@ -17,7 +17,8 @@ use std::{
     thread,
 };
 
-use assay_engine::{chain::ChainId, utxo::Block};
+use assay_address::ChainId;
+use assay_engine::utxo::Block;
 use serde_json::json;
 
 use self::{

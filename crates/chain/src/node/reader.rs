@@ -5,12 +5,10 @@
 //! therefore cannot change a value unnoticed on chains whose transactions are serialized as
 //! Bitcoin's.
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{
-        Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-        Txid, shows_signature,
-    },
+use assay_address::ChainId;
+use assay_engine::utxo::{
+    Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+    Txid, shows_signature,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -214,7 +212,7 @@ impl Reader {
     /// An amount in base units.
     fn units(self, amount: Decimal) -> Result<i128, String> {
         let most = i128::from(self.params.largest_amount);
-        let units = amount.units(self.chain.info().decimals);
+        let units = amount.units(self.chain.info().native().decimals);
         units.filter(|units| units.abs() <= most).ok_or_else(|| {
             format!("{amount} is no amount: expected whole base units, at most {most}")
         })

@@ -1,8 +1,8 @@
 //! A block in bytes as a whole.
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, BlockRef, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut},
+use assay_address::ChainId;
+use assay_engine::utxo::{
+    Block, BlockRef, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
 };
 use jiff::Timestamp;
 

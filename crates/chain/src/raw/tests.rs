@@ -1,7 +1,5 @@
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, TransactionKind},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{Block, TransactionKind};
 use proptest::prelude::*;
 
 use super::*;

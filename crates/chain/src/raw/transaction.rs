@@ -1,9 +1,7 @@
 //! One transaction in bytes, and its identifier.
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Txid, shows_signature},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{OutPoint, ScriptOwner, Txid, shows_signature};
 
 use super::{
     RawError,

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, Txid},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{OutPoint, Txid};
 
 /// An input with the output that it spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

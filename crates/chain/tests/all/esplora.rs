@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain::{
     BatchLimit, BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
     esplora::{AddressStatistics, Esplora, PAGE},
@@ -25,11 +26,7 @@ use assay_chain::{
         transaction::{RawInput, RawOutput, RawTransaction},
     },
 };
-use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
-    utxo::{Block, ScriptOwner, Txid},
-};
+use assay_engine::utxo::{Block, ScriptOwner, Txid};
 use serde_json::{Value, json};
 
 const HEIGHT: u64 = 277_647;

@@ -12,6 +12,7 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::ChainId;
 use assay_chain::{
     BlockSource, SourceError,
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
@@ -20,10 +21,7 @@ use assay_chain::{
     resolve::{RecordedOutput, Resolver, outputs_to_look_up},
     rpc::Rpc,
 };
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxOut, Txid},
-};
+use assay_engine::utxo::{OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxOut, Txid};
 use serde_json::{Value, json};
 
 /// The folder of node answers in the test data.

@@ -6,16 +6,14 @@
 
 use std::{env, fmt::Write as _, path::PathBuf};
 
+use assay_address::ChainId;
 use assay_chain::{
     BlockSource, ChainParams, SourceError,
     files::{FileOptions, FileSource, read_block},
     raw::{Expected, RawBlock, merkle::merkle_root},
     resolve::outputs_to_look_up,
 };
-use assay_engine::{
-    chain::ChainId,
-    utxo::{Block, OutPoint, ScriptOwner, TransactionKind},
-};
+use assay_engine::utxo::{Block, OutPoint, ScriptOwner, TransactionKind};
 use sha2::{Digest, Sha256};
 
 /// A block as the other program describes it.

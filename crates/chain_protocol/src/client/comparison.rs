@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use futures_util::future::join_all;
 use jiff::SignedDuration;
 use tokio::time::Instant;
@@ -102,7 +102,7 @@ impl Known {
         compared: &[Compared],
         last: &Comparison,
     ) -> (Vec<ServerChain>, BTreeSet<SocketAddr>) {
-        let longest_age = servers.chain.info().rules.longest_tip_age_seconds();
+        let longest_age = servers.chain.info().longest_tip_age_seconds();
         let longest_age = SignedDuration::from_secs(longest_age);
         let is_there = |address: &SocketAddr| compared.iter().any(|it| it.address == *address);
         self.blocks.retain(|address, _| is_there(address));
@@ -139,7 +139,7 @@ impl Known {
     /// Asks for what is not known until the servers can be compared. A server that fails is left out.
     async fn compare(&mut self, servers: &Servers, chains: &mut Vec<ServerChain>) -> Branches {
         let chain = servers.chain;
-        let bound = chain.info().reorganization_bound.unwrap_or(0);
+        let bound = chain.info().reorganization_bound();
         let mut failed = BTreeSet::new();
         for _ in 0..ROUNDS {
             let questions = questions(chains, bound);

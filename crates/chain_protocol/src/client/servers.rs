@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use hyper::body::Bytes;
 use tokio::{
     net::lookup_host,

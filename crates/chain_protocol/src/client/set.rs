@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use http::StatusCode;
 use hyper::body::Bytes;
 use serde::{Serialize, de::DeserializeOwned};

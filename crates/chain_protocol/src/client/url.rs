@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use http::Uri;
 
 use super::{Credentials, ServerSet};
@@ -80,7 +80,7 @@ impl ChainServers {
                 .trim()
                 .parse()
                 .ok()
-                .filter(|chain: &ChainId| chain.info().has_coins())
+                .filter(|chain: &ChainId| chain.info().outputs().is_some())
                 .ok_or_else(|| InvalidServers::Chain(entry.to_owned()))?;
             let url = ServerUrl::parse(url.trim()).ok_or_else(form)?;
             urls.entry(chain).or_default().push(url);

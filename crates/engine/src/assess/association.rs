@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assay_address::CanonicalAddress;
 use jiff::civil::Date;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     labels, listings,
 };
 use crate::{
-    address::CanonicalAddress,
     assessment::{
         Amount, AssociatedWallet, ComponentKind, EvidenceKind, EvidenceReference, Reason, Relation,
         ScoringComponent, Warning,
@@ -94,7 +94,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
             ),
         };
         if other.control == AccountControl::Unknown
-            && matches!(other.address.kind(), crate::address::AddressKind::Account)
+            && matches!(other.address.kind(), assay_address::AddressKind::Account)
         {
             assessed.warnings.push(Warning {
                 code: "account_control_unknown",
@@ -276,7 +276,7 @@ fn counterparty(other: &Counterparty, today: Date) -> AssociatedWallet {
     let shown = wallet(&other.address, relation, heuristic, Confidence::CERTAIN, evidence, today);
     let amount = |value: u128| Amount {
         value: value.to_string(),
-        asset: other.address.chain().info().asset.to_owned(),
+        asset: other.address.chain().info().native().code.to_owned(),
         usd: None,
     };
     let some = |value: u128| if value > 0 { vec![amount(value)] } else { vec![] };

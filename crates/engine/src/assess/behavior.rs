@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use assay_address::ChainId;
+
 use super::{
     Rank, Term,
     flows::{SHARE_WHOLE, decimal, words},
@@ -12,7 +14,6 @@ use crate::{
         Amount, AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, LargestOccurrence,
         ScoringComponent,
     },
-    chain::ChainId,
     coinjoin::CoinjoinKind,
     evidence::{ChainState, Pattern, PatternFact, PatternRole, Tier, UnscoredReason},
     facts::Facts,
@@ -81,7 +82,7 @@ fn view(
     let details = &fact.details;
     let coins = |amount: u128| Amount {
         value: amount.to_string(),
-        asset: chain.info().asset.to_owned(),
+        asset: chain.info().native().code.to_owned(),
         usd: None,
     };
     AssessedPattern {

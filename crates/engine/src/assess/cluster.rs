@@ -2,10 +2,10 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
+use assay_address::CanonicalAddress;
 use jiff::civil::Date;
 
 use crate::{
-    address::CanonicalAddress,
     evidence::{Label, SourceState, Tier},
     facts::{Cluster, ClusterMember},
     policy::Policy,

@@ -4,16 +4,15 @@ use std::fmt::Write;
 
 use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 
+use assay_address::{CanonicalAddress, ChainId};
 use ruint::aliases::U256;
 
 use super::{association::MOST_MEMBERS, verdict::Missing};
 use crate::{
-    address::CanonicalAddress,
     assessment::{
         AssessedSource, AssessmentScope, Coverage, CoverageBlock, CoverageStatus, LatestBlock,
         Reason,
     },
-    chain::ChainId,
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
         FlowPart, Listing, ListingStatus, Searched, SourceKind, SourceState, Tip, Unavailable,
@@ -117,7 +116,7 @@ fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Opti
     if tip.sample && environment == Environment::Sample {
         return None;
     }
-    let age = SignedDuration::from_secs(chain.info().rules.longest_tip_age_seconds());
+    let age = SignedDuration::from_secs(chain.info().longest_tip_age_seconds());
     Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 

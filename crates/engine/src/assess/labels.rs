@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::CanonicalAddress;
 use jiff::civil::Date;
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
     cluster::{self, InheritedLabel},
 };
 use crate::{
-    address::CanonicalAddress,
     assessment::{
         AssessedLabel, ComponentKind, Conflict, ConflictResolution, Entity, EvidenceKind,
         EvidenceReference, LabelStatus, Reason, ScoringComponent,

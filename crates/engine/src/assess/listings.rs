@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use assay_address::{AssetScope, CanonicalAddress};
 use jiff::civil::Date;
 
 use super::{MinimumScore, Rank, Term, Warnings};
 use crate::{
-    address::CanonicalAddress,
     assessment::{
         AssessedListing, ComponentKind, Entity, EvidenceKind, EvidenceReference, Reason,
         ScoringComponent, Warning,
     },
-    chain::AssetScope,
     evidence::{EndedReason, Listing, ListingStatus, Tier},
     facts::Facts,
     fixed::Fraction,

@@ -15,6 +15,7 @@ mod sentence;
 mod transfer;
 mod verdict;
 
+use assay_address::CanonicalAddress;
 pub use attribution::attribute;
 pub use coverage::{assess_sources, assess_tip};
 pub use flows::rules;
@@ -23,7 +24,6 @@ use rank::Rank;
 pub use transfer::assess_transfer;
 
 use crate::{
-    address::CanonicalAddress,
     assessment::{
         Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Conflict, ConflictResolution,
         Coverage, CoverageStatus, EvidenceReference, Reason, ScoringComponent, Warning,

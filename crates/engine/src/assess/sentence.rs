@@ -1,16 +1,16 @@
 //! A pattern in one sentence. It says what the chain shows, and no more: that payments are of one form does not show
 //! why they were made.
 
+use assay_address::ChainId;
+
 use super::flows::whole_units;
-use crate::{
-    chain::ChainId,
-    evidence::{Pattern, PatternFact, PatternRole},
-};
+use crate::evidence::{Pattern, PatternFact, PatternRole};
 
 /// The sentence of a pattern on a chain: its occurrence with the largest amount, and how many there are.
 pub(super) fn sentence(fact: &PatternFact, chain: ChainId) -> String {
     let info = chain.info();
-    let coins = |amount| format!("{} {}", whole_units(amount, info.decimals), info.asset);
+    let coins =
+        |amount| format!("{} {}", whole_units(amount, info.native().decimals), info.native().code);
     if fact.pattern.is_form_of_transaction() {
         return form_of_transaction(fact, &coins(fact.amount));
     }

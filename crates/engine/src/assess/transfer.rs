@@ -73,7 +73,7 @@ fn view(
 ) -> AssessedTransfer {
     let transfer = &facts.transfer;
     let transaction = &transfer.transaction;
-    let asset = transfer.receiver.chain().info().asset;
+    let asset = transfer.receiver.chain().info().native().code;
     let amount =
         |value: u128| Amount { value: value.to_string(), asset: asset.to_owned(), usd: None };
     let senders = transfer.senders();

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 
 use crate::{
-    chain::ChainId,
     coinjoin::{
         self,
         era::Era,
@@ -77,27 +77,13 @@ pub(super) fn has_signer(owner: &ScriptOwner) -> bool {
 /// Inscriptions (Ordinals: the first one is of 2022-12-14).
 const INSCRIPTIONS: Era = Era::since(2022, 12, 14);
 
-/// The largest output that carries an inscription or token by convention, in base units: on Bitcoin and
-/// Litecoin wallets use 330, 546, 1,000 or 10,000, on Bitcoin Cash 1,000, on Bitcoin SV 1, on Dogecoin 100,000.
-/// Some more allows for others. `None` on chains without any.
-fn most_carrier(chain: ChainId) -> Option<u64> {
-    match chain.as_str() {
-        "btc" | "ltc" => Some(20_000),
-        "bch" => Some(1_000),
-        "bsv" => Some(1),
-        "doge" => Some(1_000_000),
-        _ => None,
-    }
-}
-
 /// True if the transaction, which has inputs of several owners, may be a sale of an inscription or token: a
 /// carrier of one address is spent, and a carrier of another address is created, or one output of another
 /// address has exactly the value of an input. The seller signs this input and one output only, the buyer
 /// everything.
 pub(super) fn is_sale(transaction: &Transaction, chain: ChainId, time: Timestamp) -> bool {
-    let Some(most) = most_carrier(chain).filter(|_| INSCRIPTIONS.contains(time)) else {
-        return false;
-    };
+    let most = chain.info().outputs().and_then(|ledger| ledger.largest_carrier);
+    let Some(most) = most.filter(|_| INSCRIPTIONS.contains(time)) else { return false };
     let is_carrier = |output: &&TxOut| (1..=most).contains(&output.value);
     let mut created = Parties::default();
     let mut by_value: HashMap<u64, Parties<'_>> = HashMap::new();

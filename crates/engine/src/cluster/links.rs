@@ -1,5 +1,6 @@
 //! Links: likelihoods, by one payment, that two addresses are one owner's, on which no cluster rests.
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use super::{
     co_spend::{has_signer, is_sale},
 };
 use crate::{
-    chain::ChainId,
     coinjoin::{
         self,
         payjoin::{PayjoinSuspicion, suspicion},

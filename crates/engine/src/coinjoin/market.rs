@@ -1,6 +1,8 @@
 //! Joint transactions with a few equal outputs and change for each party: `JoinMarket`, and others
 //! of its shape.
 
+use assay_address::ChainId;
+
 use super::{
     era::Era,
     kind::CoinjoinKind,
@@ -8,7 +10,6 @@ use super::{
     shape::{Form, Shape},
     sums::{self, Account},
 };
-use crate::chain::ChainId;
 
 /// `JoinMarket`, announced on 2015-01-09 (bitcointalk topic 919116).
 const MARKET: Era = Era::since(2015, 1, 1);

@@ -101,7 +101,8 @@ pub use payjoin::PayjoinSuspicion;
 pub use possible::is_possible;
 pub use recognition::{Recognition, RecognitionTest};
 
-use crate::{chain::ChainId, utxo::Transaction};
+use crate::utxo::Transaction;
+use assay_address::ChainId;
 use shape::Shape;
 
 /// The joint transaction, or the entry to one, that a transaction on `chain`, in a block of `time`, is;

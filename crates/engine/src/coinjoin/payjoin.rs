@@ -36,13 +36,11 @@
 
 use std::collections::HashSet;
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 
 use super::era::Era;
-use crate::{
-    chain::ChainId,
-    utxo::{ScriptOwner, Transaction, TransactionKind},
-};
+use crate::utxo::{ScriptOwner, Transaction, TransactionKind};
 
 /// Bustapay was proposed on 2018-08-30 (bitcoin-dev; BIP 79).
 const PERIOD: Era = Era::since(2018, 8, 1);

@@ -32,13 +32,11 @@
 
 use std::collections::HashMap;
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 
 use super::{recognize, wasabi2, whirlpool};
-use crate::{
-    chain::ChainId,
-    utxo::{ScriptOwner, Transaction, TxOut},
-};
+use crate::utxo::{ScriptOwner, Transaction, TxOut};
 
 /// The most that dust is worth, in base units: Bitcoin Core's dust limit of P2PKH. Outputs of that value
 /// carry messages and tokens.

@@ -2,13 +2,11 @@
 
 use std::collections::HashSet;
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 
 use super::era::Era;
-use crate::{
-    chain::ChainId,
-    utxo::{ScriptOwner, Transaction, TxOut},
-};
+use crate::utxo::{ScriptOwner, Transaction, TxOut};
 
 /// The form of an owner's script. Wallets use one form for all outputs, so a joint transaction of
 /// one protocol has one form, and a batch of payouts has the forms of its customers.

@@ -4,6 +4,8 @@
 //! eight ... times the base, for parties with more. Both are one kind; the tests passed tell which rules
 //! a round followed.
 
+use assay_address::ChainId;
+
 use super::{
     era::Era,
     kind::CoinjoinKind,
@@ -11,7 +13,7 @@ use super::{
     shape::{Form, Shape},
     sums,
 };
-use crate::{chain::ChainId, utxo::ScriptOwner};
+use crate::utxo::ScriptOwner;
 
 /// Period in which zkSNACKs ran Wasabi 1: announced 2018-07-06, first round 2018-07-19, last one
 /// 2023-05-19, beside Wasabi 2 at the end (crocs-muni/coinjoin-analysis).

@@ -8,13 +8,14 @@
 
 use std::collections::HashSet;
 
+use assay_address::ChainId;
+
 use super::{
     era::Era,
     kind::CoinjoinKind,
     recognition::{Recognition, RecognitionTest as Test},
     shape::{Form, Shape},
 };
-use crate::chain::ChainId;
 
 /// Wasabi 2: since 2022-06-15, first round of its coordinator 2022-06-18.
 const PERIOD: Era = Era::since(2022, 6, 1);

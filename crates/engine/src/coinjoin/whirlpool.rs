@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 
 use super::{
@@ -13,10 +14,7 @@ use super::{
     recognition::{Recognition, RecognitionTest as Test},
     shape::{Form, Shape},
 };
-use crate::{
-    chain::ChainId,
-    utxo::{ScriptOwner, Transaction, TxOut},
-};
+use crate::utxo::{ScriptOwner, Transaction, TxOut};
 
 /// A pool: the value of its coins, the fees of its coordinator, and the period of its rounds.
 struct Pool {

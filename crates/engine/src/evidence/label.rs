@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use assay_address::CanonicalAddress;
 use jiff::civil::Date;
 
 use crate::{
-    address::CanonicalAddress,
     evidence::Tier,
     names::{ListId, SourceId},
     score::Confidence,

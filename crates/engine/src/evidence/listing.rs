@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
+use assay_address::{AddressError, AddressRules, AssetScope, CanonicalAddress, ChainId};
 use jiff::{ToSpan, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    address::{AddressError, AddressRules, CanonicalAddress},
-    chain::{AssetScope, ChainId},
-    names::{ListId, SourceId},
-};
+use crate::names::{ListId, SourceId};
 
 /// Days for which a listing that expired by its own validity still asks for a review.
 pub const REVIEW_DAYS_AFTER_EXPIRY: i32 = 90;

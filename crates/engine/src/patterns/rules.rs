@@ -3,11 +3,12 @@
 //! The literature gives ranges (5 to 10 accounts in simulated money laundering, chains of 7 and more peels in reports
 //! on cases). Where it gives none, a figure is one that 200 innocent profiles of the tests do not reach by chance.
 
+use assay_address::Chain;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{chain::Chain, policy::Policy};
+use crate::policy::Policy;
 
 /// Most thresholds below which structured transfers are searched.
 pub const MOST_THRESHOLDS: usize = 4;
@@ -124,13 +125,13 @@ impl PatternRules {
     /// The rules that a policy sets for the native coin of a chain.
     #[must_use]
     pub fn new(policy: &Policy, chain: &Chain) -> Self {
-        let amounts = policy.amounts(chain.asset);
+        let amounts = policy.amounts(chain.native().code);
         let mut rules = Self {
-            dust: amounts.map_or(0, |curve| curve.largest_dust(chain.decimals)),
-            little: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
+            dust: amounts.map_or(0, |curve| curve.largest_dust(chain.native().decimals)),
+            little: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.native().decimals)),
             ..Self::default()
         };
-        let given = amounts.map(|curve| curve.structuring_thresholds(chain.decimals));
+        let given = amounts.map(|curve| curve.structuring_thresholds(chain.native().decimals));
         for (threshold, given) in rules.thresholds.iter_mut().zip(given.into_iter().flatten()) {
             *threshold = given;
         }
@@ -153,7 +154,8 @@ pub(super) fn confidence(value: u64, fewest: u64, most: u64) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{chain::ChainId, policy::PolicySpec};
+    use crate::policy::PolicySpec;
+    use assay_address::ChainId;
 
     #[test]
     fn a_policy_sets_the_thresholds_of_structuring() {

@@ -49,13 +49,13 @@ pub use rules::{ReadLimits, TraceRules};
 pub use upper_bound::{flows_at_most, is_bounded};
 
 use crate::{
-    chain::ChainId,
     evidence::{DirectionFlows, FlowFacts, Ledger},
     reading::{
         ChainView, LookUp, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, ViewError,
         Waypoint,
     },
 };
+use assay_address::ChainId;
 use direction::{DirectionalTrace, Reached};
 use frontier::Rank;
 use steps::StepReader;
@@ -164,8 +164,8 @@ impl<'a> Trace<'a> {
             Ok::<_, ViewError>(DirectionFlows { parts, transactions: passed })
         };
         let (source, destination) = (flows(self.source)?, flows(self.destination)?);
-        let unit = info.asset.to_owned();
-        let ledgers = vec![Ledger { unit, decimals: info.decimals, source, destination }];
+        let unit = info.native().code.to_owned();
+        let ledgers = vec![Ledger { unit, decimals: info.native().decimals, source, destination }];
         Ok(FlowFacts { complete, ledgers, compositions: None })
     }
 }

@@ -1,10 +1,10 @@
 //! The limits of a trace.
 
+use assay_address::Chain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    chain::Chain,
     fixed::Fraction,
     patterns::PatternRules,
     policy::{Policy, TraceSpec},
@@ -82,11 +82,12 @@ impl TraceRules {
             entries,
             transfers_per_address,
         } = policy.spec().trace;
-        let amounts = policy.amounts(chain.asset);
+        let amounts = policy.amounts(chain.native().code);
         Self {
             hops: hops.map(u16::from),
             stop_below_share_millionths,
-            stop_trace_below: amounts.map_or(0, |curve| curve.stop_trace_below(chain.decimals)),
+            stop_trace_below: amounts
+                .map_or(0, |curve| curve.stop_trace_below(chain.native().decimals)),
             transactions,
             // Compositions hear labels as the default policy does.
             source_transactions: if policy.has_default_severities() {
@@ -99,8 +100,9 @@ impl TraceRules {
             entries_of_history: ENTRIES_OF_HISTORY,
             decay: policy.decay_of_a_hop(),
             coinjoin_severity: policy.severity(Category::Coinjoin),
-            unsolicited_below: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.decimals)),
-            largest_dust: amounts.map_or(0, |curve| curve.largest_dust(chain.decimals)),
+            unsolicited_below: amounts
+                .map_or(0, |curve| curve.unsolicited_ceiling(chain.native().decimals)),
+            largest_dust: amounts.map_or(0, |curve| curve.largest_dust(chain.native().decimals)),
             paths_per_part: PATHS_PER_PART,
             patterns: PatternRules::new(policy, chain),
         }

@@ -1,11 +1,11 @@
 //! The steps of paths as they are shown: each with its time, the amount that the party moved, and the party's label.
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
 use super::{attribution::Attributions, subject::is_listed};
 use crate::{
-    chain::ChainId,
     evidence::{Direction, PathStep, StepLabel},
     reading::{
         ChainView, ENTRIES_PER_TRANSACTION, OwnerNumber, TransactionNumber, TransactionRead,

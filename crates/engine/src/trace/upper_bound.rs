@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::ChainId;
 use jiff::civil::Date;
 
 use super::{Distance, attribution::CarriedLabel, mass::Mass, subject::recent_since};
 use crate::{
-    chain::ChainId,
     composition::{CoinShare, Composition, Origin},
     evidence::{
         CarriedPart, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Ledger, Tier, UnresolvedReason,
@@ -81,8 +81,8 @@ pub fn flows_at_most(
     };
     let info = chain.info();
     let ledger = Ledger {
-        unit: info.asset.to_owned(),
-        decimals: info.decimals,
+        unit: info.native().code.to_owned(),
+        decimals: info.native().decimals,
         source,
         destination: DirectionFlows { parts: vec![part(FlowEnd::Unspent, whole)], transactions: 0 },
     };

@@ -6,10 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::hex_text;
 
-use crate::{
-    address::{CanonicalAddress, Payload, hash160},
-    chain::ChainId,
-};
+use assay_address::{CanonicalAddress, ChainId, Payload, hash160};
 
 /// The owner of an output: the key or script that can spend it. A key that is paid by itself (P2PK) and by
 /// its hash (P2PKH) is one owner: the same key spends both.

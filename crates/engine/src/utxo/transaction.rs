@@ -1,14 +1,12 @@
 //! Transactions with their inputs and outputs.
 
+use assay_address::ChainId;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{OutPoint, ScriptOwner, SideEntry, SideLimits, TransactionSide, TransactionView, Txid};
-use crate::{
-    chain::ChainId,
-    coinjoin::{self, CoinjoinKind},
-};
+use crate::coinjoin::{self, CoinjoinKind};
 
 /// Kind of a transaction, as far as it decides the endpoint of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::{CanonicalAddress, ChainId};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,6 @@ use super::{
     OutPoint, ScriptOwner, SideEntry, Statistics, TransactionKind, TransactionSide, TransactionView,
 };
 use crate::{
-    address::CanonicalAddress,
-    chain::ChainId,
     reading::{OwnHistory, OwnTransaction, TransactionNumber},
     trace::ReadLimits,
 };

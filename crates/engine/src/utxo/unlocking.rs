@@ -17,10 +17,10 @@
 //! one that spends an output of a form without rules (a bare script of no purpose, an undefined witness
 //! version or leaf version), which any data unlocks.
 
+use assay_address::{ChainId, hash160};
 use sha2::{Digest, Sha256};
 
 use super::ScriptOwner;
-use crate::{address::hash160, chain::ChainId};
 
 const OP_PUSHDATA1: u8 = 0x4c;
 const OP_PUSHDATA2: u8 = 0x4d;

@@ -3,7 +3,8 @@
 //! Each table is hashed on its own, row by row in the order of its key, every field in its full width,
 //! most significant byte first; then the graph's own row and the six digests together.
 
-use assay_engine::{chain::ChainId, utxo::Statistics};
+use assay_address::ChainId;
+use assay_engine::utxo::Statistics;
 use sha2::{Digest, Sha256};
 
 use super::{

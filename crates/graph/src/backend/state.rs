@@ -1,9 +1,7 @@
 //! A graph's state, and the blocks that may follow.
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{BlockRef, ResolvedBlock},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{BlockRef, ResolvedBlock};
 use jiff::Timestamp;
 
 use crate::{DEEPEST_REORGANISATION, GraphError, GraphTip, WriterOptions};
@@ -64,7 +62,7 @@ impl GraphState {
     /// accepted by the operator: the branch below is the one that counts.
     #[must_use]
     pub fn highest_after_rollback(&self, height: u64) -> u64 {
-        let bound = self.chain.info().reorganization_bound.unwrap_or(0);
+        let bound = self.chain.info().reorganization_bound();
         if self.highest.saturating_sub(height) > bound { height } else { self.highest }
     }
 

@@ -1,7 +1,7 @@
 //! Generated chains: everything that a graph must keep, drawn from a seed.
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     coinjoin::CoinjoinKind,
     utxo::{
         Block, BlockRef, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,

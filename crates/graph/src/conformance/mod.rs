@@ -23,8 +23,8 @@ mod writing;
 
 use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::Direction,
     reading::{
         ChainView, ENTRIES_PER_TRANSACTION, LookUp, OwnHistory, ReadRequest, TransactionNumber,

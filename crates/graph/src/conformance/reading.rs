@@ -2,8 +2,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     trace::ReadLimits,
     utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_mapped::{DATA_FILE, MappedError};
 
 use super::{EmbeddedError, EmbeddedGraphs, error::damaged, snapshot::Snapshot, tables::Tables};

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_mapped::{DATA_FILE, StateBytes};
 
 use super::{

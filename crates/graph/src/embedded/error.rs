@@ -2,7 +2,7 @@
 
 use std::{io::ErrorKind, path::PathBuf};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_mapped::MappedError;
 
 use crate::GraphError;

@@ -42,7 +42,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use async_trait::async_trait;
 
 pub use copy::{Filling, GraphCopy};

@@ -7,8 +7,8 @@ mod view;
 
 use std::collections::{BTreeSet, HashMap};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     cluster::co_spend,
     utxo::{
         Block, BlockRef, ResolvedBlock, ScriptOwner, SideLimits, Statistics, Transaction,

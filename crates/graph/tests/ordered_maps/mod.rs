@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{
     Graph, GraphError, GraphStore, GraphWriter, WriterOptions,
     backend::{GraphState, Recorder, Writer},

@@ -8,10 +8,8 @@
 
 use std::io::Read;
 
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, evidence::Tier, score::Confidence,
-    taxonomy::Category,
-};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::{evidence::Tier, score::Confidence, taxonomy::Category};
 use assay_input::FileSelection;
 use serde_json::Value;
 

@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format {
     default_source: None,
     terms: None,
     reader: Reader::Labels(|input, context| {
-        let chain = context.blockchain.map(assay_engine::chain::ChainId::as_str);
+        let chain = context.blockchain.map(assay_address::ChainId::as_str);
         input.read_each(|file| read(file.content, file.name, context.source, chain))
     }),
 };

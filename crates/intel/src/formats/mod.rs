@@ -39,7 +39,8 @@ mod xml_list;
 
 use std::fmt;
 
-use assay_engine::{chain::ChainId, names::SourceId};
+use assay_address::ChainId;
+use assay_engine::names::SourceId;
 use assay_input::FileSelection;
 use jiff::civil::Date;
 

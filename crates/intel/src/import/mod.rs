@@ -10,7 +10,8 @@ mod read;
 
 use std::time::Duration;
 
-use assay_engine::{chain::ChainId, names::SourceId};
+use assay_address::ChainId;
+use assay_engine::names::SourceId;
 use assay_input::{UrlAccess, redacted};
 use assay_store::{IntelStore, intel::FetchConditions};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_input::{Conditions, Fetched, Files, InputLimits, fetch, redacted};
 use assay_store::intel::FetchConditions;
 use jiff::civil::Date;

@@ -1,9 +1,6 @@
 //! The chain that a label set's code for a network or a currency stands for.
 
-use assay_engine::{
-    address::{AddressError, CanonicalAddress},
-    chain::{AssetScope, ChainId},
-};
+use assay_address::{AddressError, AssetScope, CanonicalAddress, ChainId};
 
 use crate::listings::found::case_lost;
 

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
+use assay_address::CanonicalAddress;
 use assay_engine::{
-    address::CanonicalAddress,
     evidence::{AddressLabel, Label, Tier},
     names::{ListId, SourceId},
     score::Confidence,

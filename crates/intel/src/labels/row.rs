@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use assay_engine::{
-    address::CanonicalAddress, evidence::Tier, names::ListId, score::Confidence, taxonomy::Category,
-};
+use assay_address::CanonicalAddress;
+use assay_engine::{evidence::Tier, names::ListId, score::Confidence, taxonomy::Category};
 use jiff::civil::Date;
 
 use super::{

@@ -6,10 +6,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use assay_engine::{
-    address::{AddressRules, CanonicalAddress},
-    chain::{AssetScope, ChainId},
-};
+use assay_address::{AddressRules, AssetScope, CanonicalAddress, ChainId};
 
 use super::currency::{self, Currency};
 

@@ -9,11 +9,8 @@ use std::{
     ops::Range,
 };
 
-use assay_engine::{
-    address::{CanonicalAddress, KeyIdentity},
-    chain::ChainId,
-    evidence::{AddressLabel, Label},
-};
+use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
+use assay_engine::evidence::{AddressLabel, Label};
 
 use super::look_alike::ends_hash;
 

@@ -9,11 +9,8 @@ use std::{
     sync::Arc,
 };
 
-use assay_engine::{
-    address::{AddressRules, CanonicalAddress},
-    chain::ChainId,
-    facts::LookAlike,
-};
+use assay_address::{AddressRules, CanonicalAddress, ChainId};
+use assay_engine::facts::LookAlike;
 
 use super::IntelSnapshot;
 

@@ -10,10 +10,9 @@ mod entities;
 mod labels;
 mod look_alike;
 
+use assay_address::{CanonicalAddress, ChainId, KeyIdentity};
 use assay_engine::{
-    address::{CanonicalAddress, KeyIdentity},
     attribute,
-    chain::ChainId,
     evidence::{ChainState, ListedAddresses, Listing, SourceState},
     facts::{AccountControl, Counterparties, Environment, Facts, SameKey},
     policy::Policy,
@@ -300,7 +299,7 @@ fn owners_of(identity: &KeyIdentity) -> Vec<ScriptOwner> {
 /// chain itself shows if a key or a contract controls an account.
 fn control(address: &CanonicalAddress) -> AccountControl {
     match address.kind() {
-        assay_engine::address::AddressKind::Account => AccountControl::Unknown,
+        assay_address::AddressKind::Account => AccountControl::Unknown,
         _ => AccountControl::Key,
     }
 }

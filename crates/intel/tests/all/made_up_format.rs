@@ -5,9 +5,8 @@
 
 use std::{fs, io::BufRead, path::Path, sync::Arc, time::Duration};
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{AddressLabel, Label, ListedEntity, ListingEntry, Tier},
     facts::Environment,
     names::SourceId,

@@ -10,7 +10,8 @@
 
 use std::{env, fs, io::Write, path::Path};
 
-use assay_engine::{chain::ChainId, evidence::ListedAddresses};
+use assay_address::ChainId;
+use assay_engine::evidence::ListedAddresses;
 use assay_input::{Files, InputLimits};
 use assay_intel::{
     formats::{self, FormatInput, IntelKind, ReadContext, Reader},
@@ -390,7 +391,7 @@ fn the_israeli_tables_are_read() {
     let row = |order: &str, code: &str, address: &str, expires_on| {
         (order.to_owned(), code.to_owned(), address.to_owned(), expires_on)
     };
-    let checksummed = assay_engine::address::CanonicalAddress::parse(ChainId::ETH, EVM).unwrap();
+    let checksummed = assay_address::CanonicalAddress::parse(ChainId::ETH, EVM).unwrap();
     assert_eq!(
         rows,
         [

@@ -10,9 +10,8 @@
 
 use std::{fs, time::Duration};
 
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, evidence::ListingStatus, facts::Environment,
-};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::{evidence::ListingStatus, facts::Environment};
 use assay_intel::{
     IntelSnapshot,
     formats::{IntelKind, by_name},

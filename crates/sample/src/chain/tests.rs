@@ -1,6 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 
-use assay_engine::address::CanonicalAddress;
+use assay_address::CanonicalAddress;
 
 use super::*;
 

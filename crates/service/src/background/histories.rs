@@ -5,9 +5,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{ChainState, Unavailable},
     policy::Policy,
     trace::TraceRules,

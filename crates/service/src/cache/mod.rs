@@ -6,9 +6,8 @@ mod shared;
 
 use std::{mem::size_of, sync::Arc, time::Duration};
 
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, facts::DifferingBranches, transfer::TransferQuery,
-};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::{facts::DifferingBranches, transfer::TransferQuery};
 use assay_intel::IntelSnapshot;
 use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};

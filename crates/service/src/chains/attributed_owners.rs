@@ -12,8 +12,8 @@ use std::{
     },
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     policy::Policy,
     reading::{ChainView, OwnerNumber, ViewError},
     trace::{Attribution, Attributions},

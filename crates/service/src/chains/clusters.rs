@@ -9,9 +9,8 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     facts::{CO_SPEND_CONFIDENCE, Cluster, ClusterMember, CoSpend},
     utxo::ScriptOwner,
 };

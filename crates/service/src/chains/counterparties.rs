@@ -2,8 +2,8 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
+use assay_address::CanonicalAddress;
 use assay_engine::{
-    address::CanonicalAddress,
     evidence::{Direction, Label, Listing},
     facts::{Counterparties, Counterparty},
     reading::{

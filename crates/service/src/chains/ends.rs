@@ -1,8 +1,8 @@
 //! The parties of a chain at which traces end or whose labels they carry on, under the default policy: what compositions
 //! rest on.
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     policy::Policy,
     taxonomy::Category,
     utxo::{Pool, ScriptOwner},

@@ -3,13 +3,14 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use assay_address::ChainId;
 use assay_chain::{
     TestNetworks,
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
     location::{self, BlockLocation, Credentials},
 };
 use assay_egress::SourceFiles;
-use assay_engine::{chain::ChainId, facts::Environment};
+use assay_engine::facts::Environment;
 use assay_graph::{GraphError, GraphStore};
 use assay_system::Clock;
 use assay_telemetry::{request::on_thread, stage};

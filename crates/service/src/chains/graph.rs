@@ -2,10 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::TransactionAnswer;
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{ActivityFacts, BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
     patterns::{PatternRules, rules::SHOWN},

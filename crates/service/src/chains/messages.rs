@@ -4,14 +4,13 @@
 
 use std::collections::HashMap;
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
     ClusterAnswer, ClusterMemberAnswer, CounterpartiesAnswer, CounterpartyAnswer, HistoryAnswer,
     HistoryEntry, InvalidOutputs, Outputs, PossibleOwnerAnswer, ReadTransfer, TraceAnswer,
     TracingPolicy, TransferAnswer,
 };
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     facts::{Cluster, ClusterMember, Counterparties, Counterparty, PossibleOwner},
     policy::{Policy, PolicyProblem, PolicySpec},
     reading::{OwnHistory, OwnTransaction, TransactionNumber},

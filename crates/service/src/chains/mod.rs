@@ -37,7 +37,8 @@ pub mod remote;
 pub mod trace;
 pub mod transfer;
 
-use assay_engine::{address::CanonicalAddress, facts::Facts, policy::Policy, trace::TraceRules};
+use assay_address::CanonicalAddress;
+use assay_engine::{facts::Facts, policy::Policy, trace::TraceRules};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 

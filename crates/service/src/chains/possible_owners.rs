@@ -8,8 +8,8 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     cluster::{LinkKind, Links, links},
     evidence::Direction,
     facts::PossibleOwner,

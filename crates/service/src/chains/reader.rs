@@ -2,10 +2,9 @@
 
 use std::fmt::Debug;
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::AskError;
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{
         ActivityFacts, AssetActivity, BehaviorFacts, ChainFacts, ChainState, Tip, Unavailable,
     },
@@ -194,7 +193,7 @@ pub(super) fn activity(subject: &CanonicalAddress, statistics: &Statistics) -> A
         transfers_in: transactions_in,
         transfers_out: transactions_out,
         amounts: vec![AssetActivity {
-            asset: subject.chain().info().asset.to_owned(),
+            asset: subject.chain().info().native().code.to_owned(),
             received,
             sent,
             balance: received.saturating_sub(sent),

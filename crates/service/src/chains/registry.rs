@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
+use assay_address::ChainId;
 use assay_chain::{TestNetworks, location};
 use assay_engine::{
-    chain::ChainId,
     evidence::Tip,
     facts::{DifferingBranches, Environment},
     policy::Policy,

@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use assay_address::CanonicalAddress;
 use assay_chain_protocol::{
     AskError, ServerSet,
     message::{ChangesQuestion, FlowsAtMostQuestion, NewestBlock, TraceQuestion, TransferQuestion},
 };
 use assay_engine::{
-    address::CanonicalAddress,
     evidence::{IngestMode, Tip, Unavailable},
     facts::DifferingBranches,
     trace::is_bounded,

@@ -1,9 +1,8 @@
 //! Tracing the flows of a subject on its chain, whichever reader the chain has.
 
+use assay_address::CanonicalAddress;
 use assay_chain_protocol::AskError;
-use assay_engine::{
-    address::CanonicalAddress, evidence::Unavailable, policy::Policy, trace::TraceRules,
-};
+use assay_engine::{evidence::Unavailable, policy::Policy, trace::TraceRules};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 

@@ -1,7 +1,7 @@
 //! Reading one transfer from its chain, whichever reader the chain has.
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     evidence::{ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip, Unavailable},
     policy::Policy,
     reading::{ChainView, LookUp, OwnerNumber, TransactionRead, ViewError, Waypoint},

@@ -1,8 +1,7 @@
 //! Records of an imported label set, and suppressions of labels.
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::AddressLabel,
     names::{ListId, SourceId},
     taxonomy::Category,

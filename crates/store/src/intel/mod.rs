@@ -6,8 +6,8 @@
 mod labels;
 mod publications;
 
+use assay_address::CanonicalAddress;
 use assay_engine::{
-    address::CanonicalAddress,
     evidence::{Listing, SourceKind, SourceState},
     facts::Environment,
     names::SourceId,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::ChainId;
 use assay_database::postgres::WRITE;
-use assay_engine::chain::ChainId;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{PgConnection, Row};

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{AddressLabel, Label, history::PublicationRef},
     score::Confidence,
 };

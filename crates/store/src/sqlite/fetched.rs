@@ -1,6 +1,6 @@
 //! Histories that were fetched on demand, in `SQLite`.
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Row, Sqlite, SqlitePool, Transaction};

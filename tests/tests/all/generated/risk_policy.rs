@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_engine::{address::CanonicalAddress, chain::ChainId};
+use assay_address::{CanonicalAddress, ChainId};
 use assay_tests::{Server, sample};
 
 use super::{path, section};

@@ -2,11 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::{
-    address::{CanonicalAddress, Payload},
-    chain::ChainId,
-    utxo::{ScriptOwner, Transaction},
-};
+use assay_address::{CanonicalAddress, ChainId, Payload};
+use assay_engine::utxo::{ScriptOwner, Transaction};
 use assay_sample::SampleChain;
 use jiff::tz::TimeZone;
 use sha2::{Digest, Sha256};

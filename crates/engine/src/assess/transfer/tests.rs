@@ -1,9 +1,8 @@
+use assay_address::{CanonicalAddress, ChainId};
 use jiff::Timestamp;
 
 use super::*;
 use crate::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{
         ChainFacts, FlowDistance, FlowEnd, FlowFacts, FlowPart, IngestMode, Ledger, SourceKind,
         SourceState, Tier, Tip,

@@ -1,7 +1,7 @@
 //! Transactions to classify.
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     coinjoin::{self, CoinjoinKind, PayjoinSuspicion, Recognition, RecognizedKind},
     utxo::{self, OutPoint, ScriptOwner, TransactionKind, TxInput, TxOut, Txid},
 };

@@ -7,10 +7,8 @@ use std::{
     path::PathBuf,
 };
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{ScriptOwner, Txid},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{ScriptOwner, Txid};
 use bzip2::read::BzDecoder;
 use jiff::Timestamp;
 

@@ -1,6 +1,7 @@
 //! Properties of any transaction.
 
-use assay_engine::{chain::ChainId, utxo::ScriptOwner};
+use assay_address::ChainId;
+use assay_engine::utxo::ScriptOwner;
 use proptest::{prelude::*, sample::select};
 
 use super::common::{Candidate, Coin, legacy, segwit, taproot, time};

@@ -1,10 +1,9 @@
 //! Facts to build assessments from.
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
     assess,
     assessment::{Assessment, ComponentKind},
-    chain::ChainId,
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
         FlowPart, IngestMode, Label, Ledger, ListedEntity, Listing, ListingEntry, PatternFact,

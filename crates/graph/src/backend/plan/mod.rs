@@ -6,8 +6,8 @@ mod tests;
 
 use std::collections::{HashMap, HashSet};
 
+use assay_address::ChainId;
 use assay_engine::{
-    chain::ChainId,
     cluster::{CoSpend, co_spend},
     utxo::{OutPoint, ResolvedBlock, ScriptOwner, Statistics, Transaction, TxInput, TxOut, Txid},
 };

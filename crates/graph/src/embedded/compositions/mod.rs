@@ -36,7 +36,7 @@ mod update;
 
 use std::{path::Path, sync::Arc};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_mapped::{Environment, Format, MappedError, Table, WriterLock};
 
 pub use advance::Advanced;

@@ -17,10 +17,8 @@ use std::{
     sync::Arc,
 };
 
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, ResolvedBlock, TxOut, Txid},
-};
+use assay_address::ChainId;
+use assay_engine::utxo::{OutPoint, ResolvedBlock, TxOut, Txid};
 use assay_mapped::{MappedError, WriteTransaction, WriterLock};
 use async_trait::async_trait;
 use jiff::Timestamp;

@@ -4,10 +4,8 @@ mod terms;
 
 use std::{collections::HashMap, fmt, io::BufRead, sync::Arc};
 
-use assay_engine::{
-    address::CanonicalAddress, chain::ChainId, evidence::Tier, names::SourceId, score::Confidence,
-    taxonomy::Category,
-};
+use assay_address::{CanonicalAddress, ChainId};
+use assay_engine::{evidence::Tier, names::SourceId, score::Confidence, taxonomy::Category};
 use assay_input::FileSelection;
 use serde::{
     Deserialize,

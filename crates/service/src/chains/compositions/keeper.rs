@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{
     EmbeddedGraphs, GraphError,
     compositions::{CompositionState, CompositionWriter, Ends, EndsUpTo},

@@ -103,8 +103,8 @@ fn search(
 
 #[cfg(test)]
 mod tests {
+    use assay_address::ChainId;
     use assay_engine::{
-        chain::ChainId,
         taxonomy::Category,
         utxo::{
             Block, BlockRef, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,

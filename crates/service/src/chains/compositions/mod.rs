@@ -17,7 +17,7 @@ mod severe;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::request::on_thread;

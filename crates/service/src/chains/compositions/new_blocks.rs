@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_engine::{
-    chain::ChainId, policy::Policy, reading::TransactionNumber, utxo::history::change,
-};
+use assay_address::ChainId;
+use assay_engine::{policy::Policy, reading::TransactionNumber, utxo::history::change};
 use assay_graph::{
     GraphError,
     compositions::CompositionReader,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use assay_engine::chain::ChainId;
+use assay_address::ChainId;
 
 /// How far the compositions of one chain are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use assay_address::ChainId;
 use assay_chain_protocol::{
     AskError, ServerSet,
     message::{
@@ -9,7 +10,6 @@ use assay_chain_protocol::{
         PART_BYTES, RefusalCode, ServerState,
     },
 };
-use assay_engine::chain::ChainId;
 use assay_graph::{EmbeddedGraphs, GraphError, GraphTip, blocking};
 use tokio::time::{Instant, sleep};
 

@@ -22,6 +22,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use assay_address::{CanonicalAddress, ChainId};
 use assay_chain::{TipRef, follow};
 use assay_chain_protocol::{
     ServerSet,
@@ -35,8 +36,6 @@ use assay_chain_protocol::{
     },
 };
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::ChainState,
     transfer::TransferQuery,
     utxo::{BlockId, OutputSelector, ScriptOwner},

@@ -6,12 +6,12 @@ use std::{
     sync::Arc,
 };
 
+use assay_address::CanonicalAddress;
 use assay_chain::{
     SourceError,
     histories::{ConfirmedTransaction, HistorySource},
 };
 use assay_engine::{
-    address::CanonicalAddress,
     trace::TraceRules,
     utxo::{OutPoint, Txid},
 };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use assay_address::ChainId;
 use assay_chain::histories::ConfirmedTransaction;
-use assay_engine::{
-    chain::ChainId,
-    utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
+use assay_engine::utxo::{
+    OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
 };
 use assay_store::{
     FetchedStore, StoreError,

@@ -25,9 +25,9 @@ use std::{
     time::Duration,
 };
 
+use assay_address::ChainId;
 use assay_chain::histories::HistorySource;
 use assay_engine::{
-    chain::ChainId,
     evidence::{BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     patterns::{PatternSearch, PatternSubject, rules::SHOWN},
     reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, Query, ReadRequest, Waypoint},
@@ -250,7 +250,7 @@ impl OnDemand {
     }
 
     fn kept(&self, now: Timestamp) -> Kept<'_> {
-        let seconds = self.chain.info().rules.longest_tip_age_seconds();
+        let seconds = self.chain.info().longest_tip_age_seconds();
         Kept {
             store: &*self.store,
             chain: self.chain,

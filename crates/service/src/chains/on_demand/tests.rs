@@ -5,12 +5,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use assay_address::CanonicalAddress;
 use assay_chain::{
     SourceError,
     histories::{AddressSummary, ChainPosition, ConfirmedTransaction},
 };
 use assay_engine::{
-    address::CanonicalAddress,
     evidence::{ChainState, Direction, FlowEnd, UnresolvedReason},
     facts::Environment,
     policy::Policy,

@@ -1,9 +1,8 @@
 //! Labels and their withdrawals in PostgreSQL.
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_database::postgres::Connections;
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{AddressLabel, Label, SourceKind},
     names::{ListId, SourceId},
     taxonomy::Category,

@@ -3,7 +3,8 @@
 mod labels;
 mod listings;
 
-use assay_engine::{address::CanonicalAddress, names::SourceId};
+use assay_address::CanonicalAddress;
+use assay_engine::names::SourceId;
 use async_trait::async_trait;
 use jiff::Timestamp;
 

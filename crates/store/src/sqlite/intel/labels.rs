@@ -1,8 +1,7 @@
 //! Labels and their withdrawals in `SQLite`.
 
+use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
-    address::CanonicalAddress,
-    chain::ChainId,
     evidence::{AddressLabel, SourceKind},
     names::{ListId, SourceId},
     taxonomy::Category,

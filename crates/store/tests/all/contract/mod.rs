@@ -7,9 +7,8 @@ mod record_rules;
 
 use std::sync::Arc;
 
+use assay_address::{CanonicalAddress, ChainId, KeyIdentity, Payload};
 use assay_engine::{
-    address::{CanonicalAddress, KeyIdentity, Payload},
-    chain::ChainId,
     evidence::{
         AddressLabel, Alias, Label, ListedEntity, ListingEntry, SourceKind, Tier,
         history::{Presence, PublicationRef},

@@ -2,9 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use assay_address::ChainId;
 use assay_database::DatabaseError;
 use assay_database::postgres::DatabaseAddress;
-use assay_engine::{chain::ChainId, facts::Environment};
+use assay_engine::facts::Environment;
 use assay_store::{
     ControlStore, FetchedStore, PostgresStore, Store, StoreError, fetched::FetchedKind,
 };

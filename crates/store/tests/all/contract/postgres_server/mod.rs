@@ -2,14 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
+use assay_address::{CanonicalAddress, ChainId, Payload};
 use assay_database::DatabaseError;
-use assay_engine::{
-    address::{CanonicalAddress, Payload},
-    chain::ChainId,
-    evidence::AddressLabel,
-    facts::Environment,
-    taxonomy::Category,
-};
+use assay_engine::{evidence::AddressLabel, facts::Environment, taxonomy::Category};
 use assay_store::{
     ControlStore, IntelStore, PostgresStore, Store, StoreError, UsageStore,
     intel::{LabelChange, LabelReading},

@@ -9,7 +9,7 @@ use super::{
     error::AddressError,
     networks::{BITCOIN_CASH, BITCOIN_SV},
 };
-use crate::address::AddressKind;
+use crate::AddressKind;
 
 const PREFIX: &str = "bitcoincash";
 const TEST_PREFIXES: [&str; 2] = ["bchtest", "bchreg"];

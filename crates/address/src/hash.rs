@@ -5,7 +5,8 @@ use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
 /// RIPEMD-160 of SHA-256: Bitcoin's hash of keys and scripts.
-pub(crate) fn hash160(data: &[u8]) -> [u8; 20] {
+#[must_use]
+pub fn hash160(data: &[u8]) -> [u8; 20] {
     Ripemd160::digest(Sha256::digest(data)).into()
 }
 

@@ -1,6 +1,6 @@
 //! Why a text is not an address of the chain asked for: one cause each, with what would be right.
 
-use crate::chain::ChainId;
+use crate::ChainId;
 
 /// Why a submitted text is not an address. Positions count characters from one.
 ///
@@ -163,7 +163,7 @@ fn other_chains(chains: &[ChainId]) -> String {
     let ids: Vec<_> = chains.iter().map(|chain| chain.as_str()).collect();
     match (chains, ids.as_slice()) {
         ([chain], [id]) => {
-            let asset = chain.info().asset;
+            let asset = chain.info().native().code;
             // Tickers are spelt out or spoken: these letters begin with a vowel either way.
             let article = if asset.starts_with(['A', 'E', 'L', 'M', 'X']) { "an" } else { "a" };
             format!("{article} {asset} address (`{id}`)")

@@ -1,4 +1,5 @@
-//! Addresses: read in any form their chain allows, kept in one canonical form, refused with the cause.
+//! Chains, one row each, and their addresses: read in any form their chain allows, kept in one canonical form,
+//! refused with the cause.
 
 mod algorand;
 mod base58;
@@ -7,7 +8,8 @@ mod bech32_text;
 mod bitcoin;
 mod cardano;
 mod cash_addr;
-pub(crate) mod cosmos;
+mod chain;
+mod cosmos;
 mod encoding;
 mod eos;
 mod error;
@@ -21,13 +23,13 @@ mod monero;
 mod move_vm;
 mod near;
 mod neo;
-pub(crate) mod networks;
+mod networks;
 mod opaque;
 mod recognise;
 mod solana;
 mod stacks;
 mod stellar;
-pub(crate) mod substrate;
+mod substrate;
 mod tezos;
 mod ton;
 mod tron;
@@ -40,10 +42,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use chain::{
+    Asset, AssetScope, Chain, ChainCoverage, ChainId, Ledger, ScriptForms, UnsupportedChain,
+    UtxoLedger,
+};
 pub use error::{AddressError, CodePoint};
-pub(crate) use hash::hash160;
-
-use crate::chain::ChainId;
+pub use hash::hash160;
 
 /// Family of rules that a chain's addresses follow.
 #[derive(Clone, Copy, Debug)]
@@ -105,15 +109,6 @@ pub enum AddressRules {
 }
 
 impl AddressRules {
-    /// Seconds after which the newest known block of such a chain is stale.
-    #[must_use]
-    pub const fn longest_tip_age_seconds(self) -> i64 {
-        match self {
-            Self::Bitcoin(_) | Self::BitcoinCash | Self::BitcoinSv | Self::Zcash => 2 * 60 * 60,
-            _ => 30 * 60,
-        }
-    }
-
     /// True if a text of this family is an address only with the right checksum, or with a form that no
     /// other text has.
     #[must_use]
@@ -126,7 +121,8 @@ impl AddressRules {
 
     /// True if so many texts are addresses of this family that a valid one says nothing about the chain
     /// that its author meant.
-    pub(crate) const fn is_loose(self) -> bool {
+    #[must_use]
+    pub const fn is_loose(self) -> bool {
         matches!(self, Self::Near | Self::Eos | Self::Hedera | Self::Move | Self::Opaque)
     }
 

@@ -1,0 +1,710 @@
+//! The chains Assay knows: one row each. A further chain is a row here and, where its addresses have
+//! rules of their own, a file of their own.
+
+use std::{fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{AddressRules as Rules, cosmos, networks, substrate};
+
+/// Fixed properties of a chain.
+#[derive(Debug)]
+pub struct Chain {
+    /// The lowercase identifier used in requests and answers.
+    pub id: &'static str,
+    /// The name people use.
+    pub name: &'static str,
+    /// Other identifiers that callers may send, lowercase.
+    pub aliases: &'static [&'static str],
+    /// Assets, the native coin first; none where Assay has no rules for the chain.
+    pub assets: &'static [Asset],
+    /// The asset codes by which sanctions lists name this chain.
+    pub list_codes: &'static [&'static str],
+    /// Format and checks of this chain's addresses.
+    pub rules: Rules,
+    /// The way the chain records who owns what, as far as Assay reads it.
+    pub ledger: Ledger,
+}
+
+/// An asset of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// The ticker.
+    pub code: &'static str,
+    /// Decimals: base units in one of it are 10 to this power.
+    pub decimals: u8,
+}
+
+/// The way a chain records who owns what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ledger {
+    /// Outputs of transactions that later ones spend.
+    Utxo(UtxoLedger),
+    /// Balances of accounts.
+    Account,
+    /// Not read: addresses are found on lists and by labels only.
+    ListsOnly,
+}
+
+/// Properties of a chain of outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtxoLedger {
+    /// Most blocks of a branch that a reorganisation replaces without an operator's word, by a source or by another
+    /// chain server.
+    ///
+    /// Bitcoin's is six, after which its payments count as settled. Chains with more blocks an hour have more natural
+    /// forks, but no longer ones in time: twice as many blocks at intervals of 2.5 minutes, four times as many at about
+    /// one minute, eight times as many at half a minute. The nodes of Bitcoin Cash and Bitcoin Gold themselves refuse
+    /// more than ten.
+    pub reorganization_bound: u64,
+    /// The largest output that carries an inscription or token by convention, in base units: on Bitcoin and
+    /// Litecoin wallets use 330, 546, 1,000 or 10,000, on Bitcoin Cash 1,000, on Bitcoin SV 1, on Dogecoin 100,000.
+    /// Some more allows for others. `None` on chains without any.
+    pub largest_carrier: Option<u64>,
+    /// True if blocks have extension blocks (MWEB).
+    pub has_extension_blocks: bool,
+}
+
+impl UtxoLedger {
+    const fn bounded(reorganization_bound: u64) -> Self {
+        Self { reorganization_bound, largest_carrier: None, has_extension_blocks: false }
+    }
+
+    const fn carriers(self, largest: u64) -> Self {
+        Self { largest_carrier: Some(largest), ..self }
+    }
+
+    const fn extension_blocks(self) -> Self {
+        Self { has_extension_blocks: true, ..self }
+    }
+}
+
+/// Script forms that a Bitcoin-like chain recognizes beyond Bitcoin's first ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScriptForms {
+    /// Segregated witness.
+    pub witness: bool,
+    /// Bitcoin Cash's tokens and long script hashes.
+    pub cash: bool,
+    /// Litecoin's extension blocks.
+    pub extension_blocks: bool,
+}
+
+impl Chain {
+    /// A chain that is not read.
+    const fn of(
+        id: &'static str,
+        name: &'static str,
+        aliases: &'static [&'static str],
+        assets: &'static [Asset],
+        list_codes: &'static [&'static str],
+        rules: Rules,
+    ) -> Self {
+        Self { id, name, aliases, assets, list_codes, rules, ledger: Ledger::ListsOnly }
+    }
+
+    const fn with(self, ledger: Ledger) -> Self {
+        Self { ledger, ..self }
+    }
+
+    const fn utxo(self, ledger: UtxoLedger) -> Self {
+        self.with(Ledger::Utxo(ledger))
+    }
+
+    /// The native coin; an asset without a code where Assay has no rules for the chain.
+    #[must_use]
+    pub const fn native(&self) -> Asset {
+        match self.assets {
+            [native, ..] => *native,
+            [] => coin("", 0),
+        }
+    }
+
+    /// The ledger of outputs; `None` of a chain that has another one.
+    #[must_use]
+    pub const fn outputs(&self) -> Option<UtxoLedger> {
+        match self.ledger {
+            Ledger::Utxo(ledger) => Some(ledger),
+            Ledger::Account | Ledger::ListsOnly => None,
+        }
+    }
+
+    /// Most blocks of a branch that a reorganisation replaces without an operator's word
+    /// ([`UtxoLedger::reorganization_bound`]); 0 where blocks are not recorded.
+    #[must_use]
+    pub const fn reorganization_bound(&self) -> u64 {
+        match self.outputs() {
+            Some(ledger) => ledger.reorganization_bound,
+            None => 0,
+        }
+    }
+
+    /// Seconds after which the newest known block is stale.
+    #[must_use]
+    pub const fn longest_tip_age_seconds(&self) -> i64 {
+        if self.outputs().is_some() { 2 * 60 * 60 } else { 30 * 60 }
+    }
+
+    /// The parts of an answer that Assay can give on this chain.
+    #[must_use]
+    pub const fn coverage(&self) -> ChainCoverage {
+        let coins = self.outputs().is_some();
+        let known = !matches!(self.rules, Rules::Opaque);
+        ChainCoverage {
+            addresses: known,
+            lists: true,
+            labels: true,
+            flows: coins,
+            tokens: false,
+            patterns: coins,
+            transfers: coins,
+            clusters: coins,
+        }
+    }
+
+    /// The script forms of its outputs.
+    #[must_use]
+    pub const fn script_forms(&self) -> ScriptForms {
+        ScriptForms {
+            witness: matches!(self.rules, Rules::Bitcoin(rules) if rules.has_witness()),
+            cash: matches!(self.rules, Rules::BitcoinCash),
+            extension_blocks: matches!(self.outputs(), Some(ledger) if ledger.has_extension_blocks),
+        }
+    }
+}
+
+/// The parts of an answer that Assay can give on a chain.
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of a table")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChainCoverage {
+    /// Addresses are validated by the chain's own rules.
+    pub addresses: bool,
+    /// Lists are searched for an address.
+    pub lists: bool,
+    /// Labels are searched for an address.
+    pub labels: bool,
+    /// Flows of the native coin are traced.
+    pub flows: bool,
+    /// Flows of tokens are traced.
+    pub tokens: bool,
+    /// Behavior patterns are detected.
+    pub patterns: bool,
+    /// Single transfers are assessed.
+    pub transfers: bool,
+    /// Addresses of one owner are clustered.
+    pub clusters: bool,
+}
+
+/// An asset with this many decimals.
+const fn coin(code: &'static str, decimals: u8) -> Asset {
+    Asset { code, decimals }
+}
+
+/// A chain with Ethereum's accounts.
+const fn evm(
+    id: &'static str,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    assets: &'static [Asset],
+    list_codes: &'static [&'static str],
+) -> Chain {
+    Chain::of(id, name, aliases, assets, list_codes, Rules::Evm).with(Ledger::Account)
+}
+
+/// Every supported chain. Rows are only ever appended.
+static CHAINS: [Chain; 92] = [
+    Chain::of(
+        "btc",
+        "Bitcoin",
+        &["bitcoin", "xbt"],
+        &[coin("BTC", 8)],
+        &["XBT", "BTC"],
+        Rules::Bitcoin(&networks::BITCOIN),
+    )
+    .utxo(UtxoLedger::bounded(6).carriers(20_000)),
+    evm("eth", "Ethereum", &["ethereum", "ether", "eth-mainnet"], &[coin("ETH", 18)], &["ETH"]),
+    Chain::of("trx", "TRON", &["tron"], &[coin("TRX", 6)], &["TRX"], Rules::Tron)
+        .with(Ledger::Account),
+    evm(
+        "etc",
+        "Ethereum Classic",
+        &["ethereum-classic", "ethereumclassic"],
+        &[coin("ETC", 18)],
+        &["ETC"],
+    ),
+    evm(
+        "bsc",
+        "BNB Smart Chain",
+        &["bnb", "binance-smart-chain", "bnb-smart-chain", "binancesmartchain"],
+        &[coin("BNB", 18)],
+        &["BSC"],
+    ),
+    evm(
+        "polygon",
+        "Polygon",
+        &["matic", "pol", "polygon-pos"],
+        &[coin("POL", 18)],
+        &["MATIC", "POL"],
+    ),
+    evm("arbitrum", "Arbitrum One", &["arb", "arbitrum-one"], &[coin("ETH", 18)], &["ARB"]),
+    evm("optimism", "OP Mainnet", &["op", "op-mainnet"], &[coin("ETH", 18)], &["OP"]),
+    evm("base", "Base", &["base-mainnet"], &[coin("ETH", 18)], &["BASE"]),
+    evm(
+        "avalanche",
+        "Avalanche C-Chain",
+        &["avax", "avalanche-c", "avaxc"],
+        &[coin("AVAX", 18)],
+        &["AVAX"],
+    ),
+    Chain::of(
+        "ltc",
+        "Litecoin",
+        &["litecoin"],
+        &[coin("LTC", 8)],
+        &["LTC"],
+        Rules::Bitcoin(&networks::LITECOIN),
+    )
+    .utxo(UtxoLedger::bounded(12).carriers(20_000).extension_blocks()),
+    Chain::of(
+        "bch",
+        "Bitcoin Cash",
+        &["bitcoin-cash", "bitcoincash"],
+        &[coin("BCH", 8)],
+        &["BCH"],
+        Rules::BitcoinCash,
+    )
+    .utxo(UtxoLedger::bounded(10).carriers(1_000)),
+    Chain::of(
+        "bsv",
+        "Bitcoin SV",
+        &["bitcoin-sv", "bitcoinsv"],
+        &[coin("BSV", 8)],
+        &["BSV"],
+        Rules::BitcoinSv,
+    )
+    .utxo(UtxoLedger::bounded(6).carriers(1)),
+    Chain::of(
+        "btg",
+        "Bitcoin Gold",
+        &["bitcoin-gold", "bitcoingold"],
+        &[coin("BTG", 8)],
+        &["BTG"],
+        Rules::Bitcoin(&networks::BITCOIN_GOLD),
+    )
+    .utxo(UtxoLedger::bounded(10)),
+    Chain::of(
+        "doge",
+        "Dogecoin",
+        &["dogecoin", "xdg"],
+        &[coin("DOGE", 8)],
+        &["DOGE"],
+        Rules::Bitcoin(&networks::DOGECOIN),
+    )
+    .utxo(UtxoLedger::bounded(24).carriers(1_000_000)),
+    Chain::of(
+        "dash",
+        "Dash",
+        &["dashcoin"],
+        &[coin("DASH", 8)],
+        &["DASH"],
+        Rules::Bitcoin(&networks::DASH),
+    )
+    .utxo(UtxoLedger::bounded(12)),
+    Chain::of("zec", "Zcash", &["zcash"], &[coin("ZEC", 8)], &["ZEC"], Rules::Zcash)
+        .utxo(UtxoLedger::bounded(24)),
+    Chain::of(
+        "xvg",
+        "Verge",
+        &["verge"],
+        &[coin("XVG", 6)],
+        &["XVG"],
+        Rules::Bitcoin(&networks::VERGE),
+    )
+    .utxo(UtxoLedger::bounded(48)),
+    Chain::of("sol", "Solana", &["solana"], &[coin("SOL", 9)], &["SOL"], Rules::Solana),
+    Chain::of("xrp", "XRP Ledger", &["ripple", "xrpl"], &[coin("XRP", 6)], &["XRP"], Rules::Xrp),
+    Chain::of("xmr", "Monero", &["monero"], &[coin("XMR", 12)], &["XMR"], Rules::Monero),
+    Chain::of(
+        "bep2",
+        "BNB Beacon Chain",
+        &["bnb-beacon", "bnb-beacon-chain", "binance-chain"],
+        &[coin("BNB", 8)],
+        &["BEP2"],
+        Rules::Beacon,
+    ),
+    evm("linea", "Linea", &[], &[coin("ETH", 18)], &[]),
+    evm("scroll", "Scroll", &[], &[coin("ETH", 18)], &[]),
+    evm("zksync", "ZKsync Era", &["zksync-era"], &[coin("ETH", 18)], &[]),
+    evm("polygon-zkevm", "Polygon zkEVM", &["zkevm"], &[coin("ETH", 18)], &[]),
+    evm("arbitrum-nova", "Arbitrum Nova", &[], &[coin("ETH", 18)], &[]),
+    evm("opbnb", "opBNB", &[], &[coin("BNB", 18)], &[]),
+    evm("mantle", "Mantle", &["mnt"], &[coin("MNT", 18)], &[]),
+    evm("blast", "Blast", &[], &[coin("ETH", 18)], &[]),
+    evm("gnosis", "Gnosis Chain", &["xdai"], &[coin("XDAI", 18)], &[]),
+    evm("fantom", "Fantom Opera", &["ftm"], &[coin("FTM", 18)], &[]),
+    evm("sonic", "Sonic", &["sonic-mainnet"], &[coin("S", 18)], &[]),
+    evm("celo", "Celo", &[], &[coin("CELO", 18)], &[]),
+    evm("cronos", "Cronos", &["cro"], &[coin("CRO", 18)], &[]),
+    evm("moonbeam", "Moonbeam", &["glmr"], &[coin("GLMR", 18)], &[]),
+    evm("moonriver", "Moonriver", &["movr"], &[coin("MOVR", 18)], &[]),
+    evm("aurora", "Aurora", &[], &[coin("ETH", 18)], &[]),
+    evm("kaia", "Kaia", &["klaytn", "klay"], &[coin("KAIA", 18)], &[]),
+    evm("metis", "Metis Andromeda", &["metis-andromeda"], &[coin("METIS", 18)], &[]),
+    evm("zora", "Zora", &[], &[coin("ETH", 18)], &[]),
+    evm("unichain", "Unichain", &[], &[coin("ETH", 18)], &[]),
+    evm("worldchain", "World Chain", &["world-chain"], &[coin("ETH", 18)], &[]),
+    evm("berachain", "Berachain", &["bera"], &[coin("BERA", 18)], &[]),
+    evm("ink", "Ink", &[], &[coin("ETH", 18)], &[]),
+    evm("soneium", "Soneium", &[], &[coin("ETH", 18)], &[]),
+    evm("abstract", "Abstract", &[], &[coin("ETH", 18)], &[]),
+    evm("mode", "Mode", &[], &[coin("ETH", 18)], &[]),
+    evm("manta", "Manta Pacific", &["manta-pacific"], &[coin("ETH", 18)], &[]),
+    evm("taiko", "Taiko", &[], &[coin("ETH", 18)], &[]),
+    evm("pulsechain", "PulseChain", &["pls"], &[coin("PLS", 18)], &[]),
+    evm("flare", "Flare", &["flr"], &[coin("FLR", 18)], &[]),
+    evm("ethw", "EthereumPoW", &["ethereumpow", "ethereum-pow"], &[coin("ETHW", 18)], &[]),
+    evm("hyperevm", "HyperEVM", &["hyperliquid"], &[coin("HYPE", 18)], &[]),
+    evm("monad", "Monad", &[], &[coin("MON", 18)], &[]),
+    evm("plasma", "Plasma", &["xpl"], &[coin("XPL", 18)], &[]),
+    evm("apechain", "ApeChain", &[], &[coin("APE", 18)], &[]),
+    evm("ronin", "Ronin", &["ron"], &[coin("RON", 18)], &[]),
+    Chain::of("ada", "Cardano", &["cardano"], &[coin("ADA", 6)], &["ADA"], Rules::Cardano),
+    Chain::of("xlm", "Stellar", &["stellar"], &[coin("XLM", 7)], &["XLM"], Rules::Stellar),
+    Chain::of(
+        "ton",
+        "The Open Network",
+        &["toncoin", "the-open-network"],
+        &[coin("TON", 9)],
+        &["TON"],
+        Rules::Ton,
+    ),
+    Chain::of(
+        "dot",
+        "Polkadot",
+        &["polkadot"],
+        &[coin("DOT", 10)],
+        &["DOT"],
+        Rules::Substrate(&substrate::POLKADOT),
+    ),
+    Chain::of(
+        "ksm",
+        "Kusama",
+        &["kusama"],
+        &[coin("KSM", 12)],
+        &["KSM"],
+        Rules::Substrate(&substrate::KUSAMA),
+    ),
+    Chain::of(
+        "tao",
+        "Bittensor",
+        &["bittensor"],
+        &[coin("TAO", 9)],
+        &["TAO"],
+        Rules::Substrate(&substrate::GENERIC),
+    ),
+    Chain::of(
+        "cosmos",
+        "Cosmos Hub",
+        &["atom", "cosmos-hub"],
+        &[coin("ATOM", 6)],
+        &["ATOM"],
+        Rules::Cosmos(&cosmos::COSMOS),
+    ),
+    Chain::of(
+        "osmo",
+        "Osmosis",
+        &["osmosis"],
+        &[coin("OSMO", 6)],
+        &["OSMO"],
+        Rules::Cosmos(&cosmos::OSMOSIS),
+    ),
+    Chain::of(
+        "celestia",
+        "Celestia",
+        &["tia"],
+        &[coin("TIA", 6)],
+        &["TIA"],
+        Rules::Cosmos(&cosmos::CELESTIA),
+    ),
+    Chain::of(
+        "dydx",
+        "dYdX Chain",
+        &["dydx-chain"],
+        &[coin("DYDX", 18)],
+        &["DYDX"],
+        Rules::Cosmos(&cosmos::DYDX),
+    ),
+    Chain::of("noble", "Noble", &[], &[coin("USDC", 6)], &[], Rules::Cosmos(&cosmos::NOBLE)),
+    Chain::of(
+        "axelar",
+        "Axelar",
+        &["axl"],
+        &[coin("AXL", 6)],
+        &["AXL"],
+        Rules::Cosmos(&cosmos::AXELAR),
+    ),
+    Chain::of("sei", "Sei", &[], &[coin("SEI", 6)], &["SEI"], Rules::Cosmos(&cosmos::SEI)),
+    Chain::of(
+        "terra",
+        "Terra",
+        &["luna"],
+        &[coin("LUNA", 6)],
+        &["LUNA"],
+        Rules::Cosmos(&cosmos::TERRA),
+    ),
+    Chain::of(
+        "thor",
+        "THORChain",
+        &["thorchain", "rune"],
+        &[coin("RUNE", 8)],
+        &["RUNE"],
+        Rules::Cosmos(&cosmos::THOR),
+    ),
+    Chain::of("kava", "Kava", &[], &[coin("KAVA", 6)], &["KAVA"], Rules::Cosmos(&cosmos::KAVA)),
+    Chain::of("juno", "Juno", &[], &[coin("JUNO", 6)], &["JUNO"], Rules::Cosmos(&cosmos::JUNO)),
+    Chain::of(
+        "stars",
+        "Stargaze",
+        &["stargaze"],
+        &[coin("STARS", 6)],
+        &["STARS"],
+        Rules::Cosmos(&cosmos::STARGAZE),
+    ),
+    Chain::of(
+        "scrt",
+        "Secret Network",
+        &["secret", "secret-network"],
+        &[coin("SCRT", 6)],
+        &["SCRT"],
+        Rules::Cosmos(&cosmos::SECRET),
+    ),
+    Chain::of(
+        "akt",
+        "Akash",
+        &["akash"],
+        &[coin("AKT", 6)],
+        &["AKT"],
+        Rules::Cosmos(&cosmos::AKASH),
+    ),
+    Chain::of(
+        "inj",
+        "Injective",
+        &["injective"],
+        &[coin("INJ", 18)],
+        &["INJ"],
+        Rules::Cosmos(&cosmos::INJECTIVE),
+    ),
+    Chain::of("algo", "Algorand", &["algorand"], &[coin("ALGO", 6)], &["ALGO"], Rules::Algorand),
+    Chain::of("near", "NEAR", &["near-protocol"], &[coin("NEAR", 24)], &["NEAR"], Rules::Near),
+    Chain::of("xtz", "Tezos", &["tezos"], &[coin("XTZ", 6)], &["XTZ"], Rules::Tezos),
+    Chain::of("eos", "EOS (Vaulta)", &["vaulta"], &[coin("A", 4)], &["EOS"], Rules::Eos),
+    Chain::of("hbar", "Hedera", &["hedera"], &[coin("HBAR", 8)], &["HBAR"], Rules::Hedera),
+    Chain::of("fil", "Filecoin", &["filecoin"], &[coin("FIL", 18)], &["FIL"], Rules::Filecoin),
+    Chain::of("neo", "NEO", &["neo-n3", "neo3"], &[coin("NEO", 0)], &["NEO"], Rules::Neo),
+    Chain::of("sui", "Sui", &[], &[coin("SUI", 9)], &["SUI"], Rules::Move),
+    Chain::of("apt", "Aptos", &["aptos"], &[coin("APT", 8)], &["APT"], Rules::Move),
+    Chain::of(
+        "icp",
+        "Internet Computer",
+        &["internet-computer", "dfinity"],
+        &[coin("ICP", 8)],
+        &["ICP"],
+        Rules::InternetComputer,
+    ),
+    Chain::of("stx", "Stacks", &["stacks"], &[coin("STX", 6)], &["STX"], Rules::Stacks),
+    Chain::of("kas", "Kaspa", &["kaspa"], &[coin("KAS", 8)], &["KAS"], Rules::Kaspa),
+    Chain::of("other", "Other chains, without rules", &["opaque"], &[], &["OTHER"], Rules::Opaque),
+];
+
+/// A supported chain.
+///
+/// Ordered by its place in the table, compared and hashed by it; shown and serialised as its
+/// identifier.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainId(u8);
+
+impl ChainId {
+    /// Bitcoin.
+    pub const BTC: Self = Self(0);
+    /// Ethereum.
+    pub const ETH: Self = Self(1);
+    /// TRON.
+    pub const TRX: Self = Self(2);
+    /// Zcash.
+    pub const ZEC: Self = Self(16);
+
+    /// Every supported chain, in the table's order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0_u8..).take(CHAINS.len()).map(Self)
+    }
+
+    /// The chain's fixed facts.
+    #[must_use]
+    pub fn info(self) -> &'static Chain {
+        // Values are made here only, from indices of the table; the fallback is never reached.
+        CHAINS.get(usize::from(self.0)).unwrap_or(&CHAINS[0])
+    }
+
+    /// The lowercase identifier.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.info().id
+    }
+
+    /// The chain that `code` names on sanctions lists: by a code of the table, else by its identifier in
+    /// capitals.
+    #[must_use]
+    pub fn from_list_code(code: &str) -> Option<Self> {
+        let by_code = Self::all().find(|chain| chain.info().list_codes.contains(&code));
+        by_code.or_else(|| {
+            let is_capitals = !code.bytes().any(|byte| byte.is_ascii_lowercase());
+            Self::all().find(|chain| is_capitals && chain.as_str().eq_ignore_ascii_case(code))
+        })
+    }
+
+    /// The code by which a sanctions list names the chain.
+    #[must_use]
+    pub fn list_code(self) -> String {
+        match self.info().list_codes {
+            [first, ..] => (*first).to_owned(),
+            [] => self.as_str().to_ascii_uppercase(),
+        }
+    }
+}
+
+/// A blockchain identifier that names no supported chain.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unsupported blockchain `{submitted}`: supported are {supported}", supported = supported())]
+pub struct UnsupportedChain {
+    /// Submitted name, shortened to 64 characters.
+    pub submitted: String,
+}
+
+fn supported() -> String {
+    ChainId::all().map(ChainId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for ChainId {
+    type Err = UnsupportedChain;
+
+    /// Reads an identifier or a well-known alias in any letter case.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wanted = text.to_ascii_lowercase();
+        Self::all()
+            .find(|chain| chain.info().id == wanted || chain.info().aliases.contains(&&*wanted))
+            .ok_or_else(|| UnsupportedChain { submitted: text.chars().take(64).collect() })
+    }
+}
+
+impl fmt::Display for ChainId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for ChainId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ChainId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ChainId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for ChainId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ChainId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "Lowercase identifier of a blockchain. The list may grow.",
+            "examples": Self::all().map(Self::as_str).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Chains for which an asset code on a sanctions list is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetScope {
+    /// The code names one chain.
+    Chain(ChainId),
+    /// The code names a token that lives on many chains (USDT, USDC): the address is listed on every
+    /// chain on which its form is valid.
+    EveryValidForm,
+    /// The code names a chain that Assay does not read yet.
+    Unsupported,
+}
+
+impl AssetScope {
+    /// Codes that name a token, or a coin of more than one chain, and not a chain.
+    const TOKENS: [&'static str; 3] = ["USDT", "USDC", "BNB"];
+    /// Code of an entry whose list states an address without its asset: the address is listed on every
+    /// chain on which its form is valid.
+    pub const UNSTATED: &'static str = "UNSTATED";
+
+    /// The scope of `code` as sanctions lists write it.
+    #[must_use]
+    pub fn of(code: &str) -> Self {
+        match ChainId::from_list_code(code) {
+            Some(chain) => Self::Chain(chain),
+            None if Self::TOKENS.contains(&code) || code == Self::UNSTATED => Self::EveryValidForm,
+            None => Self::Unsupported,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_aliases_and_list_codes_are_unambiguous() {
+        let mut seen = std::collections::BTreeSet::new();
+        for chain in ChainId::all() {
+            for name in chain.info().aliases.iter().chain([&chain.info().id]) {
+                assert!(seen.insert(*name), "{name} twice");
+                assert_eq!(name.to_uppercase().parse(), Ok(chain));
+            }
+            for code in chain.info().list_codes {
+                assert_eq!(AssetScope::of(code), AssetScope::Chain(chain));
+            }
+        }
+        // Every asset code that OFAC has used.
+        for code in
+            "ARB BCH BSC BSV BTG DASH DOGE ETC ETH LTC SOL TRX XBT XMR XRP XVG ZEC".split(' ')
+        {
+            assert!(matches!(AssetScope::of(code), AssetScope::Chain(_)), "{code}");
+        }
+        for code in ["USDT", "USDC"] {
+            assert_eq!(AssetScope::of(code), AssetScope::EveryValidForm);
+        }
+        assert_eq!(ChainId::BTC.as_str(), "btc");
+        assert_eq!(ChainId::ETH.as_str(), "eth");
+        assert_eq!(ChainId::TRX.as_str(), "trx");
+        assert_eq!(ChainId::ZEC.as_str(), "zec");
+    }
+
+    #[test]
+    fn an_unknown_chain_is_named_with_the_supported_ones() {
+        let error = "dogecoin2".parse::<ChainId>().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("unsupported blockchain `dogecoin2`: supported are btc, eth, trx")
+        );
+        assert_eq!(AssetScope::of("KDA"), AssetScope::Unsupported);
+        assert_eq!(AssetScope::of("USDT"), AssetScope::EveryValidForm);
+    }
+}
