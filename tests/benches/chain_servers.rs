@@ -8,6 +8,7 @@
 //! answers checks meanwhile: seconds, bytes, and whether both fingerprints are equal.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
+use assay_test_random::Random;
 use std::{
     env,
     fmt::Write as _,
@@ -21,7 +22,7 @@ use std::{
 use assay_address::ChainId;
 use assay_tests::{
     Caller, Connection, Figures, Server, assay,
-    big_chain::{Dice, Person, Shape, recorded},
+    big_chain::{Person, Shape, recorded},
     is_full, on_plan, release_program,
 };
 use tempfile::TempDir;
@@ -133,7 +134,7 @@ fn request(key: &str, wallet: u64) -> Vec<u8> {
 fn compare(installation: &Installation, wallets: u64, [here, there]: [&Server; 2], chain: &Server) {
     let mut connections = [here, there].map(|server| Connection::to(server.api));
     let mut times = [Vec::new(), Vec::new()];
-    let (mut dice, mut cpu) = (Dice::new(5), [Duration::ZERO; 2]);
+    let (mut dice, mut cpu) = (Random::new(5), [Duration::ZERO; 2]);
     for round in 0..=ROUNDS {
         let subjects: Vec<u64> = (0..CHECKS).map(|_| dice.below(wallets)).collect();
         for (kind, connection) in connections.iter_mut().enumerate() {
@@ -180,7 +181,7 @@ fn fill(installation: &Installation, wallets: u64, neighbor: &Server) {
     let url = format!("http://{}", neighbor.api);
     let begun = Instant::now();
     let filled = Server::start_chain(Arc::clone(&empty), &["btc", "--neighbors", &url]);
-    let (mut connection, mut dice) = (Connection::to(asking.api), Dice::new(6));
+    let (mut connection, mut dice) = (Connection::to(asking.api), Random::new(6));
     let mut answered = Vec::new();
     while Caller::new(filled.admin, "").get("/readyz").status != 200 {
         let request = request(&installation.key, dice.below(wallets));

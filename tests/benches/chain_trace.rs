@@ -17,6 +17,7 @@
     reason = "a program for people at a terminal"
 )]
 
+use assay_test_random::Random;
 use std::{
     collections::BTreeMap,
     env,
@@ -53,7 +54,7 @@ use assay_store::SqliteStore;
 use assay_tenancy::Directory;
 use assay_tests::{
     Figures,
-    big_chain::{Dice, Hub, Person, Shape, recorded},
+    big_chain::{Hub, Person, Shape, recorded},
     cpu_time, is_full,
     world::{Claim, Claims},
 };
@@ -85,7 +86,7 @@ async fn of_wallets(transactions: u64, folder: &Path) {
     let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
     let (graph, wallets) = graph_of(Shape::of(transactions), &folder_of_chain).await;
     let compositions = folder_of_chain.join(format!("chains/{CHAIN}.compositions"));
-    let mut dice = Dice::new(77);
+    let mut dice = Random::new(77);
     let subjects: Vec<Person> =
         (0..SUBJECTS).map(|_| Person::Wallet(dice.below(wallets))).collect();
     let only: Option<u64> = env::var("ASSAY_LABELS").ok().and_then(|text| text.parse().ok());
@@ -133,7 +134,7 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     let intel = intel(wallets, labels, now);
     let (chains, intel, policy) = (&chains, &intel, &policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };
-    let mut dice = Dice::new(78);
+    let mut dice = Random::new(78);
     let mut decided: BTreeMap<DecidedBy, Vec<CanonicalAddress>> = BTreeMap::new();
     for _ in 0..ROWS {
         let owner = Person::Wallet(dice.below(wallets)).owner();

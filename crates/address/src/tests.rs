@@ -1,5 +1,6 @@
 //! Addresses as their users write them, and as they mistype them.
 
+use assay_test_random::Random;
 use proptest::prelude::*;
 
 use super::*;
@@ -653,13 +654,7 @@ fn the_same_key_is_found_on_chains_that_write_it_differently() {
 fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {
     const TRIES: u32 = 100_000;
     let tries = if cfg!(debug_assertions) { TRIES / 20 } else { TRIES };
-    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        usize::try_from(seed >> 1).unwrap() % below
-    };
+    let mut random = Random::new(1);
     let checked = MORE_FORMS.iter().filter(|(chain, text, _)| {
         let chain: ChainId = chain.parse().unwrap();
         chain.info().rules.has_checksum() && !text.starts_with("f0") && !text.starts_with("0:")
@@ -674,9 +669,9 @@ fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {
         let mut accepted = 0;
         for _ in 0..tries {
             let mut changed = letters.clone();
-            for _ in 0..=random(3) {
-                let place = first + random(letters.len() - first);
-                changed[place] = letters[first + random(letters.len() - first)];
+            for _ in 0..=random.below(3) {
+                let place = first + random.index(letters.len() - first);
+                changed[place] = *random.of(&letters[first..]);
             }
             if changed == letters {
                 continue;
@@ -696,22 +691,15 @@ fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {
 
 #[test]
 fn random_texts_are_no_addresses() {
-    let mut seed = 0x2545_F491_4F6C_DD1D_u64;
+    let mut random = Random::new(2);
     let alphabet: Vec<char> =
         "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0OIl-:._".chars().collect();
     let chains: Vec<ChainId> =
         ChainId::all().filter(|chain| chain.info().rules.has_checksum()).collect();
     let tries = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
     for _ in 0..tries {
-        let mut text = String::new();
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let length = 20 + usize::try_from(seed >> 33).unwrap() % 60;
-        for _ in 0..length {
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            text.push(alphabet[usize::try_from(seed >> 33).unwrap() % alphabet.len()]);
-        }
+        let length = random.number(20..80);
+        let text: String = (0..length).map(|_| random.of(&alphabet)).collect();
         for chain in &chains {
             assert!(CanonicalAddress::parse_plain(*chain, &text).is_err(), "{chain} {text}");
         }

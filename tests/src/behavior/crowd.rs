@@ -32,7 +32,7 @@ impl Crowd {
 
     /// A random number from `low` to `high`, both included.
     pub(super) fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.chain.dice().below(high - low + 1)
+        self.chain.dice().within(low, high)
     }
 
     /// A new address.
@@ -91,8 +91,8 @@ impl Crowd {
         if self.coins.is_empty() {
             return;
         }
-        let index = self.chain.dice().below(self.coins.len() as u64);
-        let coin = self.coins.swap_remove(usize::try_from(index).expect("an index"));
+        let index = self.chain.dice().index(self.coins.len());
+        let coin = self.coins.swap_remove(index);
         if coin.value < 20 * FEE {
             self.coins.push(coin);
             return;

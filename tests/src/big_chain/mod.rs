@@ -6,11 +6,11 @@
 //! exchange's one address that receives money in very many outputs and pays its customers in
 //! batches. All amounts add up, and every spent output was created before, from block 0 on.
 
-mod dice;
 mod ends;
 mod people;
 mod record;
 
+use assay_test_random::Random;
 use std::{
     collections::VecDeque,
     fs::File,
@@ -25,7 +25,6 @@ use assay_engine::utxo::{
 };
 use jiff::Timestamp;
 
-pub use dice::Dice;
 pub use ends::ends;
 use people::SERVICES;
 pub use people::{Label, Person};
@@ -74,7 +73,7 @@ pub struct Hub {
 #[derive(Clone, Debug)]
 pub struct BigChain {
     shape: Shape,
-    dice: Dice,
+    dice: Random,
     height: u64,
     parent: [u8; 32],
     wallets: u64,
@@ -96,7 +95,7 @@ impl BigChain {
     pub const fn new(shape: Shape) -> Self {
         Self {
             shape,
-            dice: Dice::new(shape.seed),
+            dice: Random::new(shape.seed),
             height: 0,
             parent: [0; 32],
             wallets: 0,
@@ -236,8 +235,8 @@ impl BigChain {
             self.batches += 1;
             let inputs: Vec<_> = (0..BATCH_INPUTS)
                 .map(|_| {
-                    let place = self.dice.below(self.vault.len() as u64);
-                    self.vault.swap_remove(usize::try_from(place).unwrap_or(0))
+                    let place = self.dice.index(self.vault.len());
+                    self.vault.swap_remove(place)
                 })
                 .collect();
             let mut left = after_fee(&inputs);
@@ -314,10 +313,8 @@ impl BigChain {
                 self.pool.push((output, coin));
             }
             Person::Service(_) | Person::Wallet(_) => {
-                let place = usize::try_from(self.dice.below(POOL as u64)).unwrap_or(0);
-                if let Some(forgotten) = self.pool.get_mut(place) {
-                    *forgotten = (output, coin);
-                }
+                let place = self.dice.index(POOL);
+                self.pool[place] = (output, coin);
             }
         }
     }

@@ -1,8 +1,7 @@
 //! Parties of a generated chain and their payments: services, a hub, its customers, and wallets.
 
 use assay_engine::utxo::ScriptOwner;
-
-use super::Dice;
+use assay_test_random::Random;
 
 /// Number of services.
 pub(super) const SERVICES: u64 = 64;
@@ -41,7 +40,7 @@ impl Person {
             Self::Leaf(number) => (3, number),
             Self::Wallet(number) => (4, number),
         };
-        let mut dice = Dice::new(kind << 56 | number);
+        let mut dice = Random::new(kind << 56 | number);
         match dice.below(10) {
             0..3 => ScriptOwner::KeyHash(dice.bytes()),
             3..5 => ScriptOwner::ScriptHash(dice.bytes()),

@@ -41,12 +41,12 @@ impl Simulation {
         let amount = if from_person {
             self.wallets.balance(victim) * 9 / 10
         } else {
-            self.within(3 * COIN, 40 * COIN)
+            self.dice().within(3 * COIN, 40 * COIN)
         };
         let loot = self.wallets.fresh_address(thief);
         if amount > COIN / 10 && self.pay(victim, loot.clone(), amount) {
             self.claims.label(&loot, Claim::investigated(Category::StolenFunds, "Theft"));
-            let moves = self.within(1, 8);
+            let moves = self.dice().within(1, 8);
             self.moves_left.insert(thief, moves);
         }
     }
@@ -79,7 +79,7 @@ impl Simulation {
     }
 
     fn make_move(&mut self, thief: WalletId) {
-        let count = u32::try_from(self.within(1, 12)).expect("small");
+        let count = u32::try_from(self.dice().within(1, 12)).expect("small");
         let step = match self.dice().below(8) {
             0 | 1 => Move::Forward(count),
             2 => Move::Peel(count),
@@ -123,9 +123,7 @@ impl Simulation {
         if self.private.is_empty() || !self.happens(1_000) {
             return;
         }
-        let count = self.private.len() as u64;
-        let index = self.dice().below(count);
-        let customer = self.private[usize::try_from(index).expect("small")];
+        let customer = *self.wallets.chain.dice().of(&self.private);
         let amount = self.wallets.balance(customer) / 3;
         self.use_mixer(customer, amount);
     }
@@ -137,10 +135,9 @@ impl Simulation {
             if self.happens(3_000) {
                 // One person in ten buys there.
                 let people = self.all(Role::Person);
-                let index = self.dice().below(people.len() as u64 / 10 + 1);
-                let buyer = people[usize::try_from(index).expect("small")];
+                let buyer = *self.dice().of(&people[..=people.len() / 10]);
                 let (shop, amount) =
-                    (self.wallets.fresh_address(market), self.within(COIN / 500, COIN / 30));
+                    (self.wallets.fresh_address(market), self.dice().within(COIN / 500, COIN / 30));
                 if self.pay(buyer, shop, amount) {
                     self.members[buyer].is_exposed_by_choice = true;
                 }
@@ -182,7 +179,7 @@ impl Simulation {
             }
             if day < since && self.happens(10_000 * DEALINGS / since) {
                 let home = self.wallets.wallet(listed).home.clone().expect("a home");
-                let amount = self.within(COIN / 1_000, COIN / 50);
+                let amount = self.dice().within(COIN / 1_000, COIN / 50);
                 let _paid = self.pay(person, home, amount);
             }
             if day > since && self.happens(300) {
@@ -204,7 +201,7 @@ impl Simulation {
             let mut payments = Vec::new();
             for _ in 0..self.size.people / 8 {
                 let person = self.any(Role::Person);
-                let value = self.within(DUST.0, DUST.1);
+                let value = self.dice().within(DUST.0, DUST.1);
                 let address = self.wallets.wallet(person).addresses.last().cloned();
                 payments.extend(address.map(|address| (address, value)));
             }

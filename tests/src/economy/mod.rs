@@ -15,13 +15,13 @@ pub mod population;
 pub mod survey;
 pub mod year;
 
+use assay_test_random::Random;
 use std::collections::BTreeMap;
 
 use assay_engine::utxo::ScriptOwner;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    big_chain::Dice,
     wallets::{WalletId, Wallets},
     world::{ChainBuilder, Claims, World},
 };
@@ -131,13 +131,10 @@ impl Economy {
     /// One address of each innocent member that was ever paid: any, as the seed decides.
     #[must_use]
     pub fn innocents(&self, seed: u64) -> Vec<&ScriptOwner> {
-        let mut dice = Dice::new(seed);
+        let mut dice = Random::new(seed);
         let paid = self.members.iter().zip(&self.addresses);
         let paid = paid.filter(|(member, addresses)| member.is_innocent() && !addresses.is_empty());
-        paid.map(|(_, addresses)| {
-            &addresses[usize::try_from(dice.below(addresses.len() as u64)).expect("small")]
-        })
-        .collect()
+        paid.map(|(_, addresses)| dice.of(addresses)).collect()
     }
 }
 
@@ -161,18 +158,13 @@ struct Simulation {
 }
 
 impl Simulation {
-    const fn dice(&mut self) -> &mut Dice {
+    const fn dice(&mut self) -> &mut Random {
         self.wallets.chain.dice()
     }
 
     /// True in so many of 10,000 cases.
     fn happens(&mut self, of_10_000: u64) -> bool {
         self.dice().below(10_000) < of_10_000
-    }
-
-    /// A number between two, both included.
-    fn within(&mut self, least: u64, most: u64) -> u64 {
-        least + self.dice().below(most - least + 1)
     }
 
     /// Members of a role.
@@ -183,7 +175,7 @@ impl Simulation {
     /// A member of a role.
     fn any(&mut self, role: Role) -> WalletId {
         let members = self.all(role);
-        members[usize::try_from(self.dice().below(members.len() as u64)).expect("small")]
+        *self.dice().of(&members)
     }
 
     /// Lets some hours pass.

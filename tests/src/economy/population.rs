@@ -58,7 +58,7 @@ impl Simulation {
                 let coins = simulation.wallets.chain.mine(&[(reported, COIN / 100)]);
                 simulation.wallets.credit(coins);
             }
-            let amount = simulation.within(COIN / 20, 2 * COIN);
+            let amount = simulation.dice().within(COIN / 20, 2 * COIN);
             simulation.withdraw(person, amount);
         }
         simulation

@@ -90,7 +90,7 @@ impl Simulation {
                 2 => {
                     let wages: Vec<(WalletId, u64)> = staff
                         .into_iter()
-                        .map(|person| (person, self.within(COIN / 20, COIN / 5)))
+                        .map(|person| (person, self.dice().within(COIN / 20, COIN / 5)))
                         .collect();
                     let _paid = self.wallets.pay_wallets(*employer, &wages);
                 }
@@ -110,7 +110,7 @@ impl Simulation {
             self.spend(person, friend, COIN / 1_000, COIN / 10);
         }
         if self.happens(60) {
-            let amount = self.within(COIN / 100, COIN / 2);
+            let amount = self.dice().within(COIN / 100, COIN / 2);
             self.withdraw(person, amount);
         }
         if self.happens(40) {
@@ -126,7 +126,7 @@ impl Simulation {
 
     /// A payment from one member to another, if it can pay.
     pub(super) fn spend(&mut self, from: WalletId, to: WalletId, least: u64, most: u64) {
-        let amount = self.within(least, most);
+        let amount = self.dice().within(least, most);
         let amount = self.wallets.wallet(from).fingerprint.rounded(amount);
         if from == to || self.wallets.balance(from) < amount {
             return;
@@ -138,13 +138,13 @@ impl Simulation {
     fn mix_together(&mut self) {
         let kinds =
             [JointKind::Wasabi2, JointKind::JoinMarket, JointKind::Whirlpool, JointKind::EqualPool];
-        let kind = kinds[usize::try_from(self.dice().below(4)).expect("small")];
+        let kind = *self.dice().of(&kinds);
         let mut candidates = self.private.clone();
         if self.happens(3_000) {
             candidates.push(self.any(Role::Thief));
         }
-        crate::wallets::shuffle(self.dice(), &mut candidates);
-        let budget = self.within(COIN / 2, 2 * COIN);
+        self.dice().shuffle(&mut candidates);
+        let budget = self.dice().within(COIN / 2, 2 * COIN);
         for member in self.wallets.join(kind, &candidates, budget) {
             self.members[member].is_exposed_by_choice = true;
         }

@@ -1,5 +1,6 @@
 //! Random compositions of moves, and those that the engine lets pass.
 
+use assay_test_random::Random;
 use std::{
     fmt,
     num::NonZero,
@@ -23,10 +24,7 @@ use super::{
     launderer::{Launderer, Move, Origin},
     tricks::{self, circle, pay_join},
 };
-use crate::{
-    big_chain::Dice,
-    world::{Claim, Claims, Form, JointKind, World, chain::total},
-};
+use crate::world::{Claim, Claims, Form, JointKind, World, chain::total};
 
 /// The most moves of a scheme.
 const MOST_MOVES: u64 = 40;
@@ -83,14 +81,14 @@ impl Scheme {
     /// The scheme of a seed.
     #[must_use]
     pub fn generate(seed: u64) -> Self {
-        let mut dice = Dice::new(seed);
+        let mut dice = Random::new(seed);
         let origin = if dice.below(2) == 0 { Origin::Stolen } else { Origin::Listed };
         // As many small amounts as large ones: 0.2 to 400 coins.
         let amount = (20_000_000 << dice.below(11)) + dice.below(20_000_000);
         let count = 1 + dice.rather_small(MOST_MOVES);
         let mut waited = 0;
         let moves = (0..count).map(|_| random_move(&mut dice, &mut waited)).collect();
-        let ending = ENDINGS[choice(&mut dice, ENDINGS.len())];
+        let ending = *dice.of(&ENDINGS);
         let joins_shop = dice.below(10) == 0;
         Self { seed, origin, amount, moves, ending, joins_shop }
     }
@@ -99,7 +97,7 @@ impl Scheme {
     #[must_use]
     pub fn example(&self) -> Example {
         let (mut builder, mut claims) = (tricks::chain(ChainId::BTC, self.seed), Claims::default());
-        let form = Form::ALL[choice(builder.dice(), Form::ALL.len())];
+        let form = *builder.dice().of(&Form::ALL);
         let subject = builder.fresh(form);
         if self.joins_shop {
             let shop = builder.fresh(Form::ScriptHash);
@@ -167,11 +165,7 @@ impl fmt::Display for Scheme {
     }
 }
 
-fn choice(dice: &mut Dice, of: usize) -> usize {
-    usize::try_from(dice.below(of as u64)).expect("small")
-}
-
-fn random_move(dice: &mut Dice, waited: &mut u32) -> Move {
+fn random_move(dice: &mut Random, waited: &mut u32) -> Move {
     match dice.below(21) {
         0..3 => Move::Forward(small(dice, 1, 30)),
         3..5 => Move::PaySelf(small(dice, 1, 20)),
@@ -187,12 +181,12 @@ fn random_move(dice: &mut Dice, waited: &mut u32) -> Move {
             Move::Wait(days)
         }
         16 => Move::Fees(small(dice, 1, 400)),
-        _ => Move::Joint(JointKind::ALL[choice(dice, JointKind::ALL.len())]),
+        _ => Move::Joint(*dice.of(&JointKind::ALL)),
     }
 }
 
 /// A number between two; small ones are likelier.
-fn small(dice: &mut Dice, least: u64, most: u64) -> u32 {
+fn small(dice: &mut Random, least: u64, most: u64) -> u32 {
     u32::try_from(least + dice.rather_small(most - least + 1)).expect("small")
 }
 

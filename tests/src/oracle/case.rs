@@ -1,5 +1,6 @@
 //! A case: a random chain, its subject, attributions of the others, and the rules.
 
+use assay_test_random::Random;
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
@@ -18,7 +19,7 @@ use jiff::{
     tz::TimeZone,
 };
 
-use super::{chain, random::Random};
+use super::chain;
 
 /// Everything that decides a trace, made of a seed.
 #[derive(Clone, Debug)]

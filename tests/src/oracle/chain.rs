@@ -7,9 +7,8 @@ use assay_engine::{
         TxInput, TxOut, Txid,
     },
 };
+use assay_test_random::Random;
 use jiff::Timestamp;
-
-use super::random::Random;
 
 /// All coins of a chain are worth no more than this together, so that every sum over one transaction
 /// fits the integers of every store.
@@ -245,9 +244,9 @@ impl BlockBuilder<'_> {
                 }
                 let newer = self.unspent.len().min(3);
                 let place = if newest {
-                    self.unspent.len() - 1 - self.random.place(newer)
+                    self.unspent.len() - 1 - self.random.index(newer)
                 } else {
-                    self.random.place(self.unspent.len())
+                    self.random.index(self.unspent.len())
                 };
                 let sender = taken.first().map(|(_, coin): &(_, TxOut)| &coin.owner);
                 if !one_sender || sender.is_none_or(|sender| self.unspent[place].1.owner == *sender)
@@ -270,7 +269,7 @@ impl BlockBuilder<'_> {
     fn outputs_in(&mut self, style: Style, sum: u64, senders: &[ScriptOwner]) -> Vec<TxOut> {
         let sender = senders.first().cloned().unwrap_or_else(|| self.somebody());
         let owners: Vec<ScriptOwner> = match style {
-            Style::ToItself => vec![sender; self.random.place(3) + 1],
+            Style::ToItself => vec![sender; self.random.index(3) + 1],
             Style::Peel => vec![self.somebody(), self.newcomer()],
             Style::FanOut => {
                 let is_new = self.random.percent(50);

@@ -5,7 +5,6 @@
 //! any source that holds the chain, [`Case::expected`] the oracle's. The oracle shares no code with
 //! the engine except the types of its input and output.
 //!
-//! - `random`: choices from a seed
 //! - `chain`, `case`: a random chain, and a question about it
 //! - `drive`: the engine's trace over any source of flows
 //! - `ledger`: the oracle's view of a chain; clusters of owners are the graph's
@@ -24,7 +23,6 @@ mod ledger;
 mod parts;
 mod pass;
 mod paths;
-mod random;
 mod trace;
 
 use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};

@@ -11,7 +11,7 @@ use assay_chain::jsonl;
 use assay_engine::utxo::{ResolvedBlock, ScriptOwner};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Fingerprint, Wallet, WalletId, Wallets, wallet::shuffle};
+use super::{Fingerprint, Wallet, WalletId, Wallets};
 use crate::{
     big_chain::as_published,
     world::{ChainBuilder, JointKind},
@@ -134,7 +134,7 @@ impl KnownChain {
     }
 
     fn anybody(&mut self) -> WalletId {
-        usize::try_from(self.below(self.extent.wallets as u64)).expect("small")
+        self.wallets.chain.dice().index(self.extent.wallets)
     }
 
     fn add_event(&mut self) {
@@ -187,10 +187,9 @@ impl KnownChain {
 
     fn join(&mut self) {
         let mut candidates: Vec<WalletId> = (0..self.extent.wallets).collect();
-        shuffle(self.wallets.chain.dice(), &mut candidates);
-        let kind = usize::try_from(self.below(JointKind::ALL.len() as u64)).expect("small");
+        self.wallets.chain.dice().shuffle(&mut candidates);
+        let kind = *self.wallets.chain.dice().of(&JointKind::ALL);
         let budget = COIN / 4 + self.below(4 * COIN);
-        let kind = JointKind::ALL[kind];
         if kind == JointKind::Payjoin {
             // The extent says how many of them there are.
             return;

@@ -24,7 +24,6 @@ use crate::world::{ChainBuilder, Coin, Form, chain::total};
 pub use agreement::Agreement;
 pub use known::{Extent, KnownChain};
 pub use linked::Linked;
-pub(crate) use wallet::shuffle;
 pub use wallet::{ChangePosition, CoinSelection, Fingerprint, Wallet};
 
 /// Index of a wallet.
@@ -115,12 +114,10 @@ impl Wallets {
     pub fn address(&mut self, wallet: WalletId) -> ScriptOwner {
         let percent = self.all[wallet].fingerprint.reuse_percent;
         let reuses = self.chain.dice().below(100) < percent;
-        let used = self.all[wallet].addresses.len() as u64;
-        if used == 0 || !reuses {
+        if self.all[wallet].addresses.is_empty() || !reuses {
             return self.fresh_address(wallet);
         }
-        let place = usize::try_from(self.chain.dice().below(used)).expect("small");
-        self.all[wallet].addresses[place].clone()
+        self.chain.dice().of(&self.all[wallet].addresses).clone()
     }
 
     /// The address of a wallet's change, where `spent` is spent.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use assay_engine::utxo::{OutPoint, ScriptOwner};
 
-use super::{ChangePosition, WalletId, Wallets, wallet::shuffle};
+use super::{ChangePosition, WalletId, Wallets};
 use crate::world::{Coin, Form, JointKind, Party, chain::total, joint::POOLS};
 
 /// Change below this is left to the miner, in base units.
@@ -47,7 +47,7 @@ impl Wallets {
             ChangePosition::Last => outputs.push(change),
             ChangePosition::Any => {
                 outputs.push(change);
-                shuffle(self.chain.dice(), outputs);
+                self.chain.dice().shuffle(outputs);
             }
             ChangePosition::Sorted => {
                 outputs.push(change);
@@ -94,8 +94,8 @@ impl Wallets {
             outputs.push(change);
         }
         spent.push(added);
-        shuffle(self.chain.dice(), &mut spent);
-        shuffle(self.chain.dice(), &mut outputs);
+        self.chain.dice().shuffle(&mut spent);
+        self.chain.dice().shuffle(&mut outputs);
         let made = self.chain.pay(&spent, &outputs);
         self.credit(made);
         true
@@ -135,8 +135,8 @@ impl Wallets {
                 outputs.push((self.witness_address(*wallet), *value));
             }
         }
-        shuffle(self.chain.dice(), &mut spent);
-        shuffle(self.chain.dice(), &mut outputs);
+        self.chain.dice().shuffle(&mut spent);
+        self.chain.dice().shuffle(&mut outputs);
         let made = self.chain.pay(&spent, &outputs);
         self.credit(made);
         joined

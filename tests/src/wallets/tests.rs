@@ -1,6 +1,7 @@
 //! Clusters are the wallets that made a chain, and the same by whatever way the chain was ingested.
 #![expect(clippy::print_stderr, reason = "figures are shown")]
 
+use assay_test_random::Random;
 use std::{collections::VecDeque, ops::ControlFlow};
 
 use assay_address::ChainId;
@@ -12,7 +13,7 @@ use futures_util::FutureExt;
 use jiff::Timestamp;
 
 use super::{Agreement, Extent, KnownChain, Linked};
-use crate::{big_chain::Dice, is_full};
+use crate::is_full;
 
 /// The least precision of clusters, in millionths.
 const PRECISION: u64 = 990_000;
@@ -119,7 +120,7 @@ async fn reorganised(store: &dyn GraphStore, reorganisations: u64) {
     let options = WriterOptions { start: 0, sample: false, backfill: false };
     let mut writer = store.writer(ChainId::BTC, options).await.unwrap();
     let extent = Extent { wallets: 30, blocks: 0, payments_for_a_payjoin: 100 };
-    let mut dice = Dice::new(reorganisations);
+    let mut dice = Random::new(reorganisations);
     let mut known = KnownChain::new(9, extent);
     // The chain as it was after each of the last blocks.
     let mut earlier = VecDeque::new();

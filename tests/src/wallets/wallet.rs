@@ -1,11 +1,9 @@
 //! A wallet and its fingerprint: the habits by which its transactions differ from those of others.
 
 use assay_engine::utxo::ScriptOwner;
+use assay_test_random::Random;
 
-use crate::{
-    big_chain::Dice,
-    world::{Coin, Form},
-};
+use crate::world::{Coin, Form};
 
 /// The choice of coins for a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +49,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// A random one.
     #[must_use]
-    pub fn random(dice: &mut Dice) -> Self {
-        let mut one_of = |of: u64| usize::try_from(dice.below(of)).expect("small");
+    pub fn random(dice: &mut Random) -> Self {
         let selections = [CoinSelection::Largest, CoinSelection::Oldest, CoinSelection::Any];
         let changes = [
             ChangePosition::First,
@@ -61,12 +58,12 @@ impl Fingerprint {
             ChangePosition::Sorted,
         ];
         Self {
-            form: Form::ALL[one_of(4)],
-            selection: selections[one_of(3)],
-            change: changes[one_of(4)],
-            change_to_input: one_of(8) == 0,
-            reuse_percent: [0, 5, 20, 50, 100][one_of(5)],
-            round_amounts: one_of(2) == 0,
+            form: *dice.of(&Form::ALL),
+            selection: *dice.of(&selections),
+            change: *dice.of(&changes),
+            change_to_input: dice.one_in(8),
+            reuse_percent: *dice.of(&[0, 5, 20, 50, 100]),
+            round_amounts: dice.one_in(2),
         }
     }
 
@@ -113,7 +110,7 @@ impl Wallet {
     /// wallet has too little.
     pub(super) fn select(
         &mut self,
-        dice: &mut Dice,
+        dice: &mut Random,
         cost: impl Fn(u64) -> u64,
     ) -> Option<Vec<Coin>> {
         let coins = &self.coins;
@@ -121,7 +118,7 @@ impl Wallet {
         match self.fingerprint.selection {
             CoinSelection::Largest => order.sort_by_key(|place| u64::MAX - coins[*place].value),
             CoinSelection::Oldest => {}
-            CoinSelection::Any => shuffle(dice, &mut order),
+            CoinSelection::Any => dice.shuffle(&mut order),
         }
         let (mut sum, mut taken) = (0, Vec::new());
         for place in order {
@@ -135,13 +132,5 @@ impl Wallet {
             }
         }
         None
-    }
-}
-
-/// Puts items in a random order.
-pub(crate) fn shuffle<T>(dice: &mut Dice, items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        let other = usize::try_from(dice.below(last as u64 + 1)).expect("small");
-        items.swap(last, other);
     }
 }

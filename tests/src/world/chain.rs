@@ -1,5 +1,6 @@
 //! A chain that grows payment by payment.
 
+use assay_test_random::Random;
 use std::collections::{HashMap, HashSet};
 
 use assay_address::ChainId;
@@ -8,8 +9,6 @@ use assay_engine::utxo::{
     TxOut, Txid,
 };
 use jiff::{SignedDuration, Timestamp};
-
-use crate::big_chain::Dice;
 
 /// New coins of each block, in base units, besides those that a caller mints.
 const SUBSIDY: u64 = 625_000_000;
@@ -47,7 +46,7 @@ impl Form {
 #[derive(Clone, Debug)]
 pub struct ChainBuilder {
     chain: ChainId,
-    dice: Dice,
+    dice: Random,
     now: Timestamp,
     miner: ScriptOwner,
     blocks: Vec<ResolvedBlock>,
@@ -63,7 +62,7 @@ impl ChainBuilder {
     /// A chain whose first block has the time `now`.
     #[must_use]
     pub fn new(chain: ChainId, seed: u64, now: Timestamp) -> Self {
-        let mut dice = Dice::new(seed);
+        let mut dice = Random::new(seed);
         let miner = ScriptOwner::KeyHash(dice.bytes());
         Self {
             chain,
@@ -85,13 +84,13 @@ impl ChainBuilder {
     }
 
     /// Random choices.
-    pub const fn dice(&mut self) -> &mut Dice {
+    pub const fn dice(&mut self) -> &mut Random {
         &mut self.dice
     }
 
     /// Lets other random choices follow from now on.
     pub const fn reseed(&mut self, seed: u64) {
-        self.dice = Dice::new(seed);
+        self.dice = Random::new(seed);
     }
 
     /// The blocks that ended.

@@ -1,6 +1,6 @@
 //! Joint transactions of every kind that the detector knows, and transactions that look like them.
 
-use crate::big_chain::Dice;
+use assay_test_random::Random;
 
 /// A kind of joint transaction, or of what looks like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,7 +68,7 @@ impl JointKind {
     /// The parties of a transaction of this kind whose inputs are worth at most `budget` together;
     /// `None` if the kind needs more.
     #[must_use]
-    pub fn parties(self, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+    pub fn parties(self, dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
         let parties = match self {
             Self::Wasabi1 => wasabi_1(dice, budget)?,
             Self::Wasabi2 => wasabi_2(dice, budget)?,
@@ -88,17 +88,12 @@ impl JointKind {
     }
 }
 
-/// A number between two, both included.
-fn within(dice: &mut Dice, least: u64, most: u64) -> u64 {
-    least + dice.below(most - least + 1)
-}
-
-fn wasabi_1(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+fn wasabi_1(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     const FEE: u64 = 15_000;
     let mut parties = Vec::new();
     let mut left = budget;
     while parties.len() < 30 {
-        let change = within(dice, 200_000, 9_000_000);
+        let change = dice.within(200_000, 9_000_000);
         let input = WASABI_1_BASE + change + FEE;
         let Some(rest) = left.checked_sub(input) else { break };
         left = rest;
@@ -119,9 +114,9 @@ fn odd_denominations(most: u64) -> Vec<u64> {
     values.split_off(values.len().saturating_sub(4))
 }
 
-fn wasabi_2(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+fn wasabi_2(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     const FEE: u64 = 4_000;
-    let count = within(dice, 7, 12);
+    let count = dice.within(7, 12);
     let share = budget / count;
     let odd = odd_denominations(share / 5);
     let decimal = [10_000_000, 5_000_000, 1_000_000, 500_000, 100_000, 50_000, 20_000, 10_000];
@@ -133,24 +128,24 @@ fn wasabi_2(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
         // Every denomination is taken, whatever the dice say.
         let mut outputs = vec![odd[usize::try_from(number % 4).expect("small")]];
         for _ in 0..=dice.below(2) {
-            outputs.push(odd[usize::try_from(dice.below(4)).expect("small")]);
+            outputs.push(*dice.of(&odd));
         }
         if dice.below(2) == 0 {
             outputs.push(decimal);
         }
         if dice.below(2) == 0 {
-            outputs.push(within(dice, 6_001, share / 6));
+            outputs.push(dice.within(6_001, share / 6));
         }
         let paid_in = outputs.iter().sum::<u64>() + FEE;
-        let first = paid_in * within(dice, 30, 70) / 100;
+        let first = paid_in * dice.within(30, 70) / 100;
         Party { inputs: vec![first, paid_in - first], outputs }
     });
     Some(parties.collect())
 }
 
-fn joinmarket(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+fn joinmarket(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     const FEE: u64 = 5_000;
-    let count = within(dice, 3, 8);
+    let count = dice.within(3, 8);
     // Equal outputs, and changes that are at most as large.
     let equal = budget / (2 * count + 1) / 1_000 * 1_000 + 903;
     if equal < 2_000_000 {
@@ -158,7 +153,7 @@ fn joinmarket(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
     }
     let reward = equal / 5_000 + 7;
     let parties = (0..count).map(|number| {
-        let change = within(dice, equal / 50, equal - equal / 10);
+        let change = dice.within(equal / 50, equal - equal / 10);
         let got = equal + change;
         let is_taker = number + 1 == count;
         let input = if is_taker { got + FEE + reward * (count - 1) } else { got - reward };
@@ -174,7 +169,7 @@ fn whirlpool(budget: u64) -> Option<Vec<Party>> {
     Some((0..5).map(party).collect())
 }
 
-fn equal_pool(count: u64, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+fn equal_pool(count: u64, dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     let most = budget / count;
     let equal = most - most / 90 - 1_000.min(most / 2);
     if equal < 50_000 {
@@ -184,38 +179,38 @@ fn equal_pool(count: u64, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
     Some((0..count).map(party).collect())
 }
 
-fn equal_with_change(count: u64, dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+fn equal_with_change(count: u64, dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     const FEE: u64 = 270;
     let equal = budget / (2 * count + 1);
     if equal < 50_000 {
         return None;
     }
     let parties = (0..count).map(|_| {
-        let change = within(dice, equal / 50, equal - equal / 10);
+        let change = dice.within(equal / 50, equal - equal / 10);
         Party::of(equal + change + FEE, vec![equal, change])
     });
     Some(parties.collect())
 }
 
-fn payjoin(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
+fn payjoin(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     const FEE: u64 = 1_000;
     if budget < 200_000 {
         return None;
     }
-    let paid = within(dice, budget / 10, budget / 3);
-    let change = within(dice, budget / 20, budget / 4);
-    let own = within(dice, budget / 50, budget / 5);
+    let paid = dice.within(budget / 10, budget / 3);
+    let change = dice.within(budget / 20, budget / 4);
+    let own = dice.within(budget / 50, budget / 5);
     let payer = Party::of(paid + change + FEE, vec![change]);
     Some(vec![payer, Party::of(own, vec![own + paid])])
 }
 
-fn batch(dice: &mut Dice, budget: u64) -> Option<Vec<Party>> {
-    let count = within(dice, 5, 25);
+fn batch(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
+    let count = dice.within(5, 25);
     let wage = budget / (count + 2) / 100_000 * 100_000;
     if wage == 0 {
         return None;
     }
-    let change = within(dice, 20_000, wage);
+    let change = dice.within(20_000, wage);
     let paid_in = wage * count + change + 5_000;
     let mut outputs = vec![wage; usize::try_from(count).expect("small")];
     outputs.push(change);
@@ -259,7 +254,7 @@ mod tests {
             (JointKind::Batch, TransactionKind::Payment),
         ] {
             for seed in 0..50 {
-                let mut dice = Dice::new(seed);
+                let mut dice = Random::new(seed);
                 for budget in [400_000_000, 1_234_567_890, 30_000_000_000] {
                     let parties = kind.parties(&mut dice, budget).unwrap();
                     assert_eq!(recognised(&parties, seed), expected, "{kind:?} {parties:?}");

@@ -1,6 +1,7 @@
 //! Chains survive failures of programs and files: after any interruption of an ingest, the graph
 //! equals that of an undisturbed ingest, or the program reports the error.
 
+use assay_test_random::Random;
 use std::{
     collections::BTreeSet,
     fs,
@@ -17,7 +18,7 @@ use assay_graph::{
 };
 use assay_tests::{
     Finished, SmallDisk, assay,
-    big_chain::{BigChain, Dice, Shape},
+    big_chain::{BigChain, Shape},
     is_full, measure_assay,
     raw_node::{Outputs, RawNode},
     start_assay, to_megabytes,
@@ -106,7 +107,7 @@ fn killed_on(place: &Place, file: &Path, kills: usize) {
     let (whole, nothing_new) = (timed(), timed());
     let expected = place.state();
 
-    let mut dice = Dice::new(kills as u64);
+    let mut dice = Random::new(kills as u64);
     let (mut killed, mut tips, mut patience) = (0, BTreeSet::new(), 1.0);
     while killed < kills {
         place.forget();

@@ -1,6 +1,7 @@
 //! Chain servers: the same answers as of a graph in the server's own process, questions that are refused, and a server
 //! that is filled from another one.
 
+use assay_test_random::Random;
 use std::{
     fs,
     path::Path,
@@ -16,7 +17,7 @@ use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
 use assay_tests::{
     CHAIN_TOKEN, Caller, Server, assay,
-    big_chain::{BigChain, Dice, Hub, Person, Shape},
+    big_chain::{BigChain, Hub, Person, Shape},
     on_plan, sample, wait_until,
 };
 use jiff::Timestamp;
@@ -167,7 +168,7 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
     let servers = named(&[&chain_server]);
     let there = Server::start(without_graphs(directory.path()), &["--chain-servers", &servers]);
     let [here, there] = [&here, &there].map(|server| server.caller(&key));
-    let mut dice = Dice::new(3);
+    let mut dice = Random::new(3);
     for _ in 0..SUBJECTS {
         let person = match dice.below(20) {
             0 => Person::Service(dice.below(64)),

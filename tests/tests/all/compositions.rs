@@ -1,6 +1,7 @@
 //! What the money of each transaction is made of is what an independent calculation says, however it was computed.
 #![expect(clippy::cast_precision_loss, reason = "fractions are compared within a millionth")]
 
+use assay_test_random::Random;
 use std::collections::{BTreeMap, HashMap};
 
 use assay_address::ChainId;
@@ -16,10 +17,7 @@ use assay_graph::{
     EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions,
     compositions::{Advanced, Attributed, CompositionReader, CompositionWriter, End, Ends},
 };
-use assay_tests::{
-    big_chain::Dice,
-    oracle::{Case, one_after_another},
-};
+use assay_tests::oracle::{Case, one_after_another};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// Parties at which traces end or whose labels they carry on, by their scripts.
@@ -319,7 +317,7 @@ async fn a_graph_restored_with_fewer_blocks_gets_compositions_of_its_own() {
 async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
     let cases: Vec<Case> = (0..60).map(Case::generate).collect();
     let all = parties(&cases);
-    let mut dice = Dice::new(3);
+    let mut dice = Random::new(3);
     for (chain, blocks) in one_after_another(&cases) {
         let (changed, mut writer) = Computed::new(chain).await;
         let (mut recorded, mut settled) = (0, 0);
@@ -331,13 +329,13 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
                 .map(|(owner, end)| (owner.clone(), *end))
                 .collect();
             // when blocks are replaced and follow,
-            let from = recorded - usize::try_from(dice.below(6)).unwrap().min(recorded);
+            let from = recorded - dice.index(6).min(recorded);
             let from = from.max(settled);
             if from > 0 && from < recorded {
                 writer.roll_back(blocks[from - 1].reference.height).await.unwrap();
             }
             let from = if from == 0 { recorded } else { from };
-            let to = (from + 1 + usize::try_from(dice.below(12)).unwrap()).min(blocks.len());
+            let to = (from + 1 + dice.index(12)).min(blocks.len());
             if to == from {
                 break;
             }
@@ -463,8 +461,8 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
 }
 
 /// Names a party that was not named, or the reverse, or names it as another one.
-fn change_one(named: &mut Parties, all: &Parties, dice: &mut Dice) {
-    let nth = usize::try_from(dice.below(all.len() as u64)).unwrap();
+fn change_one(named: &mut Parties, all: &Parties, dice: &mut Random) {
+    let nth = dice.index(all.len());
     let (owner, end) = all.iter().nth(nth).unwrap();
     let mixer = Attributed::from(End { category: Category::Mixer, listed_on: None });
     let other = Attributed { is_labelled: dice.below(2) == 0, ..mixer };
@@ -479,7 +477,7 @@ fn change_one(named: &mut Parties, all: &Parties, dice: &mut Dice) {
 async fn changed_parties_change_what_follows_from_them() {
     let cases: Vec<Case> = (0..60).map(Case::generate).collect();
     let all = parties(&cases);
-    let mut dice = Dice::new(11);
+    let mut dice = Random::new(11);
     let (mut rounds, mut in_part) = (0, 0);
     for (chain, blocks) in one_after_another(&cases) {
         // Given the compositions of a chain, without its newest blocks,
@@ -498,8 +496,8 @@ async fn changed_parties_change_what_follows_from_them() {
                 change_one(&mut named, &all, &mut dice);
             }
             // and blocks are replaced and follow now and then,
-            let from = recorded - usize::try_from(dice.below(6)).unwrap();
-            let to = (recorded + usize::try_from(dice.below(4)).unwrap()).min(blocks.len());
+            let from = recorded - dice.index(6);
+            let to = (recorded + dice.index(4)).min(blocks.len());
             if dice.below(3) == 0 && from < to {
                 for writer in [&mut writer, &mut other] {
                     if from < recorded {
@@ -514,7 +512,7 @@ async fn changed_parties_change_what_follows_from_them() {
             let whole = straight.complete(&named, u64::MAX).await;
             let expected = straight.bytes();
             // and the computation is killed between slices, some of which come after the next change,
-            let most = [5, 40, 300, u64::MAX][usize::try_from(dice.below(4)).unwrap()];
+            let most = *dice.of(&[5, 40, 300, u64::MAX]);
             let (mut computed, mut is_complete) = (0, false);
             while !is_complete && dice.below(40) > 0 {
                 let advanced = changed.slice(&named, most).await;

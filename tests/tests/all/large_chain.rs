@@ -1,6 +1,7 @@
 //! Traces of random wallets on a large chain are equal in memory, in the embedded store and on demand, and owners are
 //! told apart by their numbers.
 
+use assay_test_random::Random;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
@@ -25,7 +26,7 @@ use assay_engine::{
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions};
 use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
 use assay_tests::{
-    big_chain::{BigChain, Dice, Hub, Person, Shape},
+    big_chain::{BigChain, Hub, Person, Shape},
     oracle::Case,
     world::{Claim, Claims},
 };
@@ -228,7 +229,7 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
     let embedded = embedded.view().await.unwrap().unwrap();
     let (memory, published) = (case.in_memory(), Published::new(&case.blocks));
 
-    let mut dice = Dice::new(5);
+    let mut dice = Random::new(5);
     let wallets: Vec<ScriptOwner> = (1..SUBJECTS)
         .map(|_| Person::Wallet(dice.below(generated.wallets())).owner())
         .chain([Person::Hub.owner()])

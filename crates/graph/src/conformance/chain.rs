@@ -8,42 +8,8 @@ use assay_engine::{
         TxInput, TxOut, Txid,
     },
 };
+use assay_test_random::Random;
 use jiff::Timestamp;
-
-/// A generator of numbers from a seed (`SplitMix64`).
-#[derive(Clone, Debug)]
-pub struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// A generator with a seed.
-    #[must_use]
-    pub const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub const fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound as u64).unwrap()
-    }
-
-    fn one_in(&mut self, bound: usize) -> bool {
-        self.below(bound) == 0
-    }
-
-    /// Random bytes.
-    pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| u8::try_from(self.next() & 0xff).unwrap())
-    }
-}
 
 /// A generated chain.
 #[derive(Clone, Debug)]
@@ -54,7 +20,7 @@ pub struct TestChain {
     pub start: u64,
     /// Its blocks.
     pub blocks: Vec<ResolvedBlock>,
-    random: SplitMix64,
+    random: Random,
     unspent: Vec<(OutPoint, TxOut)>,
 }
 
@@ -66,7 +32,7 @@ impl TestChain {
             id: ChainId::BTC,
             start,
             blocks: Vec::new(),
-            random: SplitMix64::new(seed),
+            random: Random::new(seed),
             unspent: Vec::new(),
         }
     }
@@ -108,7 +74,7 @@ impl TestChain {
     pub fn add_random_block(&mut self) {
         let mut transactions = vec![self.coinbase()];
         self.update_unspent(&transactions[0]);
-        for _ in 0..self.random.below(8) {
+        for _ in 0..self.random.index(8) {
             let transaction = self.payment();
             self.update_unspent(&transaction);
             transactions.push(transaction);
@@ -151,8 +117,8 @@ impl TestChain {
     /// Spends two or three outputs to an earlier address, and sometimes to a second one.
     fn consolidation(&mut self) -> Transaction {
         let mut spent: Vec<(OutPoint, TxOut)> = Vec::new();
-        for _ in 0..2 + self.random.below(2) {
-            let coin = self.unspent[self.random.below(self.unspent.len())].clone();
+        for _ in 0..2 + self.random.index(2) {
+            let coin = self.unspent[self.random.index(self.unspent.len())].clone();
             if !spent.contains(&coin) {
                 spent.push(coin);
             }
@@ -161,7 +127,7 @@ impl TestChain {
         let own = spent[0].1.owner.clone();
         let mut outputs = vec![TxOut { owner: own, value: worth - worth / 50 }];
         if self.random.one_in(2) {
-            let other = self.unspent[self.random.below(self.unspent.len())].1.owner.clone();
+            let other = self.unspent[self.random.index(self.unspent.len())].1.owner.clone();
             outputs.push(TxOut { owner: other, value: worth / 100 });
         }
         let inputs = spent.into_iter().map(|(outpoint, coin)| TxInput::new(outpoint, Some(coin)));
@@ -200,7 +166,7 @@ impl TestChain {
 
     fn owner(&mut self) -> ScriptOwner {
         // Few owners, so that they meet again; the first is a hub.
-        let number = if self.random.one_in(3) { 0 } else { self.random.below(40) };
+        let number = if self.random.one_in(3) { 0 } else { self.random.index(40) };
         let byte = u8::try_from(number).unwrap();
         match number % 6 {
             0 | 1 => ScriptOwner::KeyHash([byte; 20]),
@@ -214,10 +180,10 @@ impl TestChain {
     fn coinbase(&mut self) -> Transaction {
         if self.random.one_in(10) && !self.blocks.is_empty() {
             // Some coinbases are repeated byte by byte (BIP 30).
-            let index = self.random.below(self.blocks.len());
+            let index = self.random.index(self.blocks.len());
             return self.blocks[index].transactions[0].clone();
         }
-        let outputs = (0..=self.random.below(2))
+        let outputs = (0..=self.random.index(2))
             .map(|_| TxOut { owner: self.owner(), value: 25 + self.random.next() % 1_000_000 })
             .collect();
         Transaction {
@@ -231,11 +197,11 @@ impl TestChain {
     fn payment(&mut self) -> Transaction {
         let txid = Txid::from_bytes(self.random.bytes());
         let mut inputs = Vec::new();
-        for _ in 0..=self.random.below(4) {
+        for _ in 0..=self.random.index(4) {
             if self.unspent.is_empty() {
                 break;
             }
-            let index = self.random.below(self.unspent.len());
+            let index = self.random.index(self.unspent.len());
             let (output, coin) = self.unspent[index].clone();
             if !inputs.iter().any(|input: &TxInput| input.outpoint == output) {
                 inputs.push(TxInput::new(output, Some(coin)));
@@ -261,15 +227,15 @@ impl TestChain {
         let mut rest = worth.sum::<u64>() + unknown;
         rest -= rest / 50;
         let mut outputs = Vec::new();
-        for _ in 0..=self.random.below(5) {
+        for _ in 0..=self.random.index(5) {
             let value = if self.random.one_in(8) { 0 } else { self.random.next() % (rest + 1) };
             rest -= value;
             outputs.push(TxOut { owner: self.owner(), value });
         }
         let payers: Vec<_> = inputs.iter().flat_map(|input| &input.spent).collect();
         if !payers.is_empty() && self.random.one_in(2) {
-            let change = payers[self.random.below(payers.len())].owner.clone();
-            let index = self.random.below(outputs.len() + 1);
+            let change = payers[self.random.index(payers.len())].owner.clone();
+            let index = self.random.index(outputs.len() + 1);
             outputs.insert(index, TxOut { owner: change, value: rest });
         }
         if self.random.one_in(12) {
@@ -277,7 +243,7 @@ impl TestChain {
             outputs.last_mut().unwrap().value = 0;
             outputs.push(TxOut { owner: ScriptOwner::Pool(Pool::Mweb), value });
         }
-        let kind = match self.random.below(10) {
+        let kind = match self.random.index(10) {
             number @ 0..5 => TransactionKind::Coinjoin(CoinjoinKind::ALL[number]),
             _ => TransactionKind::Payment,
         };
@@ -286,7 +252,7 @@ impl TestChain {
 
     /// An output of an unrecorded transaction.
     fn unrecorded(&mut self) -> OutPoint {
-        let index = [0, 1, 70_000, 3_000_000_000][self.random.below(4)];
+        let index = [0, 1, 70_000, 3_000_000_000][self.random.index(4)];
         OutPoint { txid: Txid::from_bytes(self.random.bytes()), index }
     }
 

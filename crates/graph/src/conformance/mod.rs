@@ -35,7 +35,7 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-pub use chain::{SplitMix64, TestChain};
+pub use chain::TestChain;
 pub use reading::*;
 pub use writing::*;
 

@@ -1,6 +1,7 @@
 //! Embedded graphs through reorganisations and kills: what is there is always what a straight ingest of the
 //! same blocks gives.
 
+use assay_test_random::Random;
 use std::{
     collections::{BTreeSet, HashMap},
     env,
@@ -13,9 +14,7 @@ use std::{
 use assay_engine::utxo::BlockRef;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, GraphWriter, WriterOptions,
-    conformance::{
-        CHAIN, SplitMix64, TestChain, append, at, expect_equal, graph, options, reference, writer,
-    },
+    conformance::{CHAIN, TestChain, append, at, expect_equal, graph, options, reference, writer},
     embedded::Snapshot,
 };
 use futures_util::FutureExt;
@@ -65,7 +64,7 @@ fn shown(snapshot: &Snapshot) -> Vec<String> {
 #[tokio::test]
 async fn random_reorganisations_leave_no_trace() {
     let reorganisations = if is_full() { 1_000 } else { 120 };
-    let (mut random, mut done) = (SplitMix64::new(31), 0);
+    let (mut random, mut done) = (Random::new(31), 0);
     for seed in 0.. {
         if done >= reorganisations {
             break;
@@ -73,29 +72,29 @@ async fn random_reorganisations_leave_no_trace() {
         let directory = tempfile::tempdir().unwrap();
         let store = EmbeddedGraphs::new(directory.path());
         // Some begin with blocks that cannot be rolled back, so that the newest move on to them.
-        let settled = [0, 0, 130][random.below(3)];
-        let mut chain = TestChain::generate(seed, 0, settled + 1 + random.below(12));
+        let settled = *random.of(&[0, 0, 130]);
+        let mut chain = TestChain::generate(seed, 0, settled + 1 + random.index(12));
         let mut open = writer(&store, 0).await;
-        append(&mut *open, &chain.blocks, 1 + random.below(40)).await;
+        append(&mut *open, &chain.blocks, 1 + random.index(40)).await;
         let mut held: Vec<(Snapshot, Vec<String>)> = Vec::new();
         for _ in 0..20 {
             let tip = chain.blocks.last().unwrap().reference.height;
-            if random.below(4) == 0 {
+            if random.one_in(4) {
                 let snapshot = store.open(CHAIN).unwrap().unwrap().snapshot().unwrap();
                 let lines = shown(&snapshot);
                 held.push((snapshot, lines));
             }
-            if random.below(6) == 0 {
+            if random.one_in(6) {
                 drop(open);
                 open = writer(&store, 0).await;
             }
-            let depth = u64::try_from(random.below(14)).unwrap().min(tip);
+            let depth = random.below(14).min(tip);
             open.roll_back(tip - depth).await.unwrap();
             chain = chain.fork(tip - depth, random.next(), 0);
             assert_eq!(fingerprint(&store).await, expected(&chain).await, "{depth} blocks back");
             let kept = chain.blocks.len();
-            chain = chain.fork(tip - depth, random.next(), 1 + random.below(16));
-            append(&mut *open, &chain.blocks[kept..], 1 + random.below(9)).await;
+            chain = chain.fork(tip - depth, random.next(), 1 + random.index(16));
+            append(&mut *open, &chain.blocks[kept..], 1 + random.index(9)).await;
             assert_eq!(fingerprint(&store).await, expected(&chain).await, "and on");
             done += 1;
         }
@@ -142,7 +141,7 @@ fn branches() -> [TestChain; 2] {
 async fn record_until_killed(directory: &Path) {
     let store = EmbeddedGraphs::new(directory);
     let mut writer = writer(&store, 0).await;
-    let mut random = SplitMix64::new(u64::from(std::process::id()));
+    let mut random = Random::new(u64::from(std::process::id()));
     loop {
         for branch in branches() {
             go_to(&mut *writer, &branch, &mut random).await;
@@ -151,7 +150,7 @@ async fn record_until_killed(directory: &Path) {
 }
 
 /// Goes on from where the graph stands to the end of a branch, in batches of random sizes.
-async fn go_to(writer: &mut dyn GraphWriter, branch: &TestChain, random: &mut SplitMix64) {
+async fn go_to(writer: &mut dyn GraphWriter, branch: &TestChain, random: &mut Random) {
     let tip = writer.tip().map(|tip| tip.block);
     let is_own = |height: u64, hash: [u8; 32]| {
         branch
@@ -164,7 +163,7 @@ async fn go_to(writer: &mut dyn GraphWriter, branch: &TestChain, random: &mut Sp
     }
     let mut next = writer.tip().map_or(0, |tip| tip.block.height + 1);
     while let Some(rest) = branch.blocks.get(usize::try_from(next).unwrap()..) {
-        let Some(batch) = rest.chunks(1 + random.below(12)).next() else { break };
+        let Some(batch) = rest.chunks(1 + random.index(12)).next() else { break };
         writer.append(batch, 0, at(0)).await.unwrap();
         next += u64::try_from(batch.len()).unwrap();
     }
@@ -205,13 +204,13 @@ async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
     }
     let kills = if is_full() { 200 } else { 50 };
     let directory = tempfile::tempdir().unwrap();
-    let (branches, mut random) = (branches(), SplitMix64::new(43));
+    let (branches, mut random) = (branches(), Random::new(43));
     let mut known: HashMap<[u8; 32], [u8; 32]> = HashMap::new();
     let (mut tips, mut checked) = (BTreeSet::new(), 0);
     for kill in 0..kills {
         let victim = start_victim(directory.path());
         let wait = if kill == 0 { 400 } else { 20 + random.below(180) };
-        thread::sleep(Duration::from_millis(wait as u64));
+        thread::sleep(Duration::from_millis(wait));
         drop(victim);
         let store = EmbeddedGraphs::new(directory.path());
         let Some(graph) = store.graph(CHAIN).await.unwrap() else { continue };

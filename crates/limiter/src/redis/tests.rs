@@ -1,5 +1,6 @@
 //! Tests of the scripts against the ledger, on a real Redis.
 
+use assay_test_random::Random;
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
@@ -94,26 +95,25 @@ async fn the_script_agrees_with_the_ledger() {
     let mut server = Redis::start();
     let mut connection = Connection::to(&server).await;
     let (mut ledger, mut run) = (Ledger::new(MARGIN), 0);
-    let mut random = crate::simulation::Random(2026);
+    let mut random = Random::new(2026);
     let mut sequences = [0_u64; 3];
     let mut granted_before: Vec<(usize, WindowRequest, ReturnedTokens)> = Vec::new();
     let (mut granted, mut recovering, mut returns) = (0, 0, 0);
     for step in 0..3_000 {
         // Given random requests of three replicas, some of them repeated,
-        let replica = usize::try_from(random.between(0, 3)).unwrap();
-        let again = random.chance(50);
+        let replica = random.index(3);
+        let again = random.per_mille(50);
         sequences[replica] += u64::from(!again);
         let mut windows = vec![
-            window("burst", 1, random.between(0, 60), random.between(0, 30)),
-            window("minute", 60, random.between(0, 3000), random.between(0, 9)),
+            window("burst", 1, random.number(0..60), random.number(0..30)),
+            window("minute", 60, random.number(0..3000), random.number(0..9)),
         ];
-        if random.chance(30) {
-            let (replica_before, before, tokens) =
-                random.pick_from(&granted_before).cloned().unwrap_or_else(|| {
-                    let returned = ReturnedTokens { window: 1, epoch: 1, tokens: 1 };
-                    (replica, window("burst", 1, 1, 1), returned)
-                });
-            let _ = replica_before;
+        if random.per_mille(30) {
+            if granted_before.is_empty() {
+                let returned = ReturnedTokens { window: 1, epoch: 1, tokens: 1 };
+                granted_before.push((replica, window("burst", 1, 1, 1), returned));
+            }
+            let (_, before, tokens) = random.of(&granted_before).clone();
             for window in windows.iter_mut().filter(|window| window.limit == before.limit) {
                 window.returned = Some(tokens);
                 returns += 1;
@@ -139,7 +139,7 @@ async fn the_script_agrees_with_the_ledger() {
         granted_before.truncate(20);
 
         // even after the memory is lost or the clock is set back.
-        match random.between(0, 400) {
+        match random.number(0..400) {
             0 => {
                 connection.command(&["FLUSHALL"]).await;
                 ledger = Ledger::new(MARGIN);
@@ -156,7 +156,7 @@ async fn the_script_agrees_with_the_ledger() {
                 ledger.set_run("of another server");
             }
             3 => {
-                let ahead = now + random.between(0, 2 * SECOND);
+                let ahead = now + random.number(0..2 * SECOND);
                 connection.command(&["HSET", &keys[0], "latest", &ahead.to_string()]).await;
                 ledger.set_latest(ahead);
             }
@@ -172,7 +172,7 @@ async fn the_script_agrees_with_the_ledger() {
             }
             _ => {}
         }
-        if random.chance(20) {
+        if random.per_mille(20) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

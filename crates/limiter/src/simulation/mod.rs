@@ -6,12 +6,12 @@
 #![expect(clippy::print_stdout, reason = "prints the figures of a run")]
 
 mod observer;
-mod random;
 mod replica;
 mod scenario;
 mod slots;
 mod world;
 
+use assay_test_random::Random;
 use std::{
     env,
     sync::{
@@ -21,7 +21,6 @@ use std::{
     thread,
 };
 
-pub(crate) use random::Random;
 use scenario::Scenario;
 use world::World;
 
@@ -48,7 +47,7 @@ pub enum Flaw {
 }
 
 fn run(seed: u64, flaw: Option<Flaw>) -> World {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut scenario = Scenario::hostile(&mut random);
     scenario.settings.flaw = flaw;
     let mut world = World::new(scenario, random.next());

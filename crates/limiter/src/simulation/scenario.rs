@@ -5,8 +5,8 @@ use assay_tenancy::{
     directory::Limit,
     manifest::{Counts, OnTokenStoreLoss, Per},
 };
+use assay_test_random::Random;
 
-use super::random::Random;
 use crate::{LimiterSettings, SECOND, StoreLossPolicy};
 
 /// Shortest window of the long token store.
@@ -72,9 +72,9 @@ pub(super) struct Scenario {
 impl Scenario {
     /// Returns a scenario with any faults.
     pub(super) fn hostile(random: &mut Random) -> Self {
-        let steps = random.chance(150);
+        let steps = random.per_mille(150);
         // A clock that is set back lengthens a window, which fallback allowances cannot know.
-        let share = if steps { 0 } else { random.pick(&[0, 10, 50, 50]) };
+        let share = if steps { 0 } else { *random.of(&[0, 10, 50, 50]) };
         let mut kinds =
             vec![Fault::Crash, Fault::Restart, Fault::CutOff, Fault::Pause, Fault::LongLost];
         // A store that loses its memory while its clock is set back by more than the margin cannot know
@@ -84,12 +84,12 @@ impl Scenario {
         } else {
             kinds.extend([Fault::Flush, Fault::Revert, Fault::Failover]);
         }
-        let faults = (0..random.between(0, 7)).map(|_| random.pick(&kinds)).collect();
+        let faults = (0..random.number(0..7)).map(|_| *random.of(&kinds)).collect();
         Self {
-            replicas: usize::try_from(random.pick(&[1, 2, 2, 3, 3, 4, 5, 10])).unwrap(),
-            slots: random.pick(&[1, 2, 4, 16]),
+            replicas: usize::try_from(*random.of(&[1, 2, 2, 3, 3, 4, 5, 10])).unwrap(),
+            slots: *random.of(&[1, 2, 4, 16]),
             policy: StoreLossPolicy {
-                on_token_store_loss: random.pick(&[
+                on_token_store_loss: *random.of(&[
                     OnTokenStoreLoss::Fallback,
                     OnTokenStoreLoss::Fallback,
                     OnTokenStoreLoss::Refuse,
@@ -98,18 +98,18 @@ impl Scenario {
             },
             limits: limits(random),
             settings: settings(),
-            length: random.between(8, 36) * SECOND,
-            pause: random.between(20_000, 200_000),
-            skew: random.pick(&[0, 0, 900]),
-            lost: random.pick(&[0, 0, 20, 200]),
-            doubled: random.pick(&[0, 0, 50, 300]),
-            late: random.pick(&[0, 0, 20, 100]),
-            delay: random.pick(&[500, 2_000, 10_000, 24_000]),
+            length: random.number(8..36) * SECOND,
+            pause: random.number(20_000..200_000),
+            skew: *random.of(&[0, 0, 900]),
+            lost: *random.of(&[0, 0, 20, 200]),
+            doubled: *random.of(&[0, 0, 50, 300]),
+            late: *random.of(&[0, 0, 20, 100]),
+            delay: *random.of(&[500, 2_000, 10_000, 24_000]),
             drift: 250,
             faults,
-            joining: random.chance(300),
-            stranded: random.chance(100),
-            first_epoch_known: random.chance(800),
+            joining: random.per_mille(300),
+            stranded: random.per_mille(100),
+            first_epoch_known: random.per_mille(800),
         }
     }
 
@@ -157,16 +157,16 @@ fn settings() -> LimiterSettings {
 /// Returns several limits of a tenant and its plan, some of them with long windows.
 fn limits(random: &mut Random) -> Vec<Limit> {
     let all = [
-        limit("burst", random.between(2, 30), 1, Counts::Requests, Per::Tenant),
-        limit("wide", random.between(10, 80), 3, Counts::Requests, Per::Tenant),
-        limit("quota", random.between(10, 150), 7, Counts::Checks, Per::Tenant),
-        limit("shared", random.between(10, 100), 2, Counts::Requests, Per::Plan),
-        limit("checks", random.between(5, 40), 2, Counts::Checks, Per::Plan),
+        limit("burst", random.number(2..30), 1, Counts::Requests, Per::Tenant),
+        limit("wide", random.number(10..80), 3, Counts::Requests, Per::Tenant),
+        limit("quota", random.number(10..150), 7, Counts::Checks, Per::Tenant),
+        limit("shared", random.number(10..100), 2, Counts::Requests, Per::Plan),
+        limit("checks", random.number(5..40), 2, Counts::Checks, Per::Plan),
     ];
-    let first = all[usize::try_from(random.between(0, 5)).unwrap()].clone();
+    let first = all[random.index(5)].clone();
     let mut limits = vec![first];
     for limit in all {
-        if random.chance(400) && limits[0].name != limit.name {
+        if random.per_mille(400) && limits[0].name != limit.name {
             limits.push(limit);
         }
     }

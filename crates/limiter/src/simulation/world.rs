@@ -1,5 +1,6 @@
 //! The simulated system: replicas, token stores, the slot registry and a network, in true time.
 
+use assay_test_random::Random;
 use std::{
     cmp::Reverse,
     collections::{HashMap, VecDeque},
@@ -8,7 +9,6 @@ use std::{
 use super::{
     Flaw,
     observer::{Observer, index},
-    random::Random,
     replica::{Clock, Replica, SlotAnswer},
     scenario::{Fault, Scenario},
     slots::SlotRegistry,
@@ -90,13 +90,13 @@ fn new_ledger(scenario: &Scenario) -> Ledger {
 
 impl World {
     pub(super) fn new(scenario: Scenario, seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let drift = scenario.drift;
-        let offset = random.signed(-500, 500) * 1_000_000 + random.signed(0, 1_000_000);
-        let first = Clock { offset, drift: random.signed(-drift, drift + 1) };
+        let offset = random.signed(-500..500) * 1_000_000 + random.signed(0..1_000_000);
+        let first = Clock { offset, drift: random.signed(-drift..drift + 1) };
         let long_clock = Clock {
-            offset: random.signed(-400_000_000, 400_000_000),
-            drift: random.signed(-drift, drift + 1),
+            offset: random.signed(-400_000_000..400_000_000),
+            drift: random.signed(-drift..drift + 1),
         };
         let mut short = new_ledger(&scenario);
         let run = ServerClock { run: "0".into(), now: first.at(START) };
@@ -108,11 +108,11 @@ impl World {
         let (id, _) = long.open(&ServerClock { run: String::new(), now: long_clock.at(START) });
         long.confirm_first_epoch(id);
         let end = START + scenario.length;
-        let quiet = random.between(START, end);
+        let quiet = random.number(START..end);
         let busy = if scenario.faults.is_empty() {
             vec![(START, end)]
         } else {
-            vec![(START, quiet), (quiet + random.between(0, 4) * SECOND, end)]
+            vec![(START, quiet), (quiet + random.number(0..4) * SECOND, end)]
         };
         let mut world = Self {
             observer: Observer::default(),
@@ -147,7 +147,7 @@ impl World {
             self.replicas.push(new);
             if self.scenario.joining && replica > 0 {
                 self.replicas[replica].alive = false;
-                let later = self.random.between(0, self.scenario.length / 2) + SECOND;
+                let later = self.random.number(0..self.scenario.length / 2) + SECOND;
                 self.at(self.now + later, Event::Start { replica });
             } else {
                 self.begin(replica);
@@ -157,7 +157,7 @@ impl World {
             self.at(self.now + 4 * SECOND, Event::Fault(Fault::Strand));
         }
         for fault in self.scenario.faults.clone() {
-            let at = self.random.between(START, self.end);
+            let at = self.random.number(START..self.end);
             self.at(at, Event::Fault(fault));
         }
         let copied = [Fault::Revert, Fault::Failover];
@@ -169,13 +169,13 @@ impl World {
     fn new_replica(&mut self) -> Replica {
         self.incarnations += 1;
         let (random, drift) = (&mut self.random, self.scenario.drift);
-        let offset = random.signed(-900, 900) * 1_000_000 + random.signed(0, 1_000_000);
-        let drift = random.signed(-drift, drift + 1);
+        let offset = random.signed(-900..900) * 1_000_000 + random.signed(0..1_000_000);
+        let drift = random.signed(-drift..drift + 1);
         Replica::new(self.incarnations, Clock { offset, drift })
     }
 
     fn begin(&mut self, replica: usize) {
-        let soon = self.now + self.random.between(0, 100_000);
+        let soon = self.now + self.random.number(0..100_000);
         self.at(soon, Event::Heartbeat { replica });
         self.at(soon, Event::Arrival { replica });
         self.at(soon + SECOND / 2, Event::Sweep { replica });
@@ -253,12 +253,13 @@ impl World {
             }
             skew => self.scenario.pause * 1000 / (1000 - skew),
         };
-        let next = self.now + self.random.between(0, 2 * pause.max(1)) + 1;
+        let next = self.now + self.random.number(0..2 * pause.max(1)) + 1;
         self.at(next, Event::Arrival { replica });
         if !self.busy.iter().any(|(from, to)| (*from..*to).contains(&self.now)) {
             return;
         }
-        let kind = if self.random.chance(700) { RequestKind::Check } else { RequestKind::Request };
+        let kind =
+            if self.random.per_mille(700) { RequestKind::Check } else { RequestKind::Request };
         let verdict = self.replicas[replica].submit(kind, &self.scenario, self.now);
         self.verdict(replica, kind, self.now, verdict);
         self.send_due(replica);
@@ -300,8 +301,8 @@ impl World {
             || format!("at {now} by replica {replica} ({incarnation})"),
         );
         self.check_leases(replica, &spent);
-        if self.random.chance(150) {
-            let later = now + self.random.between(1_000, 3 * SECOND);
+        if self.random.per_mille(150) {
+            let later = now + self.random.number(1_000..3 * SECOND);
             self.at(later, Event::NotAnswered { replica, incarnation, spent });
         }
     }
@@ -355,11 +356,11 @@ impl World {
     /// Returns the delay of each copy of a message.
     fn delivery_delays(&mut self) -> Vec<u64> {
         let mut delivery_delays = Vec::new();
-        let copies = 1 + u64::from(self.random.chance(self.scenario.doubled));
+        let copies = 1 + u64::from(self.random.per_mille(self.scenario.doubled));
         for _ in 0..copies {
-            if !self.random.chance(self.scenario.lost) {
-                let late = if self.random.chance(self.scenario.late) { 2 * SECOND } else { 0 };
-                delivery_delays.push(self.random.between(50, self.scenario.delay + late + 51));
+            if !self.random.per_mille(self.scenario.lost) {
+                let late = if self.random.per_mille(self.scenario.late) { 2 * SECOND } else { 0 };
+                delivery_delays.push(self.random.number(50..self.scenario.delay + late + 51));
             }
         }
         delivery_delays
@@ -494,8 +495,8 @@ impl World {
     }
 
     fn fault(&mut self, fault: Fault) {
-        let replica = usize::try_from(self.random.between(0, self.replicas.len() as u64)).unwrap();
-        let duration = self.random.between(50_000, 4 * SECOND);
+        let replica = self.random.index(self.replicas.len());
+        let duration = self.random.number(50_000..4 * SECOND);
         match fault {
             Fault::Crash | Fault::Restart if self.replicas[replica].alive => {
                 if fault == Fault::Restart {
@@ -509,8 +510,8 @@ impl World {
             }
             Fault::Crash | Fault::Restart => {}
             Fault::CutOff => {
-                let duration = self.random.between(50_000, 30 * SECOND);
-                let stores = self.random.between(1, 4);
+                let duration = self.random.number(50_000..30 * SECOND);
+                let stores = self.random.number(1..4);
                 for store in TokenStoreKind::ALL {
                     if stores & (1 << store as u64) != 0 {
                         self.replicas[replica].cut_off[store as usize] = self.now + duration;
@@ -523,7 +524,7 @@ impl World {
             Fault::Revert => {
                 self.run += 1;
                 self.short = self.copy();
-                if self.random.chance(500) {
+                if self.random.per_mille(500) {
                     self.paused_until = self.now + duration;
                 }
             }
@@ -532,27 +533,27 @@ impl World {
                 self.short = self.copy();
                 let reference = self.servers[0];
                 let apart = i64::try_from(MARGIN / 2).unwrap();
-                let offset = reference.offset + self.random.signed(-apart, apart);
+                let offset = reference.offset + self.random.signed(-apart..apart);
                 self.servers.push(Clock { offset, ..reference });
                 self.latest.push(0);
             }
             Fault::StepBack => {
-                let step = self.random.signed(1_000, 3_000_000);
+                let step = self.random.signed(1_000..3_000_000);
                 for clock in &mut self.servers {
                     clock.offset -= step;
                 }
             }
             Fault::LongLost => {
-                self.long_lost_until = self.now + self.random.between(SECOND, 20 * SECOND);
+                self.long_lost_until = self.now + self.random.number(SECOND..20 * SECOND);
             }
         }
     }
 
     fn copy(&mut self) -> Ledger {
-        if self.copies.is_empty() || self.random.chance(300) {
+        if self.copies.is_empty() || self.random.per_mille(300) {
             return new_ledger(&self.scenario);
         }
-        let age = usize::try_from(self.random.between(0, self.copies.len() as u64)).unwrap();
+        let age = self.random.index(self.copies.len());
         self.copies[age].clone()
     }
 }

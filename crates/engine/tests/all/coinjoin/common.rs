@@ -121,16 +121,3 @@ fn key(number: u64) -> [u8; 20] {
 pub(crate) fn coins(owner: fn(u64) -> ScriptOwner, first: u64, values: &[u64]) -> Vec<Coin> {
     (first..).map(owner).zip(values.iter().copied()).collect()
 }
-
-/// Numbers that look random and are the same each time (xorshift).
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    /// The next one from `least` to `most`, both included.
-    pub(crate) fn within(&mut self, least: u64, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        least + self.0 % (most - least + 1)
-    }
-}

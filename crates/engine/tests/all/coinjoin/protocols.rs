@@ -2,8 +2,9 @@
 //! does not.
 
 use assay_engine::coinjoin::CoinjoinKind;
+use assay_test_random::Random;
 
-use super::common::{Candidate, Numbers, coins, legacy, script, segwit, taproot, witness_script};
+use super::common::{Candidate, coins, legacy, script, segwit, taproot, witness_script};
 
 /// The round 323df21f of 2019-05-05, owners replaced.
 fn whirlpool() -> Candidate {
@@ -129,11 +130,11 @@ fn privatesend_is_one_denomination_on_dash() {
 /// Parties with a coin each, and change: the maker is paid `reward`, the last party pays it all.
 fn market(parties: usize, reward: u64) -> Candidate {
     let (equal, fee) = (72_261_903, 25_000);
-    let mut numbers = Numbers(29);
+    let mut random = Random::new(29);
     let mut spent = Vec::new();
     let mut paid = vec![equal; parties];
     for party in 0..parties {
-        let change = numbers.within(1_000_000, 900_000_000);
+        let change = random.within(1_000_000, 900_000_000);
         paid.push(change);
         spent.push(if party + 1 == parties {
             equal + change + fee + reward * (parties as u64 - 1)

@@ -4,13 +4,14 @@ use assay_engine::{
     coinjoin::{CoinjoinKind, RecognitionTest},
     utxo::ScriptOwner,
 };
+use assay_test_random::Random;
 
-use super::common::{Candidate, Numbers, coins, script, segwit, taproot, witness_script};
+use super::common::{Candidate, coins, script, segwit, taproot, witness_script};
 
 /// A round of Wasabi 2: inputs of any value, outputs of the protocol's.
 fn wasabi_2() -> Candidate {
-    let mut numbers = Numbers(11);
-    let spent: Vec<u64> = (0..60).map(|_| numbers.within(500_000, 50_000_000)).collect();
+    let mut random = Random::new(11);
+    let spent: Vec<u64> = (0..60).map(|_| random.within(500_000, 50_000_000)).collect();
     let mut paid = Vec::new();
     for (value, count) in [
         (134_217_728, 2),
@@ -50,8 +51,8 @@ fn wasabi_2_is_known_by_its_values() {
 
 /// A round of few parties: two or three coins each, outputs of the protocol's values, and change.
 fn small_wasabi_2(inputs: usize) -> Candidate {
-    let mut numbers = Numbers(17);
-    let spent: Vec<u64> = (0..inputs).map(|_| numbers.within(400_000, 30_000_000)).collect();
+    let mut random = Random::new(17);
+    let spent: Vec<u64> = (0..inputs).map(|_| random.within(400_000, 30_000_000)).collect();
     let mut paid =
         vec![14_348_907, 14_348_907, 8_388_608, 8_388_608, 5_000_000, 5_000_000, 5_000_000];
     paid.extend([1_594_323, 1_594_323, 1_062_882, 200_000, 200_000, 65_536, 65_536, 20_000, 5_000]);
@@ -103,10 +104,11 @@ fn an_early_wasabi_round_pays_the_coordinator() {
 /// change; each pays the coordinator.
 fn wasabi_1(parties: u64, levels: &[u32]) -> Candidate {
     let (base, fee) = (10_985_000, 15_000);
-    let mut numbers = Numbers(23);
+    // With about one seed in three, single coins of the last test account for the outputs by chance.
+    let mut random = Random::new(1);
     let (mut spent, mut paid) = (Vec::new(), Vec::new());
     for party in 0..parties {
-        let change = numbers.within(200_000, 9_000_000);
+        let change = random.within(200_000, 9_000_000);
         let level = levels.get(usize::try_from(party).unwrap() / 2);
         // The levels' base is a little smaller than the modal value.
         let more = level.map_or(0, |level| (base - 900) << level);

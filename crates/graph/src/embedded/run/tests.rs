@@ -1,5 +1,6 @@
 //! Runs against ordered maps.
 
+use assay_test_random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_mapped::WriterLock;
@@ -8,7 +9,7 @@ use super::{
     Cursors, Entry, Filters, Hashed, Kind, Manifest, MovedEntry, PartialStatistics, Unfinished,
     find_all, maintain, page::page_key, write,
 };
-use crate::{conformance::SplitMix64, embedded::tables::Tables};
+use crate::embedded::tables::Tables;
 
 /// A store of runs in a folder of its own.
 struct Runs {
@@ -85,11 +86,11 @@ impl Runs {
 
 #[test]
 fn numbers_are_found_by_their_hashes_through_all_merges() {
-    let (mut runs, mut random) = (Runs::new(), SplitMix64::new(1));
+    let (mut runs, mut random) = (Runs::new(), Random::new(1));
     let mut expected: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     let mut number = 0;
     for round in 0..150 {
-        let count = 1 + random.below(if round % 10 == 0 { 3000 } else { 300 });
+        let count = 1 + random.index(if round % 10 == 0 { 3000 } else { 300 });
         let entries: Vec<Hashed> = (0..count)
             .map(|_| {
                 number += 1;
@@ -124,7 +125,7 @@ fn numbers_are_found_by_their_hashes_through_all_merges() {
 
 #[test]
 fn entries_stay_in_order_through_slices_of_merges() {
-    let (mut runs, mut random) = (Runs::new(), SplitMix64::new(2));
+    let (mut runs, mut random) = (Runs::new(), Random::new(2));
     let mut expected = BTreeSet::new();
     for transaction in 0..60_u64 {
         // So many pages that a merge takes several slices.
@@ -153,7 +154,7 @@ fn entries_stay_in_order_through_slices_of_merges() {
 
 #[test]
 fn partial_sums_are_added_when_runs_merge() {
-    let (mut runs, mut random) = (Runs::new(), SplitMix64::new(3));
+    let (mut runs, mut random) = (Runs::new(), Random::new(3));
     let mut expected: BTreeMap<u64, PartialStatistics> = BTreeMap::new();
     for height in 0..200_u64 {
         let entries: Vec<PartialStatistics> = (0..500)
@@ -186,7 +187,7 @@ fn partial_sums_are_added_when_runs_merge() {
 
 #[test]
 fn an_interrupted_writer_goes_on_with_merges() {
-    let (mut runs, mut random) = (Runs::new(), SplitMix64::new(4));
+    let (mut runs, mut random) = (Runs::new(), Random::new(4));
     let mut expected = BTreeSet::new();
     for number in 0..100_u64 {
         let entries: Vec<Hashed> =

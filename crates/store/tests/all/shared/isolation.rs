@@ -1,5 +1,6 @@
 //! The second wall between tenants, and what each role may do.
 
+use assay_test_random::Random;
 use std::{collections::BTreeMap, env};
 
 use assay_engine::facts::Environment;
@@ -19,7 +20,7 @@ use assay_test_servers::PostgresServer;
 use jiff::civil::date;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, at, dice::Dice, key};
+use super::{PATIENCE, at, key};
 
 /// Default number of probes; `ASSAY_PROBES` sets another one.
 const PROBES: usize = 2_000;
@@ -165,15 +166,15 @@ async fn no_tenant_sees_anothers_rows() {
     let store = database.store("serve").await;
     let mut connection = database.connection("serve").await;
     let mut wall_less = PgConnection::connect(&database.superuser).await.unwrap();
-    let mut dice = Dice(6);
+    let mut dice = Random::new(6);
     let mut made = 0;
     while made < probes {
-        let mine = dice.below(TENANTS);
+        let mine = dice.index(TENANTS);
         begin_as(&mut connection, &tenant(mine)).await;
         for _ in 0..20 {
-            let other = (mine + 1 + dice.below(TENANTS - 1)) % TENANTS;
-            let check = check_id(other, dice.below(CHECKS));
-            let id = key(key_id(other, dice.below(4) as u64), "any").id;
+            let other = (mine + 1 + dice.index(TENANTS - 1)) % TENANTS;
+            let check = check_id(other, dice.index(CHECKS));
+            let id = key(key_id(other, dice.below(4)), "any").id;
             let with_usage = key(key_id(other, 0), "any").id;
             if made == 0 {
                 // Without row-level security the following probes find rows.
@@ -181,7 +182,7 @@ async fn no_tenant_sees_anothers_rows() {
                     assert!(count(&mut wall_less, &probe).await > 0, "{probe}");
                 }
             }
-            let id = if dice.below(2) == 0 { id } else { with_usage };
+            let id = if dice.one_in(2) { id } else { with_usage };
             for probe in raw_probes(&tenant(other), &check, &id) {
                 assert_eq!(count(&mut connection, &probe).await, 0, "{mine}: {probe}");
                 made += 1;

@@ -1,6 +1,5 @@
 //! Behavior of the shared backend beyond the contract of every backend.
 
-mod dice;
 mod in_time;
 mod isolation;
 mod migrations;

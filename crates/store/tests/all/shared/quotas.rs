@@ -1,5 +1,6 @@
 //! Quotas of long windows.
 
+use assay_test_random::Random;
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Instant};
 
 use assay_database::DatabaseError;
@@ -11,7 +12,7 @@ use assay_store::{
 use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row};
 
-use super::{PATIENCE, dice::Dice};
+use super::PATIENCE;
 
 /// A window that does not end while a test runs, unless it began before 2033.
 const LONG: u32 = 2_000_000_000;
@@ -137,17 +138,17 @@ async fn sixteen_concurrent_requests_get_all_and_no_more() {
         .map(|number| {
             let store = Arc::clone(&stores[usize::try_from(number % 4).unwrap()]);
             tokio::spawn(async move {
-                let mut dice = Dice(number);
+                let mut dice = Random::new(number);
                 let mut held: BTreeMap<(QuotaCounter, u64), u64> = BTreeMap::new();
                 for _ in 0..60 {
                     let requests: Vec<QuotaRequest> = (0..=dice.below(6))
                         .map(|_| QuotaRequest {
                             counter: counter(
                                 &format!("payer-{}", dice.below(10)),
-                                [1, LONG][dice.below(2)],
+                                *dice.of(&[1, LONG]),
                             ),
                             allowed: ALLOWED,
-                            wanted: dice.below(40) as u64,
+                            wanted: dice.below(40),
                         })
                         .collect();
                     let grants = connected(|| store.reserve(&requests)).await;
@@ -159,7 +160,7 @@ async fn sixteen_concurrent_requests_get_all_and_no_more() {
                     let returns: Vec<QuotaReturn> = held
                         .iter_mut()
                         .rev()
-                        .filter(|(_, count)| **count > 0 && dice.below(8) == 0)
+                        .filter(|(_, count)| **count > 0 && dice.one_in(8))
                         .map(|((counter, window_number), count)| {
                             *count -= 1;
                             let (counter, window_number) = (counter.clone(), *window_number);

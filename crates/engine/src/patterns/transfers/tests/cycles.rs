@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use assay_test_random::Random;
 use proptest::prelude::*;
 
-use super::{Numbers, Row, graph, rows};
+use super::{Row, graph, rows};
 use crate::{
     patterns::transfers::{
         Transfer, TransferGraph,
@@ -78,18 +79,18 @@ fn rules() -> impl Strategy<Value = CycleRules> {
 }
 
 /// Plants a cycle over owners that others use too.
-fn plant(rows: &mut Vec<Row>, numbers: &mut Numbers, owners: u64, length: u64, spread: u64) {
+fn plant(rows: &mut Vec<Row>, random: &mut Random, owners: u64, length: u64, spread: u64) {
     let mut members = Vec::new();
     while (members.len() as u64) < length {
-        let owner = numbers.below(owners);
+        let owner = random.below(owners);
         if !members.contains(&owner) {
             members.push(owner);
         }
     }
-    let mut position = numbers.below(1_000);
+    let mut position = random.below(1_000);
     for (index, payer) in members.iter().enumerate() {
         let payee = members[(index + 1) % members.len()];
-        position += 1 + numbers.below(spread);
+        position += 1 + random.below(spread);
         rows.push((*payer, payee, position, position.cast_signed(), 1_000));
     }
 }
@@ -124,13 +125,13 @@ proptest! {
 
     #[test]
     fn planted_cycles_are_found_in_noise(seed in any::<u64>(), length in 2..=6_u64) {
-        let mut numbers = Numbers::new(seed);
+        let mut random = Random::new(seed);
         let mut rows = Vec::new();
-        plant(&mut rows, &mut numbers, 12, length, 5);
+        plant(&mut rows, &mut random, 12, length, 5);
         for _ in 0..34 {
-            let position = numbers.below(1_040);
-            let amount = u128::from(numbers.below(2_000));
-            rows.push((numbers.below(12), numbers.below(12), position, position.cast_signed(), amount));
+            let position = random.below(1_040);
+            let amount = u128::from(random.below(2_000));
+            rows.push((random.below(12), random.below(12), position, position.cast_signed(), amount));
         }
         let rules = CycleRules { within: Duration::from_secs(200), longest: 6, least_kept: 0 };
         prop_assert!(assert_all_found(&rows, &rules) > 0);
@@ -140,15 +141,15 @@ proptest! {
 #[test]
 #[expect(clippy::print_stdout, reason = "the figures are for people who read the output")]
 fn cycles_of_a_larger_graph_have_recall_and_precision_one() {
-    let mut numbers = Numbers::new(7);
+    let mut random = Random::new(7);
     let mut rows: Vec<Row> = Vec::new();
     for round in 0..50 {
-        plant(&mut rows, &mut numbers, 300, 2 + round % 5, 6);
+        plant(&mut rows, &mut random, 300, 2 + round % 5, 6);
     }
     while rows.len() < 3_000 {
-        let position = numbers.below(1_040);
-        let (from, to) = (numbers.below(300), numbers.below(300));
-        let from = if numbers.below(4) == 0 { from % 10 } else { from };
+        let position = random.below(1_040);
+        let (from, to) = (random.below(300), random.below(300));
+        let from = if random.below(4) == 0 { from % 10 } else { from };
         rows.push((from, to, position, position.cast_signed(), 1_000));
     }
     let graph = graph(&rows);

@@ -40,25 +40,6 @@ pub(super) fn rows(owners: u64, most: usize) -> impl Strategy<Value = Vec<Row>> 
     })
 }
 
-/// A sequence of numbers that looks random, from a seed.
-pub(super) struct Numbers(u64);
-
-impl Numbers {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next one, below `end`.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
 #[test]
 fn transfers_are_sorted_by_position_then_as_given() {
     let graph = graph(&[(1, 2, 5, 0, 10), (2, 2, 1, 0, 11), (3, 1, 4, 0, 12), (1, 3, 5, 0, 13)]);
