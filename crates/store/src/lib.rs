@@ -10,6 +10,7 @@
 //! - [`jobs`]: background work ([`JobStore`])
 //! - [`coordination`]: what the replicas of a service share to enforce limits together ([`SlotStore`],
 //!   [`QuotaStore`])
+//! - `sql`: all of them but coordination, in one text of a query for every backend
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
 
@@ -22,6 +23,7 @@ pub mod jobs;
 mod migrations;
 pub mod postgres;
 mod row;
+mod sql;
 pub mod sqlite;
 pub mod usage;
 mod value;

@@ -5,40 +5,30 @@
 //! embedded backend; changes without a counter (usage, answers, the time at which a key was used)
 //! run in parallel.
 
-mod control;
-mod fetched;
-mod intel;
-mod jobs;
 mod quotas;
 mod roles;
 mod schema;
-mod scope;
 mod slots;
-mod usage;
 
 use std::sync::Arc;
 
 use assay_database::{
-    ChangeSubscription,
+    ChangeSubscription, DatabaseError,
     postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE, expect_suitable},
 };
 use assay_engine::facts::Environment;
 use assay_tenancy::Name;
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{Connection, PgConnection, Postgres, Transaction};
+use sqlx::{Connection, PgConnection};
 
 use crate::{
-    Coordination, Revisions, Store, StoreError,
-    row::{self, Columns as _},
+    Coordination, Revisions, Store, StoreError, row,
+    sql::{self, Access, Backend, Held, Scope, Session},
     value,
 };
 pub use roles::{Roles, sql as roles_sql};
-use scope::Scope;
 
-/// The columns that the revisions are computed from.
-const REVISIONS: &str =
-    "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
 /// The time of the server in microseconds.
 const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now";
 
@@ -111,51 +101,56 @@ impl PostgresStore {
     /// Returns an error if the database fails, or if its name is not valid.
     pub async fn claim_instance(&self, name: &Name) -> Result<Name, StoreError> {
         let working = async {
-            let mut transaction = self.write().await?;
-            sqlx::query("UPDATE installation SET instance = $1 WHERE instance IS NULL")
-                .bind(name.as_str())
-                .execute(&mut *transaction)
-                .await?;
-            let row = sqlx::query("SELECT instance FROM installation")
-                .fetch_one(&mut *transaction)
-                .await?;
+            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let claim = "UPDATE installation SET instance = $1 WHERE instance IS NULL";
+            session.execute(claim, &[name.as_str().into()]).await?;
+            let row = session.row("SELECT instance FROM installation", &[]).await?;
             let owner = row::control::instance(&row)?;
-            transaction.commit().await?;
+            session.commit().await?;
             Ok(owner)
         };
         self.database.control.with_liveness_probe(working).await
     }
+}
 
-    /// A transaction in which every statement reads the same state.
-    async fn read(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        Ok(self.database.control.begin(READ).await?)
+impl Backend for PostgresStore {
+    async fn session(&self, access: Access<'_>) -> Result<Session, StoreError> {
+        let PostgresDatabase { control, reads } = &self.database;
+        let mut session = Session::Postgres(match access {
+            Access::Statements => Held::Connection(control.acquire().await?),
+            Access::ReadFetched => Held::Connection(reads.acquire().await?),
+            Access::WriteFetched => Held::Transaction(reads.begin(WRITE).await?),
+            Access::Read(_) => Held::Transaction(control.begin(READ).await?),
+            Access::Write(_) | Access::Change(_) => Held::Transaction(control.begin(WRITE).await?),
+        });
+        if let Access::Change(_) = access {
+            session.execute("SELECT FROM installation FOR UPDATE", &[]).await?;
+        }
+        if let Access::Read(scope) | Access::Write(scope) | Access::Change(scope) = access {
+            session.enter(scope).await?;
+        }
+        Ok(session)
     }
 
-    /// The same, of tenants' rows.
-    async fn read_in(&self, scope: Scope<'_>) -> Result<Transaction<'_, Postgres>, StoreError> {
-        let mut transaction = self.read().await?;
-        scope::enter(&mut transaction, scope).await?;
-        Ok(transaction)
+    async fn with_timeout<T: Send>(
+        &self,
+        statements: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.database.control.with_timeout(statements).await
     }
 
-    /// A transaction for what changes no counter.
-    async fn write(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        Ok(self.database.control.begin(WRITE).await?)
+    async fn with_liveness_probe<T: Send>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        self.database.control.with_liveness_probe(work).await
     }
 
-    /// The same, of tenants' rows.
-    async fn write_in(&self, scope: Scope<'_>) -> Result<Transaction<'_, Postgres>, StoreError> {
-        let mut transaction = self.write().await?;
-        scope::enter(&mut transaction, scope).await?;
-        Ok(transaction)
-    }
-
-    /// A transaction that holds the lock on the counters from the start, so that values it read
-    /// stay valid.
-    async fn change(&self) -> Result<Transaction<'_, Postgres>, StoreError> {
-        let mut transaction = self.write().await?;
-        sqlx::query("SELECT FROM installation FOR UPDATE").execute(&mut *transaction).await?;
-        Ok(transaction)
+    async fn next_part<T: Send>(
+        &self,
+        part: impl Future<Output = Result<T, sqlx::Error>> + Send,
+    ) -> Result<T, DatabaseError> {
+        self.database.control.next_part(part).await
     }
 }
 
@@ -186,32 +181,19 @@ async fn prepare(
 #[async_trait]
 impl Store for PostgresStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
-        let asking = async {
-            let row = sqlx::query("SELECT environment FROM installation")
-                .fetch_one(&mut *self.database.control.acquire().await?)
-                .await?;
-            row::control::environment(&row)
-        };
-        self.database.control.with_timeout(asking).await
+        sql::environment(self).await
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
-        let asking = async {
-            let row = sqlx::query(REVISIONS)
-                .fetch_one(&mut *self.database.control.acquire().await?)
-                .await?;
-            row::control::revisions(&row)
-        };
-        self.database.control.with_timeout(asking).await
+        sql::revisions(self).await
     }
 
     async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
         let asking = async {
-            let row =
-                sqlx::query(TIME).fetch_one(&mut *self.database.control.acquire().await?).await?;
+            let row = self.session(Access::Statements).await?.row(TIME, &[]).await?;
             Ok(Some(value::microseconds("now", row.integer("now")?)?))
         };
-        self.database.control.with_timeout(asking).await
+        self.with_timeout(asking).await
     }
 
     fn subscribe(&self) -> Option<ChangeSubscription> {

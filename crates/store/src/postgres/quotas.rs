@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, num::NonZeroU32, time::Duration};
 
 use async_trait::async_trait;
-use sqlx::postgres::PgRow;
 
 use super::PostgresStore;
 use crate::{
     StoreError,
     coordination::quotas::{QuotaCounter, QuotaGrant, QuotaRequest, QuotaReturn, QuotaStore},
-    row::Columns,
+    row::Row,
+    sql::{Access, Backend, Scope, Value},
     value,
 };
 
@@ -73,29 +73,15 @@ impl QuotaStore for PostgresStore {
         for request in requests {
             counters.entry(&request.counter).or_insert(request);
         }
-        let Columned { subjects, limits, seconds } = columned(counters.keys().copied());
-        let reserving = async {
-            let query = sqlx::query(RESERVE)
-                .bind(subjects)
-                .bind(limits)
-                .bind(seconds)
-                .bind(
-                    counters
-                        .values()
-                        .map(|request| value::signed(request.allowed))
-                        .collect::<Vec<_>>(),
-                )
-                .bind(
-                    counters
-                        .values()
-                        .map(|request| value::signed(request.wanted))
-                        .collect::<Vec<_>>(),
-                );
-            Ok::<_, StoreError>(
-                query.fetch_all(&mut *self.database.control.acquire().await?).await?,
-            )
-        };
-        let rows = self.database.control.with_timeout(reserving).await?;
+        let [subjects, limits, seconds] = columned(counters.keys().copied());
+        let allowed =
+            counters.values().map(|request| value::signed(request.allowed)).collect::<Vec<_>>();
+        let wanted =
+            counters.values().map(|request| value::signed(request.wanted)).collect::<Vec<_>>();
+        let values = [subjects, limits, seconds, allowed.into(), wanted.into()];
+        let reserving =
+            async { self.session(Access::Statements).await?.rows(RESERVE, &values).await };
+        let rows = self.with_timeout(reserving).await?;
         let mut grants: BTreeMap<QuotaCounter, QuotaGrant> =
             rows.iter().map(grant).collect::<Result<_, _>>()?;
         requests
@@ -118,63 +104,46 @@ impl QuotaStore for PostgresStore {
             let sum = sums.entry((counter, *window_number)).or_default();
             *sum = sum.saturating_add(*count);
         }
-        let Columned { subjects, limits, seconds } =
-            columned(sums.keys().map(|(counter, _)| *counter));
+        let [subjects, limits, seconds] = columned(sums.keys().map(|(counter, _)| *counter));
+        let numbers = sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>();
+        let counts = sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>();
+        let values = [subjects, limits, seconds, numbers.into(), counts.into()];
         let giving = async {
-            sqlx::query(GIVE_BACK)
-                .bind(subjects)
-                .bind(limits)
-                .bind(seconds)
-                .bind(sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>())
-                .bind(sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>())
-                .execute(&mut *self.database.control.acquire().await?)
-                .await?;
+            self.session(Access::Statements).await?.execute(GIVE_BACK, &values).await?;
             Ok(())
         };
-        self.database.control.with_timeout(giving).await
+        self.with_timeout(giving).await
     }
 
     async fn first_epoch(&self, bucket: &str) -> Result<bool, StoreError> {
-        let noting = async {
-            let query = sqlx::query(
-                "INSERT INTO limiter_epochs_seen (bucket, first_at)
-                 VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-                 ON CONFLICT (bucket) DO NOTHING",
-            );
-            Ok::<_, StoreError>(
-                query.bind(bucket).execute(&mut *self.database.control.acquire().await?).await?,
-            )
-        };
-        Ok(self.database.control.with_timeout(noting).await?.rows_affected() == 1)
+        let note = "INSERT INTO limiter_epochs_seen (bucket, first_at)
+                    VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                    ON CONFLICT (bucket) DO NOTHING";
+        let values = [bucket.into()];
+        let noting = async { self.session(Access::Statements).await?.execute(note, &values).await };
+        Ok(self.with_timeout(noting).await? == 1)
     }
 
     async fn purge_quotas(&self) -> Result<u64, StoreError> {
         let working = async {
-            let mut transaction = self.write().await?;
-            let purged = sqlx::query(PURGE).execute(&mut *transaction).await?;
-            transaction.commit().await?;
-            Ok(purged.rows_affected())
+            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let purged = session.execute(PURGE, &[]).await?;
+            session.commit().await?;
+            Ok(purged)
         };
-        self.database.control.with_liveness_probe(working).await
+        self.with_liveness_probe(working).await
     }
 }
 
-/// Counters, column by column.
-struct Columned<'a> {
-    subjects: Vec<&'a str>,
-    limits: Vec<&'a str>,
-    seconds: Vec<i64>,
+/// Counters, column by column: subjects, limits and lengths of windows.
+fn columned<'a>(counters: impl Iterator<Item = &'a QuotaCounter> + Clone) -> [Value<'a>; 3] {
+    let subjects: Vec<&str> = counters.clone().map(|counter| &*counter.subject).collect();
+    let limits: Vec<&str> = counters.clone().map(|counter| &*counter.limit).collect();
+    let seconds: Vec<i64> = counters.map(|counter| counter.window_seconds.get().into()).collect();
+    [subjects.into(), limits.into(), seconds.into()]
 }
 
-fn columned<'a>(counters: impl Iterator<Item = &'a QuotaCounter> + Clone) -> Columned<'a> {
-    Columned {
-        subjects: counters.clone().map(|counter| &*counter.subject).collect(),
-        limits: counters.clone().map(|counter| &*counter.limit).collect(),
-        seconds: counters.map(|counter| i64::from(counter.window_seconds.get())).collect(),
-    }
-}
-
-fn grant(row: &PgRow) -> Result<(QuotaCounter, QuotaGrant), StoreError> {
+fn grant(row: &Row) -> Result<(QuotaCounter, QuotaGrant), StoreError> {
     let number =
         |column: &'static str| Ok::<_, StoreError>(value::unsigned(column, row.integer(column)?)?);
     let window_seconds = u32::try_from(row.integer("window_seconds")?)

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::{AssertSqlSafe, postgres::PgRow};
+use sqlx::AssertSqlSafe;
 
 use super::PostgresStore;
 use crate::{
     StoreError,
     coordination::slots::{SlotLease, SlotRegistry, SlotStore},
-    row::Columns,
+    row::Row,
+    sql::{Access, Backend},
     value,
 };
 
@@ -53,11 +54,11 @@ impl SlotStore for PostgresStore {
              WHERE holder = $1 AND expires_at > clock.now"
         );
         let releasing = async {
-            let query = sqlx::query(AssertSqlSafe(query)).bind(holder);
-            query.execute(&mut *self.database.control.acquire().await?).await?;
+            let mut session = self.session(Access::Statements).await?;
+            session.execute(AssertSqlSafe(query), &[holder.into()]).await?;
             Ok(())
         };
-        self.database.control.with_timeout(releasing).await
+        self.with_timeout(releasing).await
     }
 }
 
@@ -70,16 +71,14 @@ impl PostgresStore {
     ) -> Result<SlotLease, StoreError> {
         let lease = i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2);
         let asking = async {
-            let query = sqlx::query(AssertSqlSafe(query)).bind(holder).bind(lease);
-            Ok::<_, StoreError>(
-                query.fetch_all(&mut *self.database.control.acquire().await?).await?,
-            )
+            let mut session = self.session(Access::Statements).await?;
+            session.rows(AssertSqlSafe(query), &[holder.into(), lease.into()]).await
         };
-        slot_lease(&self.database.control.with_timeout(asking).await?)
+        slot_lease(&self.with_timeout(asking).await?)
     }
 }
 
-fn slot_lease(rows: &[PgRow]) -> Result<SlotLease, StoreError> {
+fn slot_lease(rows: &[Row]) -> Result<SlotLease, StoreError> {
     let Some(first) = rows.first() else {
         return Err(StoreError::unreadable("seats", "there is none"));
     };

@@ -7,22 +7,22 @@ use assay_tenancy::{
     manifest::Kind,
 };
 
-use super::Columns;
+use super::Row;
 use crate::{
     Revisions, StoreError,
     control::{Control, KeyRecord, KeySet, ManifestRecord, ManifestSet},
     value,
 };
 
-pub(crate) fn environment(row: &impl Columns) -> Result<Environment, StoreError> {
+pub(crate) fn environment(row: &Row) -> Result<Environment, StoreError> {
     value::environment(row.text("environment")?)
 }
 
-pub(crate) fn instance(row: &impl Columns) -> Result<Name, StoreError> {
+pub(crate) fn instance(row: &Row) -> Result<Name, StoreError> {
     Ok(value::parsed("installation.instance", row.text("instance")?)?)
 }
 
-pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {
+pub(crate) fn revisions(row: &Row) -> Result<Revisions, StoreError> {
     Ok(Revisions {
         intel: value::unsigned("installation.intel_generation", row.integer("intel_generation")?)?,
         control: revision(row)?,
@@ -31,20 +31,20 @@ pub(crate) fn revisions(row: &impl Columns) -> Result<Revisions, StoreError> {
     })
 }
 
-fn revision(row: &impl Columns) -> Result<u64, StoreError> {
+fn revision(row: &Row) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.control_revision", row.integer("control_revision")?)?)
 }
 
 /// The number of changes that were not of the other part alone.
-fn revision_without(row: &impl Columns, other: &'static str) -> Result<u64, StoreError> {
+fn revision_without(row: &Row, other: &'static str) -> Result<u64, StoreError> {
     let changes = row.integer("control_revision")?.saturating_sub(row.integer(other)?);
     Ok(value::unsigned("installation.control_revision", changes)?)
 }
 
-pub(crate) fn control<R: Columns>(
-    revisions: &impl Columns,
-    manifests: &[R],
-    keys: &[R],
+pub(crate) fn control(
+    revisions: &Row,
+    manifests: &[Row],
+    keys: &[Row],
 ) -> Result<Control, StoreError> {
     Ok(Control {
         manifests_revision: revision_without(revisions, "key_changes")?,
@@ -54,31 +54,25 @@ pub(crate) fn control<R: Columns>(
     })
 }
 
-pub(crate) fn manifest_set<R: Columns>(
-    revisions: &impl Columns,
-    rows: &[R],
-) -> Result<ManifestSet, StoreError> {
+pub(crate) fn manifest_set(revisions: &Row, rows: &[Row]) -> Result<ManifestSet, StoreError> {
     let revision = revision_without(revisions, "key_changes")?;
     Ok(ManifestSet { revision, manifests: manifests(rows)? })
 }
 
-fn manifests<R: Columns>(rows: &[R]) -> Result<Vec<ManifestRecord>, StoreError> {
+fn manifests(rows: &[Row]) -> Result<Vec<ManifestRecord>, StoreError> {
     rows.iter().map(manifest).collect()
 }
 
-pub(crate) fn key_set<R: Columns>(
-    revisions: &impl Columns,
-    rows: &[R],
-) -> Result<KeySet, StoreError> {
+pub(crate) fn key_set(revisions: &Row, rows: &[Row]) -> Result<KeySet, StoreError> {
     let revision = revision_without(revisions, "manifest_changes")?;
     Ok(KeySet { revision, keys: keys(rows)? })
 }
 
-pub(crate) fn keys<R: Columns>(rows: &[R]) -> Result<Vec<KeyRecord>, StoreError> {
+pub(crate) fn keys(rows: &[Row]) -> Result<Vec<KeyRecord>, StoreError> {
     rows.iter().map(key).collect()
 }
 
-fn manifest(row: &impl Columns) -> Result<ManifestRecord, StoreError> {
+fn manifest(row: &Row) -> Result<ManifestRecord, StoreError> {
     let kind = row.text("kind")?;
     Ok(ManifestRecord {
         kind: Kind::ALL
@@ -90,7 +84,7 @@ fn manifest(row: &impl Columns) -> Result<ManifestRecord, StoreError> {
     })
 }
 
-pub(crate) fn key(row: &impl Columns) -> Result<KeyRecord, StoreError> {
+pub(crate) fn key(row: &Row) -> Result<KeyRecord, StoreError> {
     let hash = row.optional_bytes("hash")?.unwrap_or_default();
     Ok(KeyRecord {
         id: value::parsed("api_keys.id", row.text("id")?)?,

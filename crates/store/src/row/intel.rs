@@ -11,7 +11,7 @@ use assay_engine::{
 };
 use sha2::{Digest, Sha256};
 
-use super::Columns;
+use super::Row;
 use crate::{
     StoreError,
     intel::{FetchConditions, Intel, RecordedHistory, RowId},
@@ -28,7 +28,7 @@ pub(crate) struct StoredPublication {
     pub(crate) known: KnownPublication,
 }
 
-pub(crate) fn publication(row: &impl Columns) -> Result<StoredPublication, StoreError> {
+pub(crate) fn publication(row: &Row) -> Result<StoredPublication, StoreError> {
     let ordinal = row.integer("ordinal")?;
     Ok(StoredPublication {
         id: row.integer("id")?,
@@ -60,16 +60,16 @@ impl PublicationRows {
     }
 }
 
-pub(crate) fn generation(installation: &impl Columns) -> Result<u64, StoreError> {
+pub(crate) fn generation(installation: &Row) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.intel_generation", installation.integer("intel_generation")?)?)
 }
 
 /// Everything that checks need, from the rows that hold it.
-pub(crate) fn intel<R: Columns>(
-    installation: &R,
+pub(crate) fn intel(
+    installation: &Row,
     publications: &[StoredPublication],
-    recorded_listings: &[R],
-    sources: &[R],
+    recorded_listings: &[Row],
+    sources: &[Row],
 ) -> Result<Intel, StoreError> {
     let number = installation.integer("data_number")?;
     let hash = installation.text("data_hash")?;
@@ -91,7 +91,7 @@ pub(crate) fn intel<R: Columns>(
 }
 
 fn source(
-    row: &impl Columns,
+    row: &Row,
     publications: &[StoredPublication],
     listings: &[Listing],
 ) -> Result<SourceState, StoreError> {
@@ -134,7 +134,7 @@ fn source(
 }
 
 /// The columns of a listing's row that do not depend on publications.
-fn entry(row: &impl Columns) -> Result<ListingEntry, StoreError> {
+fn entry(row: &Row) -> Result<ListingEntry, StoreError> {
     let entity: ListedEntity = value::json("listings.entity", row.text("entity")?)?;
     Ok(ListingEntry {
         list: value::parsed("listings.list", row.text("list")?)?,
@@ -147,10 +147,7 @@ fn entry(row: &impl Columns) -> Result<ListingEntry, StoreError> {
     })
 }
 
-fn listings<R: Columns>(
-    rows: &[R],
-    publications: &[StoredPublication],
-) -> Result<Vec<Listing>, StoreError> {
+fn listings(rows: &[Row], publications: &[StoredPublication]) -> Result<Vec<Listing>, StoreError> {
     let by_id = by_id(publications);
     let mut first: HashMap<&SourceId, PublicationRef> = HashMap::new();
     for publication in publications {
@@ -179,7 +176,7 @@ fn by_id(publications: &[StoredPublication]) -> HashMap<RowId, PublicationRef> {
 }
 
 fn presence(
-    row: &impl Columns,
+    row: &Row,
     publications: &HashMap<RowId, PublicationRef>,
 ) -> Result<Presence, StoreError> {
     let reference = |id: RowId| {
@@ -195,10 +192,10 @@ fn presence(
 }
 
 /// The history of one source, from the rows that hold it.
-pub(crate) fn history<R: Columns>(
+pub(crate) fn history(
     generation: u64,
     publications: Vec<StoredPublication>,
-    recorded_listings: &[R],
+    recorded_listings: &[Row],
 ) -> Result<RecordedHistory, StoreError> {
     let by_id = by_id(&publications);
     let listings = recorded_listings
@@ -220,7 +217,7 @@ pub(crate) fn history<R: Columns>(
     })
 }
 
-pub(crate) fn fetch_conditions(row: &impl Columns) -> Result<FetchConditions, StoreError> {
+pub(crate) fn fetch_conditions(row: &Row) -> Result<FetchConditions, StoreError> {
     Ok(FetchConditions {
         etag: row.optional_text("etag")?.map(ToOwned::to_owned),
         last_modified: row.optional_text("last_modified")?.map(ToOwned::to_owned),

@@ -1,13 +1,13 @@
 //! Rows of background jobs.
 
-use super::Columns;
+use super::Row;
 use crate::{
     StoreError,
     jobs::{Claim, Job, JobCount, JobId, JobStatus},
     value,
 };
 
-pub(crate) fn job(row: &impl Columns) -> Result<Job, StoreError> {
+pub(crate) fn job(row: &Row) -> Result<Job, StoreError> {
     let failures = u32::try_from(row.integer("failures")?)
         .map_err(|error| StoreError::unreadable("jobs.failures", error))?;
     let optional_time = |column, name| {
@@ -26,7 +26,7 @@ pub(crate) fn job(row: &impl Columns) -> Result<Job, StoreError> {
     })
 }
 
-fn status(row: &impl Columns) -> Result<JobStatus, StoreError> {
+fn status(row: &Row) -> Result<JobStatus, StoreError> {
     match row.text("status")? {
         "pending" => Ok(JobStatus::Pending),
         "done" => Ok(JobStatus::Done),
@@ -39,7 +39,7 @@ fn status(row: &impl Columns) -> Result<JobStatus, StoreError> {
     }
 }
 
-pub(crate) fn count(row: &impl Columns) -> Result<JobCount, StoreError> {
+pub(crate) fn count(row: &Row) -> Result<JobCount, StoreError> {
     Ok(JobCount {
         kind: row.text("kind")?.to_owned(),
         status: row.text("status")?.to_owned(),

@@ -8,7 +8,7 @@ use assay_engine::{
     score::Confidence,
 };
 
-use super::{Columns, intel::StoredPublication};
+use super::{Row, intel::StoredPublication};
 use crate::{
     StoreError,
     intel::{
@@ -29,7 +29,7 @@ pub(crate) const COLUMNS: &str =
     "source, chain, address, category, entity, tier, confidence, upstream, author,
     term, cites_list, reason, reference, valid_from, valid_until";
 
-pub(crate) fn address_label(row: &impl Columns) -> Result<AddressLabel, StoreError> {
+pub(crate) fn address_label(row: &Row) -> Result<AddressLabel, StoreError> {
     let chain: ChainId = value::parsed("labels.chain", row.text("chain")?)?;
     let optional = |column| row.optional_text(column).map(|text| text.map(Into::into));
     let day =
@@ -60,7 +60,7 @@ pub(crate) fn address_label(row: &impl Columns) -> Result<AddressLabel, StoreErr
     })
 }
 
-pub(crate) fn recorded(row: &impl Columns) -> Result<RecordedLabel, StoreError> {
+pub(crate) fn recorded(row: &Row) -> Result<RecordedLabel, StoreError> {
     Ok(RecordedLabel {
         label: address_label(row)?,
         recorded_from: value::time("labels.recorded_from", row.integer("recorded_from")?)?,
@@ -71,7 +71,7 @@ pub(crate) fn recorded(row: &impl Columns) -> Result<RecordedLabel, StoreError> 
     })
 }
 
-pub(crate) fn suppression(row: &impl Columns) -> Result<Suppression, StoreError> {
+pub(crate) fn suppression(row: &Row) -> Result<Suppression, StoreError> {
     let chain = value::parsed("label_suppressions.chain", row.text("chain")?)?;
     let parsed = |category| value::parsed("label_suppressions.category", category);
     Ok(Suppression {
@@ -119,7 +119,7 @@ pub(crate) struct Recorded(HashMap<Option<Fingerprint>, Vec<RowId>>);
 
 impl Recorded {
     /// Takes a row of id and fingerprint.
-    pub(crate) fn add(&mut self, row: &impl Columns) -> Result<(), StoreError> {
+    pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         let print = row.optional_bytes("fingerprint")?;
         let print = print.and_then(|print| Fingerprint::try_from(print).ok());
         self.0.entry(print).or_default().push(row.integer("id")?);

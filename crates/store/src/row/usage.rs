@@ -2,14 +2,14 @@
 
 use assay_tenancy::Name;
 
-use super::Columns;
+use super::Row;
 use crate::{
     StoreError,
     usage::{Charged, KeptCheck, Operation, UsageCount},
     value,
 };
 
-pub(crate) fn count(row: &impl Columns) -> Result<UsageCount, StoreError> {
+pub(crate) fn count(row: &Row) -> Result<UsageCount, StoreError> {
     let operation = row.text("operation")?;
     Ok(UsageCount {
         charged: Charged {
@@ -28,7 +28,7 @@ pub(crate) fn count(row: &impl Columns) -> Result<UsageCount, StoreError> {
 }
 
 /// The answer `id` of `tenant`, from the other stored columns.
-pub(crate) fn check(row: &impl Columns, tenant: &Name, id: &str) -> Result<KeptCheck, StoreError> {
+pub(crate) fn check(row: &Row, tenant: &Name, id: &str) -> Result<KeptCheck, StoreError> {
     Ok(KeptCheck {
         id: id.to_owned(),
         tenant: tenant.clone(),

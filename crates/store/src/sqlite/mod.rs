@@ -1,12 +1,7 @@
 //! The embedded backend: one `SQLite` file in WAL mode. One server per file, command-line programs
 //! beside it.
 
-mod control;
-mod fetched;
-mod intel;
-mod jobs;
 mod schema;
-mod usage;
 
 use std::{
     fs::{self, OpenOptions},
@@ -22,15 +17,14 @@ use assay_engine::facts::Environment;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{
-    Sqlite, SqlitePool, Transaction,
+    SqlitePool,
     sqlite::{SqliteJournalMode, SqliteSynchronous},
 };
 
-use crate::{Coordination, Revisions, Store, StoreError, row};
-
-/// The columns that the revisions are computed from.
-const REVISIONS: &str =
-    "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
+use crate::{
+    Coordination, Revisions, Store, StoreError,
+    sql::{self, Access, Backend, Held, Session},
+};
 
 /// The database's file in its data directory.
 const FILE_NAME: &str = "assay.sqlite";
@@ -158,23 +152,53 @@ impl SqliteStore {
         let pool = pool(path, options).await?;
         Ok(Self { pool })
     }
+}
 
-    /// A transaction that holds the write lock from the start, so that values it read stay valid.
-    async fn write(&self) -> Result<Transaction<'_, Sqlite>, StoreError> {
-        Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
+/// A file answers at once: nothing is waited for. Writers wait for each other, as the file's options say.
+impl Backend for SqliteStore {
+    async fn session(&self, access: Access<'_>) -> Result<Session, StoreError> {
+        Ok(Session::Sqlite(match access {
+            Access::Statements | Access::ReadFetched => {
+                Held::Connection(self.pool.acquire().await?)
+            }
+            Access::Read(_) => Held::Transaction(self.pool.begin().await?),
+            // The write lock is held from the start, so that values it read stay valid.
+            Access::Write(_) | Access::Change(_) | Access::WriteFetched => {
+                Held::Transaction(self.pool.begin_with("BEGIN IMMEDIATE").await?)
+            }
+        }))
+    }
+
+    async fn with_timeout<T: Send>(
+        &self,
+        statements: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        statements.await
+    }
+
+    async fn with_liveness_probe<T: Send>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        work.await
+    }
+
+    async fn next_part<T: Send>(
+        &self,
+        part: impl Future<Output = Result<T, sqlx::Error>> + Send,
+    ) -> Result<T, DatabaseError> {
+        Ok(part.await?)
     }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn environment(&self) -> Result<Environment, StoreError> {
-        let row = sqlx::query("SELECT environment FROM installation").fetch_one(&self.pool).await?;
-        row::control::environment(&row)
+        sql::environment(self).await
     }
 
     async fn revisions(&self) -> Result<Revisions, StoreError> {
-        let row = sqlx::query(REVISIONS).fetch_one(&self.pool).await?;
-        row::control::revisions(&row)
+        sql::revisions(self).await
     }
 
     async fn time(&self) -> Result<Option<Timestamp>, StoreError> {

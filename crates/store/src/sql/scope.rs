@@ -8,7 +8,9 @@ use crate::StoreError;
 
 /// Part of the tenants' rows that a transaction may use.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Scope<'a> {
+pub(crate) enum Scope<'a> {
+    /// No tenant's.
+    Common,
     /// One tenant's.
     Tenant(&'a Name),
     /// Every key, to serve from memory or to find one by its id.
@@ -25,6 +27,7 @@ pub(super) async fn enter(
     scope: Scope<'_>,
 ) -> Result<(), StoreError> {
     let (tenant, reach) = match scope {
+        Scope::Common => return Ok(()),
         Scope::Tenant(tenant) => (tenant.as_str(), ""),
         Scope::Directory => ("", "directory"),
         Scope::Record => ("", "record"),

@@ -1,0 +1,90 @@
+//! Histories that were fetched on demand.
+
+use std::collections::BTreeMap;
+
+use assay_address::ChainId;
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sqlx::AssertSqlSafe;
+
+use super::{Access, Backend, Scope};
+use crate::{
+    StoreError,
+    fetched::{Fetched, FetchedKind, FetchedStore},
+    row::Row,
+    value,
+};
+
+#[async_trait]
+impl<B: Backend> FetchedStore for B {
+    async fn fetched(
+        &self,
+        chain: ChainId,
+        kind: FetchedKind,
+        keys: &[String],
+    ) -> Result<Vec<Fetched>, StoreError> {
+        let mut session = self.session(Access::ReadFetched).await?;
+        let fetched = format!(
+            "SELECT key, content, fetched_at FROM fetched
+             WHERE chain = $1 AND kind = $2 AND key {}",
+            session.any("$3"),
+        );
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let values = [chain.as_str().into(), kind.as_str().into(), keys.into()];
+        let record = |row: &Row| {
+            Ok(Fetched {
+                chain,
+                kind,
+                key: row.text("key")?.to_owned(),
+                content: row.text("content")?.to_owned(),
+                fetched_at: value::time("fetched.fetched_at", row.integer("fetched_at")?)?,
+            })
+        };
+        session.rows(AssertSqlSafe(fetched), &values).await?.iter().map(record).collect()
+    }
+
+    /// Keeps texts, each key once, as PostgreSQL demands of one statement, and in one order, so that programs that
+    /// fetch the same never wait for each other in a circle.
+    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+        let last: BTreeMap<_, _> = records
+            .iter()
+            .map(|record| ((record.chain.as_str(), record.kind.as_str(), &*record.key), record))
+            .collect();
+        let mut rows = Vec::with_capacity(last.len());
+        for ((chain, kind, key), record) in last {
+            let content = record.content.as_str();
+            rows.push([
+                chain.into(),
+                kind.into(),
+                key.into(),
+                content.into(),
+                record.fetched_at.into(),
+            ]);
+        }
+        let working = async {
+            let mut session = self.session(Access::WriteFetched).await?;
+            let columns = ["chain", "kind", "key", "content", "fetched_at"];
+            let otherwise = "ON CONFLICT (chain, kind, key)
+                DO UPDATE SET content = excluded.content, fetched_at = excluded.fetched_at";
+            session.insert("fetched", columns, &rows, otherwise).await?;
+            session.commit().await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    /// Rows that are being replaced at the moment stay; the statement does not wait for them.
+    async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let purge = format!(
+                "DELETE FROM fetched WHERE (chain, kind, key) IN (
+                     SELECT chain, kind, key FROM fetched WHERE fetched_at < $1 {})",
+                session.for_update_of_unlocked(),
+            );
+            let purged = session.execute(AssertSqlSafe(purge), &[before.into()]).await?;
+            session.commit().await?;
+            Ok(purged)
+        };
+        self.with_liveness_probe(working).await
+    }
+}

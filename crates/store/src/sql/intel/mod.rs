@@ -1,0 +1,134 @@
+//! Sources, publications, listings and labels.
+
+mod labels;
+mod listings;
+
+use assay_address::CanonicalAddress;
+use assay_engine::names::SourceId;
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::{Access, Backend, Scope};
+use crate::{
+    StoreError,
+    intel::{
+        FetchConditions, Intel, IntelStore, LabelChange, LabelFilter, LabelImport, LabelReading,
+        PublicationImport, RecordedHistory, RecordedLabel, Suppression,
+    },
+};
+
+#[async_trait]
+impl<B: Backend> IntelStore for B {
+    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
+        let loading = async {
+            let mut session = self.session(Access::Read(Scope::Common)).await?;
+            let intel = listings::load(&mut session).await?;
+            Ok((session, intel))
+        };
+        let (mut session, intel) = self.with_timeout(loading).await?;
+        if let Some(reading) = labels
+            && reading.known != Some(intel.label_generation)
+        {
+            labels::standing(self, &mut session, reading.each).await?;
+        }
+        Ok(intel)
+    }
+
+    async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
+        let asking = async {
+            let mut session = self.session(Access::Read(Scope::Common)).await?;
+            listings::history(&mut session, source).await
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            listings::record_publication(&mut session, &import).await?;
+            session.commit().await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let change = labels::record(&mut session, &import).await?;
+            session.commit().await?;
+            Ok(change)
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn labels(
+        &self,
+        filter: &LabelFilter,
+        each: &mut (dyn FnMut(RecordedLabel) + Send),
+    ) -> Result<(), StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Statements).await?;
+            labels::all(&mut session, filter, each).await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let withdrawn = labels::suppress(&mut session, suppression).await?;
+            session.commit().await?;
+            Ok(withdrawn)
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn lift_suppressions(
+        &self,
+        source: &SourceId,
+        address: &CanonicalAddress,
+        at: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let lifted = labels::lift(&mut session, source, address, at).await?;
+            session.commit().await?;
+            Ok(lifted)
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Statements).await?;
+            labels::suppressions(&mut session).await
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn fetch_conditions(
+        &self,
+        source: &SourceId,
+        url: &str,
+    ) -> Result<FetchConditions, StoreError> {
+        let asking = async {
+            let mut session = self.session(Access::Statements).await?;
+            listings::fetch_conditions(&mut session, source, url).await
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn confirm_fetch(
+        &self,
+        source: &SourceId,
+        at: Timestamp,
+        fetched: Option<&(String, FetchConditions)>,
+    ) -> Result<(), StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            listings::confirm_fetch(&mut session, source, at, fetched).await?;
+            session.commit().await
+        };
+        self.with_liveness_probe(working).await
+    }
+}

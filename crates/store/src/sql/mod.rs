@@ -1,0 +1,84 @@
+//! Queries: the stores of every kind of data over any [`Backend`], in one text for both databases.
+
+mod control;
+mod fetched;
+mod intel;
+mod jobs;
+mod scope;
+mod session;
+mod usage;
+
+use assay_database::DatabaseError;
+use assay_engine::facts::Environment;
+
+pub(crate) use scope::Scope;
+pub(crate) use session::{Held, Session, Value};
+
+use crate::{Revisions, StoreError, row};
+
+/// The columns that the revisions are computed from.
+const REVISIONS: &str =
+    "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access<'a> {
+    /// Single statements, each a transaction of its own.
+    Statements,
+    /// A transaction in which every statement reads the same state.
+    Read(Scope<'a>),
+    /// A transaction for what changes no counter.
+    Write(Scope<'a>),
+    /// A transaction that holds the lock on the counters from the start, so that values it read stay valid.
+    Change(Scope<'a>),
+    /// Single statements that read fetched histories.
+    ReadFetched,
+    /// A transaction that writes fetched histories.
+    WriteFetched,
+}
+
+/// A database that holds a store.
+pub(crate) trait Backend: std::fmt::Debug + Send + Sync + 'static {
+    /// Begins a session.
+    fn session(
+        &self,
+        access: Access<'_>,
+    ) -> impl Future<Output = Result<Session, StoreError>> + Send;
+
+    /// Runs short statements with a timeout.
+    fn with_timeout<T: Send>(
+        &self,
+        statements: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send;
+
+    /// Runs work of any length, and ends it if the server is gone.
+    fn with_liveness_probe<T: Send>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send;
+
+    /// Waits for the next part of a long answer.
+    fn next_part<T: Send>(
+        &self,
+        part: impl Future<Output = Result<T, sqlx::Error>> + Send,
+    ) -> impl Future<Output = Result<T, DatabaseError>> + Send;
+}
+
+/// Environment of the data.
+pub(crate) async fn environment(backend: &impl Backend) -> Result<Environment, StoreError> {
+    let asking = async {
+        let mut session = backend.session(Access::Statements).await?;
+        let row = session.row("SELECT environment FROM installation", &[]).await?;
+        row::control::environment(&row)
+    };
+    backend.with_timeout(asking).await
+}
+
+/// The change counters.
+pub(crate) async fn revisions(backend: &impl Backend) -> Result<Revisions, StoreError> {
+    let asking = async {
+        let mut session = backend.session(Access::Statements).await?;
+        row::control::revisions(&session.row(REVISIONS, &[]).await?)
+    };
+    backend.with_timeout(asking).await
+}

@@ -1,0 +1,149 @@
+//! Usage and kept answers. None of it changes a counter: all of it runs beside other writers.
+
+use std::collections::BTreeMap;
+
+use assay_tenancy::Name;
+use async_trait::async_trait;
+use jiff::{Timestamp, civil::Date};
+
+use super::{Access, Backend, Scope, Session};
+use crate::{
+    StoreError, row,
+    usage::{Charged, KeptCheck, Purge, Purged, UsageBatch, UsageCount, UsageStore},
+};
+
+#[async_trait]
+impl<B: Backend> UsageStore for B {
+    async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
+        let asking = async {
+            let mut session = self.session(Access::Write(Scope::Record)).await?;
+            if is_new(&mut session, batch).await? {
+                add(&mut session, &batch.counts).await?;
+            }
+            session.commit().await
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn usage(
+        &self,
+        tenant: Option<&Name>,
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<UsageCount>, StoreError> {
+        let working = async {
+            let scope = tenant.map_or(Scope::Report, Scope::Tenant);
+            let mut session = self.session(Access::Read(scope)).await?;
+            let usage = "SELECT tenant, day, key_id, plan, operation, outcome, count FROM usage
+                         WHERE (CAST($1 AS text) IS NULL OR tenant = $1) AND day BETWEEN $2 AND $3
+                         ORDER BY tenant, day, key_id, plan, operation, outcome";
+            let values = [tenant.map(Name::as_str).into(), from.into(), to.into()];
+            session.rows(usage, &values).await?.iter().map(row::usage::count).collect()
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn keep_checks(&self, checks: &[KeptCheck]) -> Result<(), StoreError> {
+        // In one order, as usage is. The conflict names no column: that would need the right to read answers.
+        let mut checks: Vec<&KeptCheck> = checks.iter().collect();
+        checks.sort_by(|one, other| one.id.cmp(&other.id));
+        let mut rows = Vec::with_capacity(checks.len());
+        for KeptCheck { id, tenant, made_at, answer } in checks {
+            let (id, tenant, answer) = (id.as_str(), tenant.as_str(), answer.as_str());
+            rows.push([id.into(), tenant.into(), (*made_at).into(), answer.into()]);
+        }
+        let asking = async {
+            let mut session = self.session(Access::Write(Scope::Record)).await?;
+            let columns = ["id", "tenant", "made_at", "answer"];
+            session.insert("checks", columns, &rows, "ON CONFLICT DO NOTHING").await?;
+            session.commit().await
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError> {
+        if id.contains('\0') {
+            // No text in PostgreSQL has this character; the server would refuse the query.
+            return Ok(None);
+        }
+        let asking = async {
+            let mut session = self.session(Access::Read(Scope::Tenant(tenant))).await?;
+            let kept = "SELECT made_at, answer FROM checks WHERE id = $1 AND tenant = $2";
+            let row = session.optional_row(kept, &[id.into(), tenant.as_str().into()]).await?;
+            row.map(|row| row::usage::check(&row, tenant, id)).transpose()
+        };
+        self.with_timeout(asking).await
+    }
+
+    async fn purge_tenant(&self, purge: &Purge) -> Result<Purged, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Write(Scope::Tenant(&purge.tenant))).await?;
+            let purged = purge_tenant(&mut session, purge).await?;
+            session.commit().await?;
+            Ok(purged)
+        };
+        self.with_liveness_probe(working).await
+    }
+
+    async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let working = async {
+            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let purge = "DELETE FROM usage_writers WHERE written_at < $1";
+            let purged = session.execute(purge, &[before.into()]).await?;
+            session.commit().await?;
+            Ok(purged)
+        };
+        self.with_liveness_probe(working).await
+    }
+}
+
+/// Records a batch as written; false if it was recorded before. If another transaction that records
+/// the same batch is being committed, the statement waits for it.
+async fn is_new(session: &mut Session, batch: &UsageBatch) -> Result<bool, StoreError> {
+    let note = "INSERT INTO usage_writers (writer, batch, written_at) VALUES ($1, $2, $3)
+         ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
+             WHERE usage_writers.batch < excluded.batch";
+    let values = [batch.writer_text().into(), batch.number.into(), batch.made_at.into()];
+    Ok(session.execute(note, &values).await? == 1)
+}
+
+/// Adds counts. Each row once, as PostgreSQL demands of one statement; and in one order, so that
+/// programs that count the same never wait for each other in a circle.
+async fn add(session: &mut Session, counts: &[UsageCount]) -> Result<(), StoreError> {
+    let mut sums: BTreeMap<&Charged, u64> = BTreeMap::new();
+    for UsageCount { charged, count } in counts {
+        let sum = sums.entry(charged).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    let columns = ["tenant", "day", "key_id", "plan", "operation", "outcome", "count"];
+    let mut rows = Vec::with_capacity(sums.len());
+    for (charged, sum) in &sums {
+        rows.push([
+            charged.tenant.as_str().into(),
+            charged.day.into(),
+            charged.key.as_str().into(),
+            charged.plan.as_str().into(),
+            charged.operation.as_str().into(),
+            charged.verdict.as_str().into(),
+            (*sum).into(),
+        ]);
+    }
+    let otherwise = "ON CONFLICT (tenant, day, key_id, plan, operation, outcome)
+        DO UPDATE SET count = usage.count + excluded.count";
+    session.insert("usage", columns, &rows, otherwise).await
+}
+
+async fn purge_tenant(session: &mut Session, purge: &Purge) -> Result<Purged, StoreError> {
+    let tenant = purge.tenant.as_str();
+    if let Session::Postgres(_) = session {
+        // Two purges of one tenant would meet the same rows in different orders.
+        let lock = "SELECT pg_advisory_xact_lock(hashtextextended('assay purge ' || $1, 0))";
+        session.execute(lock, &[tenant.into()]).await?;
+    }
+    let checks = "DELETE FROM checks WHERE tenant = $1 AND made_at < $2";
+    let usage = "DELETE FROM usage WHERE tenant = $1 AND day < $2";
+    Ok(Purged {
+        checks: session.execute(checks, &[tenant.into(), purge.checks_before.into()]).await?,
+        usage: session.execute(usage, &[tenant.into(), purge.usage_before.into()]).await?,
+    })
+}
