@@ -15,7 +15,7 @@ use std::{env, path::PathBuf, time::Duration};
 
 use assay_address::ChainId;
 use assay_engine::reading::TransactionNumber;
-use assay_graph::{EmbeddedGraphs, compositions::Ends, embedded::Snapshot};
+use assay_graph::{EmbeddedGraphs, compositions::Ends, utxo::Snapshot};
 use assay_tests::{
     big_chain::{Shape, ends, recorded},
     cpu_time,

@@ -19,6 +19,7 @@ use assay_chain::{
 };
 use assay_egress::CredentialsFile;
 use assay_engine::facts::Environment;
+use assay_graph::GraphStore;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 

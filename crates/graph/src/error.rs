@@ -1,5 +1,7 @@
 //! Errors of chain graphs.
 
+use std::{io::ErrorKind, path::PathBuf};
+
 use assay_address::ChainId;
 use assay_engine::{
     reading::ViewError,
@@ -7,15 +9,34 @@ use assay_engine::{
 };
 use assay_mapped::MappedError;
 
-use crate::embedded::EmbeddedError;
-
 /// A failure of a graph. Nothing was written, unless the answer of the store was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    /// The embedded store failed.
+    /// The environment failed.
     #[error(transparent)]
-    Embedded(#[from] EmbeddedError),
-    /// The store of a backend outside this crate failed.
+    Environment(#[from] MappedError),
+    /// A table failed.
+    #[error("table {table} of the graph: {error}")]
+    Table {
+        /// Table.
+        table: &'static str,
+        /// The cause.
+        error: heed::Error,
+    },
+    /// The disk is full.
+    #[error("no space is left on the disk of the graph: nothing was written")]
+    DiskFull,
+    /// A record cannot be read.
+    #[error(
+        "the graph is damaged: {table} has no valid record of {key}; delete it and ingest again"
+    )]
+    Damaged {
+        /// Table.
+        table: &'static str,
+        /// Key or number of the record.
+        key: String,
+    },
+    /// A source that is no graph failed.
     #[error("the store of the graph failed: {0}")]
     Backend(Box<dyn std::error::Error + Send + Sync>),
     /// A stored value cannot be read.
@@ -95,6 +116,71 @@ pub enum GraphError {
         /// The height that was asked for.
         wanted: u64,
     },
+    /// A number is beyond what a record holds.
+    #[error("the {chain} chain has more {what} than a graph can number: nothing was written")]
+    TooMany {
+        /// The chain.
+        chain: ChainId,
+        /// What was numbered.
+        what: &'static str,
+    },
+    /// A block spends an output that its transaction does not have.
+    #[error(
+        "a block of the {chain} chain spends output {index} of transaction number {transaction}, which has \
+         fewer: nothing was written"
+    )]
+    NoSuchOutput {
+        /// The chain.
+        chain: ChainId,
+        /// The number of the output's transaction.
+        transaction: u64,
+        /// The index of the output.
+        index: u32,
+    },
+    /// There is a graph where one was to be restored.
+    #[error(
+        "there is a graph of the {chain} chain, or a folder for one, in {path}: stop the programs that use it and \
+         delete that folder, then restore"
+    )]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+        /// The chain.
+        chain: ChainId,
+    },
+    /// Another process restores the graph.
+    #[error("another program restores into {path}; if none does any more, delete that folder")]
+    BeingRestored {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A backup is of another chain.
+    #[error("the backup is of the {found} chain, not of {chain}")]
+    OtherChain {
+        /// The chain that was asked for.
+        chain: ChainId,
+        /// The chain of the backup.
+        found: ChainId,
+    },
+    /// A copied graph is not the state that it was copied from.
+    #[error(
+        "the copied graph of the {chain} chain has another fingerprint than its origin: it was thrown away"
+    )]
+    OtherFingerprint {
+        /// The chain.
+        chain: ChainId,
+    },
+    /// An earlier version of the program made the graph, in `SQLite`.
+    #[error(
+        "{path} was made by an earlier version of assay and is not read any more: delete it and run `assay \
+         ingest chain {chain}` again"
+    )]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The chain.
+        chain: ChainId,
+    },
 }
 
 impl GraphError {
@@ -107,10 +193,7 @@ impl GraphError {
     /// True if another program writes what was to be written: it is free again when that program is done.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
-        matches!(
-            self,
-            Self::Busy(_) | Self::Embedded(EmbeddedError::Environment(MappedError::Busy { .. }))
-        )
+        matches!(self, Self::Busy(_) | Self::Environment(MappedError::Busy { .. }))
     }
 }
 
@@ -127,4 +210,19 @@ impl From<GraphError> for ViewError {
     fn from(error: GraphError) -> Self {
         Self::new(error)
     }
+}
+
+/// A failure of a table.
+pub(crate) fn table_error(table: &'static str, error: heed::Error) -> GraphError {
+    match error {
+        heed::Error::Io(error) if error.kind() == ErrorKind::StorageFull => GraphError::DiskFull,
+        heed::Error::Mdb(heed::MdbError::MapFull) => GraphError::DiskFull,
+        error => GraphError::Table { table, error },
+    }
+}
+
+/// A record that cannot be read.
+#[expect(clippy::needless_pass_by_value, reason = "callers make the key for it")]
+pub(crate) fn damaged(table: &'static str, key: impl ToString) -> GraphError {
+    GraphError::Damaged { table, key: key.to_string() }
 }

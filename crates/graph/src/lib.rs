@@ -1,27 +1,25 @@
 //! Chain graphs: the recorded transactions of a chain, with owners and statistics, from which flows are
 //! read.
 //!
-//! Each chain has a graph of its own: a folder in the embedded backend (`chains/btc.graph`). It can be recorded
+//! Each chain has a graph of its own: a folder in the data directory (`chains/btc.graph`). It can be recorded
 //! again from the chain at any time and needs no backup. Many programs read a graph; one at a time writes it.
 //!
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
-//! rows in every backend, with or without a reorganisation in between.
+//! rows, with or without a reorganisation in between.
 //!
 //! - [`Graph`], [`GraphView`], [`GraphWriter`], [`GraphStore`]: the contract, for callers
 //! - [`run`]: the loop that runs a query over a view, or over another source
-//! - [`backend`]: the parts of a backend, for those who write another one
-//! - `conformance` (feature `conformance`): the contract as tests that any backend can run
-//! - [`memory`]: a graph in memory, the reference implementation
-//! - [`EmbeddedGraphs`]: the backend that programs use
+//! - [`EmbeddedGraphs`]: the graphs in a data directory
+//! - [`utxo`]: graphs of chains with unspent outputs: embedded, and in memory, which is the reference
+//! - `conformance` (feature `conformance`): the contract as tests, which compare a graph with the reference
 
-pub mod backend;
 #[cfg(feature = "conformance")]
 pub mod conformance;
-pub mod embedded;
+mod directory;
 mod error;
-pub mod memory;
-mod value;
+pub mod utxo;
 mod view;
+mod work;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -39,9 +37,9 @@ use assay_engine::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-pub use backend::cluster::TransactionPlace;
-pub use embedded::{EmbeddedGraphs, compositions};
+pub use directory::{EmbeddedGraphs, Filling, GraphCopy};
 pub use error::GraphError;
+pub use utxo::{compositions, memory};
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};
 
 /// The most blocks that a reorganisation may replace.
@@ -58,6 +56,17 @@ pub struct GraphTip {
     pub verified_at: Timestamp,
     /// True if it holds demo data.
     pub sample: bool,
+}
+
+/// Place of a transaction in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionPlace {
+    /// Identifier.
+    pub txid: Txid,
+    /// Height of its block.
+    pub height: u64,
+    /// Time of its block.
+    pub time: Timestamp,
 }
 
 /// An owner's cluster: the owners that are connected to it by co-spends, itself included.
@@ -202,7 +211,7 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
     ) -> Result<(), GraphError>;
 
     /// SHA-256 over all rows in order, statistics included: equal exactly for equal states,
-    /// regardless of the backend and of the sequence of changes.
+    /// regardless of the implementation and of the sequence of changes.
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError>;
 }
 
@@ -283,11 +292,6 @@ pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
 
     /// Closes all graphs that were opened for reading.
     async fn close(&self);
-
-    /// The graphs in a data directory; `None` if they are elsewhere.
-    fn embedded(&self) -> Option<&EmbeddedGraphs> {
-        None
-    }
 }
 
 /// Options of a writer.

@@ -1,10 +1,8 @@
-//! The contract of chain graphs, for the embedded backend and for one outside the crate; and the properties of
-//! the embedded one.
+//! The contract of chain graphs, and the properties of embedded ones.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod embedded_failures;
 mod embedded_files;
-mod ordered_maps;
 
 use std::sync::Arc;
 
@@ -19,5 +17,4 @@ fn embedded() -> (Arc<dyn GraphStore>, TempDir) {
 
 assay_graph::graph_conformance!(
     embedded_graphs => crate::embedded(),
-    outside => crate::ordered_maps::fresh(),
 );

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_chain_protocol::ChainServers;
-use assay_graph::GraphStore;
+use assay_graph::{EmbeddedGraphs, GraphStore};
 use assay_store::Store;
 
 /// The store of control, intel and usage data, and where chains are read.
@@ -12,7 +12,7 @@ pub struct Databases {
     /// Control, intel and usage data.
     pub store: Arc<dyn Store>,
     /// Chain graphs in the data directory.
-    pub graphs: Arc<dyn GraphStore>,
+    pub graphs: Arc<EmbeddedGraphs>,
     /// Chain servers, which come before graphs.
     pub chain_servers: ChainServers,
 }
@@ -20,7 +20,7 @@ pub struct Databases {
 impl Databases {
     /// A store with graphs, without chain servers.
     #[must_use]
-    pub fn together(store: Arc<dyn Store>, graphs: Arc<dyn GraphStore>) -> Self {
+    pub fn together(store: Arc<dyn Store>, graphs: Arc<EmbeddedGraphs>) -> Self {
         Self { store, graphs, chain_servers: ChainServers::default() }
     }
 

@@ -117,8 +117,8 @@ pub struct Bounds {
 }
 
 impl GraphOwner for Service {
-    fn graphs(&self) -> Option<&EmbeddedGraphs> {
-        self.databases.graphs.embedded()
+    fn graphs(&self) -> &EmbeddedGraphs {
+        &self.databases.graphs
     }
 
     fn intel(&self) -> Arc<IntelSnapshot> {

@@ -13,8 +13,8 @@ use assay_engine::{
     utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
 };
 use assay_graph::{
-    Graph, GraphError, GraphView, ReadSource, ViewSource, backend::numbers::transaction_and_index,
-    memory::MemoryGraph, run,
+    Graph, GraphError, GraphView, ReadSource, ViewSource, memory::MemoryGraph,
+    memory::transaction_and_index, run,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;

@@ -9,7 +9,7 @@
 //! A payment also shows likelihoods that two addresses are one owner's: its change, and inputs of what may be a
 //! `PayJoin`. They are [`links`] between two addresses, and join no clusters.
 //!
-//! Graphs keep the clusters (`assay_graph::backend::cluster`): they are a function of the chain.
+//! Graphs keep the clusters (`assay_graph::utxo`): they are a function of the chain.
 
 mod change;
 mod co_spend;

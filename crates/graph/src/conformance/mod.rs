@@ -1,4 +1,4 @@
-//! Conformance: the contract of chain graphs as checks that any backend can run.
+//! Conformance: the contract of chain graphs as checks that any store of graphs can run.
 //!
 //! [`graph_conformance!`](crate::graph_conformance) makes a test of each check. The right answers are those
 //! of [`MemoryGraph`].
@@ -7,7 +7,7 @@
 //! /// A fresh store, and a value that must outlive it.
 //! async fn fresh() -> (std::sync::Arc<dyn assay_graph::GraphStore>, tempfile::TempDir) { ... }
 //!
-//! assay_graph::graph_conformance!(my_backend => crate::fresh().await);
+//! assay_graph::graph_conformance!(my_store => crate::fresh().await);
 //! ```
 #![expect(
     clippy::unwrap_used,
@@ -208,7 +208,7 @@ fn expect_equal_own(
     }
 }
 
-/// Checks that a transaction is read as the reference reads it. Outputs are numbered by each backend in its own way.
+/// Checks that a transaction is read as the reference reads it. Outputs are numbered by each graph in its own way.
 fn expect_equal_read(
     view: &dyn GraphView,
     right: &MemoryGraph,
@@ -295,23 +295,23 @@ async fn expect_equal_clusters(graph: &dyn Graph, right: &MemoryGraph, owners: &
     assert_eq!(first.as_ref(), expected.first());
 }
 
-/// Makes a module of tests for each backend, one test for each check. A backend is an expression, which may
+/// Makes a module of tests for each store, one test for each check. A store is an expression, which may
 /// await, of a fresh [`GraphStore`](crate::GraphStore) and a value that must outlive it. The calling crate
 /// needs `tokio` with its `macros` and `rt` features.
 #[macro_export]
 macro_rules! graph_conformance {
-    (@tests $backend:expr => $($check:ident),+ $(,)?) => {
+    (@tests $store:expr => $($check:ident),+ $(,)?) => {
         $(
             #[tokio::test]
             async fn $check() {
-                let (store, _outlives_it) = $backend;
+                let (store, _outlives_it) = $store;
                 $crate::conformance::$check(store).await;
             }
         )+
     };
-    ($($module:ident => $backend:expr),+ $(,)?) => {
+    ($($module:ident => $store:expr),+ $(,)?) => {
         $(mod $module {
-            $crate::graph_conformance! { @tests $backend =>
+            $crate::graph_conformance! { @tests $store =>
                 answers_equal_the_reference,
                 answers_of_many_small_chains_equal_the_reference,
                 many_rows_fit_one_append,

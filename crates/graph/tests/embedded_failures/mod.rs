@@ -15,7 +15,7 @@ use assay_engine::utxo::BlockRef;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, GraphWriter, WriterOptions,
     conformance::{CHAIN, TestChain, append, at, expect_equal, graph, options, reference, writer},
-    embedded::Snapshot,
+    utxo::Snapshot,
 };
 use futures_util::FutureExt;
 

@@ -11,7 +11,6 @@ use std::{
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphError, GraphStore,
     conformance::{CHAIN, TestChain, append, graph, options, reference, writer},
-    embedded::EmbeddedError,
 };
 use assay_mapped::MappedError;
 use tempfile::TempDir;
@@ -37,7 +36,7 @@ async fn refusals(directory: &Path) -> [MappedError; 2] {
     let [read, write] =
         [store.graph(CHAIN).await.unwrap_err(), store.writer(CHAIN, options(0)).await.unwrap_err()];
     [read, write].map(|error| match error {
-        GraphError::Embedded(EmbeddedError::Environment(error)) => error,
+        GraphError::Environment(error) => error,
         error => unreachable!("{error}"),
     })
 }
@@ -71,10 +70,7 @@ async fn a_deleted_graph_is_gone_and_a_new_one_is_seen() {
     fs::remove_dir_all(directory.path().join("chains")).unwrap();
     assert!(store.graph(CHAIN).await.unwrap().is_none());
     let error = store.writer(CHAIN, options(0)).await.unwrap_err();
-    let is_told = matches!(
-        error,
-        GraphError::Embedded(EmbeddedError::Environment(MappedError::Replaced { .. }))
-    );
+    let is_told = matches!(error, GraphError::Environment(MappedError::Replaced { .. }));
     assert!(is_told, "the deleted one is still being read: {error}");
     assert_eq!(before.fingerprint().await.unwrap(), read, "to its end");
     drop(before);
@@ -202,7 +198,7 @@ async fn a_snapshot_stays_as_it_was() {
     let mut writer = writer(&store, 0).await;
     append(&mut *writer, &chain.blocks[..20], 5).await;
     let snapshot = store.open(CHAIN).unwrap().unwrap().snapshot().unwrap();
-    let read = |snapshot: &assay_graph::embedded::Snapshot| {
+    let read = |snapshot: &assay_graph::utxo::Snapshot| {
         let reader = snapshot.reader();
         let tip = snapshot.tip().unwrap().unwrap();
         let mut all = format!("{tip:?}");

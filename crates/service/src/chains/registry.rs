@@ -13,6 +13,7 @@ use assay_engine::{
     facts::{DifferingBranches, Environment},
     policy::Policy,
 };
+use assay_graph::GraphStore;
 use assay_tenancy::{
     Directory,
     manifest::{ChainMode, ChainSourceSpec},

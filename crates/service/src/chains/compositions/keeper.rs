@@ -9,7 +9,7 @@ use assay_address::ChainId;
 use assay_graph::{
     EmbeddedGraphs, GraphError,
     compositions::{CompositionState, CompositionWriter, Ends, EndsUpTo},
-    embedded::{EmbeddedGraph, Snapshot},
+    utxo::{EmbeddedGraph, Snapshot},
 };
 use assay_intel::IntelSnapshot;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};

@@ -9,7 +9,7 @@ use assay_engine::reading::OwnerNumber;
 use assay_graph::{
     GraphError,
     compositions::{Attributed, Ends},
-    embedded::{Reader, Snapshot},
+    utxo::{Reader, Snapshot},
 };
 
 use crate::chains::ends::Parties;

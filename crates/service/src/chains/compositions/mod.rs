@@ -29,8 +29,8 @@ pub use self::progress::{CompositionProgress, Progress};
 
 /// A program that has graphs, with the lists and labels that their compositions rest on.
 pub trait GraphOwner: Send + Sync + 'static {
-    /// The graphs in the data directory; `None` if there is none.
-    fn graphs(&self) -> Option<&EmbeddedGraphs>;
+    /// The graphs in the data directory.
+    fn graphs(&self) -> &EmbeddedGraphs;
     /// Lists and labels.
     fn intel(&self) -> Arc<IntelSnapshot>;
     /// The present time.
@@ -73,8 +73,7 @@ pub async fn run(owner: Arc<dyn GraphOwner>) {
 
 /// Gives each chain that is due a slice. Returns true if a chain needs another one.
 async fn round(owner: &Arc<dyn GraphOwner>, chains: &mut BTreeMap<ChainId, Kept>) -> bool {
-    let Some(graphs) = owner.graphs() else { return false };
-    let present = match graphs.chains().await {
+    let present = match owner.graphs().chains().await {
         Ok(present) => present,
         Err(error) => {
             tracing::debug!(%error, "failed to list the chains");
@@ -140,8 +139,7 @@ impl Kept {
 }
 
 fn step(owner: &dyn GraphOwner, keeper: &mut Keeper) -> Result<Step, GraphError> {
-    let Some(graphs) = owner.graphs() else { return Ok(Step::Complete) };
-    let (intel, now) = (owner.intel(), owner.now());
+    let (graphs, intel, now) = (owner.graphs(), owner.intel(), owner.now());
     keeper.step(&Inputs { graphs, intel: &intel, now, progress: owner.progress() })
 }
 

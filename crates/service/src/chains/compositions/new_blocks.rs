@@ -7,7 +7,7 @@ use assay_engine::{policy::Policy, reading::TransactionNumber, utxo::history::ch
 use assay_graph::{
     GraphError,
     compositions::CompositionReader,
-    embedded::{Reader, Snapshot, StoredBlock},
+    utxo::{Reader, Snapshot, StoredBlock},
 };
 use jiff::{SignedDuration, Timestamp};
 

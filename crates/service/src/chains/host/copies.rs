@@ -6,7 +6,7 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_graph::embedded::GraphCopy;
+use assay_graph::GraphCopy;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// Time for which a state is held after it was asked for last.

@@ -40,7 +40,7 @@ use assay_engine::{
     transfer::TransferQuery,
     utxo::{BlockId, OutputSelector, ScriptOwner},
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip, blocking, embedded::GraphCopy};
+use assay_graph::{EmbeddedGraphs, GraphCopy, GraphStore, GraphTip, blocking};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
@@ -683,8 +683,8 @@ impl ChainHost {
 }
 
 impl GraphOwner for ChainHost {
-    fn graphs(&self) -> Option<&EmbeddedGraphs> {
-        Some(&self.graphs)
+    fn graphs(&self) -> &EmbeddedGraphs {
+        &self.graphs
     }
 
     fn intel(&self) -> Arc<IntelSnapshot> {

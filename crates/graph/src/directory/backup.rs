@@ -1,0 +1,137 @@
+//! Backups: one state of a graph as a file, and a graph made of such a file.
+
+use std::{
+    fs::{self, DirBuilder},
+    io,
+    path::Path,
+    sync::Arc,
+};
+
+use assay_address::ChainId;
+use assay_mapped::{DATA_FILE, MappedError};
+
+use super::EmbeddedGraphs;
+use crate::{
+    GraphError, GraphTip,
+    error::damaged,
+    utxo::{Snapshot, Tables},
+};
+
+impl EmbeddedGraphs {
+    /// Writes the newest state of a chain's graph to `file`, which must not exist. Returns the newest block before
+    /// that (the file may have newer ones); `None` if there is no graph with blocks. The compositions of transactions
+    /// are not in it: they follow from the graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the graph cannot be read, or the file not be written as a whole.
+    pub fn back_up(&self, chain: ChainId, file: &Path) -> Result<Option<GraphTip>, GraphError> {
+        let Some(graph) = self.open(chain)? else { return Ok(None) };
+        let Some(tip) = graph.snapshot()?.tip()? else { return Ok(None) };
+        graph.tables.environment.copy_to(file)?;
+        Ok(Some(tip))
+    }
+
+    /// Makes a chain's graph of a backup, all of it or nothing. Returns its newest block.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Exists`] if there is a graph of the chain, [`GraphError::BeingRestored`] if another
+    /// process makes one, and an error if the file is no whole graph of the chain.
+    pub fn restore(&self, chain: ChainId, file: &Path) -> Result<GraphTip, GraphError> {
+        let path = self.path(chain);
+        if path.exists() {
+            return Err(GraphError::Exists { path, chain });
+        }
+        let beside = self.folder.join(format!("{chain}.graph.restored"));
+        with_folder(&beside, || {
+            let copy = beside.join(DATA_FILE);
+            fs::copy(file, &copy).map_err(|error| match error.kind() {
+                io::ErrorKind::StorageFull => failed(&copy, error),
+                _ => failed(file, error),
+            })?;
+            private(&copy)?;
+            flushed(&copy)?;
+            self.put_in_place(&beside, chain)
+        })
+    }
+
+    /// Makes the graph in a folder beside the others that of its chain.
+    pub(super) fn put_in_place(
+        &self,
+        beside: &Path,
+        chain: ChainId,
+    ) -> Result<GraphTip, GraphError> {
+        let path = self.path(chain);
+        let tip = state_of(beside, chain)?;
+        flushed(beside)?;
+        // Those of a graph that is gone.
+        let compositions = self.compositions_path(chain);
+        match fs::remove_dir_all(&compositions) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&compositions, error));
+            }
+            _ => {}
+        }
+        fs::rename(beside, &path).map_err(|error| failed(&path, error))?;
+        flushed(&self.folder)?;
+        Ok(tip)
+    }
+}
+
+/// Does something with a new folder, and removes what is left of it.
+fn with_folder<T>(
+    folder: &Path,
+    work: impl FnOnce() -> Result<T, GraphError>,
+) -> Result<T, GraphError> {
+    let mut private = DirBuilder::new();
+    private.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+    if let Some(parent) = folder.parent() {
+        private.create(parent).map_err(|error| failed(parent, error))?;
+    }
+    private.recursive(false);
+    private.create(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => GraphError::BeingRestored { path: folder.to_owned() },
+        _ => failed(folder, error),
+    })?;
+    let done = work();
+    let _ = fs::remove_dir_all(folder);
+    done
+}
+
+/// The newest block of the graph of `chain` in a folder.
+pub(super) fn state_of(folder: &Path, chain: ChainId) -> Result<GraphTip, GraphError> {
+    let no_graph = || damaged("meta", "its state");
+    let tables = Arc::new(Tables::open(folder)?.ok_or_else(no_graph)?);
+    let snapshot = Snapshot::new(&tables)?;
+    let stored = snapshot.reader().stored_state()?.ok_or_else(no_graph)?;
+    if stored.chain != chain {
+        return Err(GraphError::OtherChain { chain, found: stored.chain });
+    }
+    stored.graph_tip().ok_or_else(no_graph)
+}
+
+pub(super) fn private(file: &Path) -> Result<(), GraphError> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(file, mode).map_err(|error| failed(file, error))?;
+    }
+    Ok(())
+}
+
+/// Waits until a file or folder is on the disk.
+pub(super) fn flushed(path: &Path) -> Result<(), GraphError> {
+    let flushed = fs::File::open(path).and_then(|file| file.sync_all());
+    flushed.map_err(|error| failed(path, error))
+}
+
+pub(super) fn failed(path: &Path, error: io::Error) -> GraphError {
+    let path = path.to_owned();
+    GraphError::from(match error.kind() {
+        io::ErrorKind::StorageFull => MappedError::DiskFull { path },
+        _ => MappedError::File { path, error },
+    })
+}

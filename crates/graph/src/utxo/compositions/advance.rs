@@ -1,0 +1,173 @@
+//! Bringing compositions up to a graph and to the ends of traces, in slices.
+
+use assay_mapped::WriteTransaction;
+
+use super::{
+    super::{
+        Snapshot,
+        reader::{Reader, Settled},
+    },
+    CompositionState, CompositionWriter, Ends, EndsUpTo,
+    read::{self, CURRENT, NEXT},
+    slice::Slice,
+    stored_ends,
+    update::{self, Updated},
+};
+use crate::{GraphError, error::table_error};
+
+/// How far a slice got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advanced {
+    /// Compositions that were computed.
+    pub computed: u64,
+    /// True if the compositions of these ends are complete up to the graph's newest block, and answer.
+    pub is_complete: bool,
+}
+
+/// What a slice goes on from.
+enum Begin {
+    /// From a state; `answers` if it is that which answers. `computed` compositions were computed for it in this slice,
+    /// and at least `least` are to be computed.
+    From { state: CompositionState, answers: bool, computed: u64, least: u64 },
+    /// Nothing: an update took the whole slice, which computed so many.
+    Ended { computed: u64 },
+}
+
+impl CompositionWriter {
+    /// Computes about `most` compositions, for whole blocks, and keeps them. `ends` are those of all owners of the graph
+    /// in this state. If they are not the ends that the present compositions rest on, those that follow from the
+    /// difference are computed, or all of them where these are many; they replace the present ones at once when they
+    /// are complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a store fails; nothing of the slice is kept then.
+    pub fn advance(
+        &self,
+        graph: &Snapshot,
+        ends: &Ends,
+        most: u64,
+    ) -> Result<Advanced, GraphError> {
+        let reader = graph.reader();
+        let settled = reader.settled()?;
+        let owners = reader.state()?.next_owner;
+        self.tables.environment.write(&self.lock, |txn| {
+            let (mut state, answers, mut computed, least) =
+                match self.begin(txn, &reader, ends, (&settled, most))? {
+                    Begin::From { state, answers, computed, least } => {
+                        (state, answers, computed, least)
+                    }
+                    Begin::Ended { computed } => {
+                        return Ok(Advanced { computed, is_complete: false });
+                    }
+                };
+            if !hold(ends, state.ends) || !is_on_chain(&reader, &state)? {
+                state.transactions = state.settled_transactions;
+                state.newest = None;
+            }
+            let table = self.tables.page(state.half);
+            let mut slice = Slice::begin(&reader, ends, table, txn, state)?;
+            let reached_end = slice.blocks(txn, most.max(least))?;
+            computed += slice.state.transactions.saturating_sub(state.transactions);
+            let state = CompositionState {
+                ends: ends.up_to(owners),
+                settled_transactions: settled.transactions.min(slice.state.transactions),
+                settled_ends: ends.up_to(settled.owners),
+                ..slice.state
+            };
+            if answers || reached_end {
+                self.keep_answering(txn, &state, ends)?;
+            } else {
+                let kept = self.tables.meta.put(txn, NEXT, &state.to_bytes());
+                kept.map_err(|error| table_error("meta", error))?;
+            }
+            Ok(Advanced { computed, is_complete: reached_end })
+        })
+    }
+
+    /// What a slice goes on from.
+    fn begin<'g>(
+        &'g self,
+        txn: &mut WriteTransaction<'_>,
+        graph: &'g Reader<'g>,
+        ends: &'g Ends,
+        (settled, most): (&Settled, u64),
+    ) -> Result<Begin, GraphError> {
+        // A graph that was ingested from another block on has other origins; one that was restored may have fewer
+        // blocks than those for which ends were settled.
+        let start = graph.state()?.start;
+        let of_graph = |state: &CompositionState| {
+            state.start == start && state.settled_transactions <= settled.transactions
+        };
+        let current = read::state(txn, self.tables.meta, CURRENT)?.filter(of_graph);
+        let next = read::state(txn, self.tables.meta, NEXT)?.filter(of_graph);
+        let from = |state, answers| Begin::From { state, answers, computed: 0, least: 0 };
+        if let Some(state) = current.filter(|state| hold(ends, state.settled_ends)) {
+            return Ok(from(state, true));
+        }
+        if let Some(state) = next.filter(|state| hold(ends, state.settled_ends)) {
+            return Ok(from(state, false));
+        }
+        if let Some(current) = current {
+            match update::advance(&self.tables, txn, graph, ends, (&current, most))? {
+                Updated::Unfinished(computed) => return Ok(Begin::Ended { computed }),
+                Updated::Applied(computed) => {
+                    let ends = ends.up_to(current.settled_ends.owners);
+                    let state = CompositionState {
+                        transactions: current.settled_transactions,
+                        ends,
+                        settled_ends: ends,
+                        newest: None,
+                        ..current
+                    };
+                    // So that nothing that answered is missing.
+                    let least = current.transactions.saturating_sub(state.transactions);
+                    return Ok(Begin::From { state, answers: true, computed, least });
+                }
+                Updated::TooLarge => {}
+            }
+        }
+        let half = current.map_or(0, |current| 1 - current.half);
+        self.clear(txn, half)?;
+        Ok(from(CompositionState::begin(half, start, ends.up_to(settled.owners)), false))
+    }
+
+    /// Writes the state that answers, and removes what was computed beside it.
+    fn keep_answering(
+        &self,
+        txn: &mut WriteTransaction<'_>,
+        state: &CompositionState,
+        ends: &Ends,
+    ) -> Result<(), GraphError> {
+        let meta = self.tables.meta;
+        let before = read::state(txn, meta, CURRENT)?;
+        if before.map(|before| before.ends.revision) != Some(state.ends.revision) {
+            stored_ends::store(txn, self.tables.ends, ends)?;
+        }
+        let failed = |error| table_error("meta", error);
+        meta.put(txn, CURRENT, &state.to_bytes()).map_err(failed)?;
+        meta.delete(txn, NEXT).map_err(failed)?;
+        update::clear(&self.tables, txn)?;
+        self.clear(txn, 1 - state.half)
+    }
+
+    /// Removes the compositions of a half.
+    fn clear(&self, txn: &mut WriteTransaction<'_>, half: u8) -> Result<(), GraphError> {
+        let (table, failed) = (self.tables.page(half), |error| table_error("page", error));
+        if !table.is_empty(txn).map_err(failed)? {
+            table.clear(txn).map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// True if these ends are still those.
+fn hold(ends: &Ends, known: EndsUpTo) -> bool {
+    ends.up_to(known.owners) == known
+}
+
+/// True if the newest block of a state was not rolled back.
+fn is_on_chain(graph: &Reader<'_>, state: &CompositionState) -> Result<bool, GraphError> {
+    let Some((height, hash)) = state.newest else { return Ok(true) };
+    Ok(graph.block(height)?.is_some_and(|it| it.block.hash == hash))
+}

@@ -1,0 +1,142 @@
+//! Reading compositions.
+
+use std::sync::Arc;
+
+use assay_engine::{composition::Composition, reading::TransactionNumber};
+use assay_mapped::{ReadTransaction, Table};
+use heed::RoTxn;
+
+use super::{
+    CompositionState, Tables,
+    calculation::Made,
+    page::{self, Entry, TRANSACTIONS},
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+/// The key of the state that answers.
+pub(super) const CURRENT: &[u8] = &[0];
+/// The key of the state that is computed to replace it.
+pub(super) const NEXT: &[u8] = &[1];
+/// The key of the update of the state that answers.
+pub(super) const UPDATE: &[u8] = &[2];
+
+/// The compositions of a chain, to be read.
+#[derive(Debug)]
+pub struct Compositions(Tables);
+
+impl Compositions {
+    pub(super) const fn new(tables: Tables) -> Self {
+        Self(tables)
+    }
+
+    /// True unless their file was deleted or replaced meanwhile.
+    pub(super) fn is_current(&self) -> bool {
+        self.0.environment.is_current()
+    }
+
+    /// One state of the compositions; `None` before the first one is complete.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment fails.
+    pub fn reader(&self) -> Result<Option<CompositionReader>, GraphError> {
+        let transaction = self.0.environment.read()?;
+        let state = state(&transaction, self.0.meta, CURRENT)?;
+        let page = |state: CompositionState| self.0.page(state.half);
+        Ok(state.map(|state| CompositionReader { page: page(state), transaction, state }))
+    }
+}
+
+/// One state of the compositions.
+pub struct CompositionReader {
+    page: Table,
+    transaction: ReadTransaction,
+    state: CompositionState,
+}
+
+impl std::fmt::Debug for CompositionReader {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("CompositionReader")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CompositionReader {
+    /// The transactions that they cover, and the ends that they rest on.
+    #[must_use]
+    pub const fn state(&self) -> &CompositionState {
+        &self.state
+    }
+
+    /// Bytes of all compositions that answer.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment fails.
+    pub fn bytes(&self) -> Result<u64, GraphError> {
+        let pages =
+            self.page.stat(&self.transaction).map_err(|error| table_error("page", error))?;
+        let count = pages.branch_pages + pages.leaf_pages + pages.overflow_pages;
+        Ok(count as u64 * u64::from(pages.page_size))
+    }
+
+    /// What the money of a transaction is made of; `None` if that is not computed yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the environment fails or is damaged.
+    pub fn composition(&self, of: TransactionNumber) -> Result<Option<Composition>, GraphError> {
+        if of.0 >= self.state.transactions {
+            return Ok(None);
+        }
+        let made = resolve(of.0, |number| stored(&self.transaction, self.page, number))?;
+        Ok(Some(Arc::unwrap_or_clone(made.composition)))
+    }
+}
+
+pub(super) fn state(
+    txn: &RoTxn<'_>,
+    meta: Table,
+    key: &[u8],
+) -> Result<Option<CompositionState>, GraphError> {
+    let found = meta.get(txn, key).map_err(|error| table_error("meta", error))?;
+    let read = |bytes| CompositionState::read(bytes).ok_or_else(|| damaged("meta", "its state"));
+    found.map(read).transpose()
+}
+
+/// What a transaction is made of. `entry` finds what stands for a transaction.
+pub(super) fn resolve(
+    transaction: u64,
+    entry: impl Fn(u64) -> Result<Option<Entry>, GraphError>,
+) -> Result<Made, GraphError> {
+    let broken = || damaged("page", transaction);
+    let holder = match entry(transaction)?.ok_or_else(broken)? {
+        Entry::Composition(composition) => {
+            return Ok(Made { composition, holder: Some(transaction) });
+        }
+        Entry::Replaced { own, .. } => return Ok(Made { composition: own, holder: None }),
+        Entry::SameAs(holder) => holder,
+    };
+    match entry(holder)?.ok_or_else(broken)? {
+        Entry::Composition(composition) | Entry::Replaced { named: composition, .. } => {
+            Ok(Made { composition, holder: Some(holder) })
+        }
+        Entry::SameAs(_) => Err(broken()),
+    }
+}
+
+/// What stands for a transaction in the table; `None` if it is not there or damaged.
+pub(super) fn stored(
+    txn: &RoTxn<'_>,
+    table: Table,
+    transaction: u64,
+) -> Result<Option<Entry>, GraphError> {
+    let found = table.get(txn, &page::key(transaction / TRANSACTIONS));
+    let found = found.map_err(|error| table_error("page", error))?;
+    Ok(found.and_then(|bytes| page::read(bytes, transaction)))
+}

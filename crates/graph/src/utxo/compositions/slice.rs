@@ -1,0 +1,238 @@
+//! Computing compositions block by block.
+
+use std::ops::Bound;
+
+use assay_engine::utxo::TransactionKind;
+use assay_mapped::{Table, WriteTransaction};
+use heed::PutFlags;
+
+use super::{
+    super::{
+        bytes::{Reading, number},
+        reader::Reader,
+        record::{StoredBlock, TransactionRecord},
+    },
+    CompositionState, Ends,
+    calculation::{Calculation, Made, day_of},
+    kept::Kept,
+    page::{self, Entry, PageBuilder, TRANSACTIONS},
+    read,
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+/// A slice of a computation.
+pub(super) struct Slice<'g> {
+    graph: &'g Reader<'g>,
+    calculation: Calculation<'g>,
+    pages: Pages,
+    /// The state that the slice has reached.
+    pub(super) state: CompositionState,
+}
+
+impl<'g> Slice<'g> {
+    /// Goes on from a state, whose pages are in the table.
+    pub(super) fn begin(
+        graph: &'g Reader<'g>,
+        ends: &'g Ends,
+        table: Table,
+        txn: &WriteTransaction<'_>,
+        state: CompositionState,
+    ) -> Result<Self, GraphError> {
+        let pages = Pages::open(table, txn, state.transactions)?;
+        Ok(Self { graph, calculation: Calculation::new(graph, ends), pages, state })
+    }
+
+    /// Computes about `most` transactions: the blocks that follow. Returns true if the newest one was reached.
+    pub(super) fn blocks(
+        &mut self,
+        txn: &mut WriteTransaction<'_>,
+        most: u64,
+    ) -> Result<bool, GraphError> {
+        let graph = self.graph.state()?;
+        let Some((tip, _)) = graph.tip else { return Ok(true) };
+        let until = self.state.transactions.saturating_add(most.max(1));
+        let mut height = match self.state.newest {
+            Some((height, _)) => height + 1,
+            None => self.height_of_next(graph.start, tip.height)?,
+        };
+        while height <= tip.height {
+            let block = self.graph.known_block(height)?;
+            self.block(txn, &block)?;
+            self.state.newest = Some((height, block.block.hash));
+            height += 1;
+            if self.state.transactions >= until {
+                break;
+            }
+        }
+        self.pages.flush(txn)?;
+        Ok(height > tip.height)
+    }
+
+    /// The height of the first block whose transactions are not computed.
+    fn height_of_next(&self, start: u64, tip: u64) -> Result<u64, GraphError> {
+        let next = self.state.transactions;
+        match self.graph.transaction(next)? {
+            Some(record) if next > 0 => Ok(record.head().height),
+            None if next > 0 => Ok(tip + 1),
+            _ => Ok(start),
+        }
+    }
+
+    /// Computes a block: its coinbase last, which is made of the fees of all others.
+    fn block(
+        &mut self,
+        txn: &mut WriteTransaction<'_>,
+        block: &StoredBlock,
+    ) -> Result<(), GraphError> {
+        let (graph, moved_on, first) = (self.graph, day_of(block), block.first_transaction);
+        let end = self.graph.end_of(block)?;
+        let mut coinbases = Vec::new();
+        self.pages.begin_block(first);
+        let records = graph.tables.transaction.range(
+            graph.txn,
+            &(Bound::Included(&number(first)[..]), Bound::Excluded(&number(end)[..])),
+        );
+        let failed = |error| table_error("tx", error);
+        for (found, transaction) in records.map_err(failed)?.zip(first..) {
+            let (key, bytes) = found.map_err(failed)?;
+            if Reading(key).number() != Some(transaction) {
+                return Err(damaged("tx", transaction));
+            }
+            let record = TransactionRecord::read(transaction, bytes)?;
+            let head = record.head();
+            // Nothing is known of a coinbase in its own block, where nothing can spend it.
+            let made = if head.kind == TransactionKind::Coinbase {
+                coinbases.push((transaction, u128::from(head.output_total)));
+                self.calculation.unknown()
+            } else {
+                let pages = &mut self.pages;
+                self.calculation.payment(&record, moved_on, |number| pages.of(txn, number))?
+            };
+            self.pages.block.push(made);
+        }
+        if self.pages.next() != end {
+            return Err(damaged("tx", self.pages.next()));
+        }
+        for (coinbase, outputs) in coinbases {
+            let pages = &mut self.pages;
+            let of = |number| pages.of(txn, number);
+            let made = self.calculation.coinbase(coinbase, block, outputs, of)?;
+            self.pages.set_in_block(coinbase, made);
+        }
+        self.pages.end_block(txn)?;
+        self.state.transactions = end;
+        Ok(())
+    }
+}
+
+/// The pages of a half that is written, and what is computed for them.
+struct Pages {
+    table: Table,
+    /// The page that is not full yet, and its number.
+    page: PageBuilder,
+    number: u64,
+    /// Pages from this one on are behind all that the table has.
+    appended_from: u64,
+    /// What the transactions are made of of the block that is computed, from the first one on.
+    block: Vec<Made>,
+    first: u64,
+    kept: Kept,
+}
+
+impl Pages {
+    /// Goes on behind so many transactions.
+    fn open(
+        table: Table,
+        txn: &WriteTransaction<'_>,
+        transactions: u64,
+    ) -> Result<Self, GraphError> {
+        let failed = |error| table_error("page", error);
+        let within = usize::try_from(transactions % TRANSACTIONS).unwrap_or(0);
+        let number = transactions / TRANSACTIONS;
+        let page = match within {
+            0 => PageBuilder::default(),
+            within => {
+                let bytes = table.get(txn, &page::key(number)).map_err(failed)?;
+                let page = bytes.and_then(|bytes| PageBuilder::of(number, bytes, within));
+                page.filter(|page| page.len() == within).ok_or_else(|| damaged("page", number))?
+            }
+        };
+        let last = table.last(txn).map_err(failed)?;
+        let last = last.and_then(|(key, _)| Reading(key).number());
+        let appended_from = last.map_or(0, |last| last + 1);
+        let (block, kept) = (Vec::new(), Kept::new());
+        Ok(Self { table, page, number, appended_from, block, first: u64::MAX, kept })
+    }
+
+    fn begin_block(&mut self, first: u64) {
+        self.first = first;
+        self.block.clear();
+    }
+
+    /// The number of the next transaction of the block.
+    fn next(&self) -> u64 {
+        self.first + self.block.len() as u64
+    }
+
+    fn set_in_block(&mut self, transaction: u64, made: Made) {
+        let at = transaction.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        if let Some(slot) = at.and_then(|at| self.block.get_mut(at)) {
+            *slot = made;
+        }
+    }
+
+    /// Appends the transactions of the block.
+    fn end_block(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
+        for (made, transaction) in std::mem::take(&mut self.block).into_iter().zip(self.first..) {
+            self.page.push(Entry::new(transaction, &made.composition, made.holder));
+            self.kept.put(transaction, made);
+            if self.page.len() as u64 == TRANSACTIONS {
+                self.write(txn)?;
+                self.page = PageBuilder::default();
+                self.number += 1;
+            }
+        }
+        self.first = u64::MAX;
+        Ok(())
+    }
+
+    /// What an earlier transaction is made of.
+    fn of(&mut self, txn: &WriteTransaction<'_>, transaction: u64) -> Result<Made, GraphError> {
+        if let Some(at) = transaction.checked_sub(self.first) {
+            let made = usize::try_from(at).ok().and_then(|at| self.block.get(at));
+            return made.cloned().ok_or_else(|| damaged("tx", transaction));
+        }
+        if let Some(made) = self.kept.get(transaction) {
+            return Ok(made.clone());
+        }
+        let written = self.number * TRANSACTIONS;
+        let made = read::resolve(transaction, |number| {
+            if number >= written {
+                Ok(self.page.get(number))
+            } else {
+                read::stored(txn, self.table, number)
+            }
+        })?;
+        self.kept.put(transaction, made.clone());
+        Ok(made)
+    }
+
+    /// Writes the page that is not full.
+    fn flush(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
+        if self.page.len() == 0 { Ok(()) } else { self.write(txn) }
+    }
+
+    fn write(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
+        let (key, bytes) = (page::key(self.number), self.page.to_bytes(self.number));
+        let written = if self.number < self.appended_from {
+            self.table.put(txn, &key, &bytes)
+        } else {
+            self.table.put_with_flags(txn, PutFlags::APPEND, &key, &bytes)
+        };
+        self.appended_from = self.appended_from.max(self.number + 1);
+        written.map_err(|error| table_error("page", error))
+    }
+}

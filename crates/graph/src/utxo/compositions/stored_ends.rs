@@ -1,0 +1,82 @@
+//! The ends that the compositions rest on which answer, as they are stored: changed ends are compared with them.
+
+use assay_engine::{reading::OwnerNumber, taxonomy::Category};
+use assay_mapped::{Table, WriteTransaction};
+use heed::RoTxn;
+
+use super::{
+    super::bytes::{Reading, number},
+    Attributed, End, Ends,
+};
+use crate::{GraphError, error::table_error};
+
+/// Between a category, which is empty where no trace ends, a day, and what says that there is a label.
+const SEPARATOR: char = '\0';
+const LABELLED: &str = "labelled";
+
+/// The stored ends of the first `owners`; `None` if one has a category that is not known any more.
+pub(super) fn load(txn: &RoTxn<'_>, table: Table, owners: u64) -> Result<Option<Ends>, GraphError> {
+    let mut ends = Ends::default();
+    for (owner, bytes) in entries(txn, table)? {
+        if owner >= owners {
+            break;
+        }
+        let Some(attributed) = parse(&bytes) else { return Ok(None) };
+        ends.add(OwnerNumber(owner), attributed);
+    }
+    Ok(Some(ends))
+}
+
+/// Makes the stored ends the same as these.
+pub(super) fn store(
+    txn: &mut WriteTransaction<'_>,
+    table: Table,
+    ends: &Ends,
+) -> Result<(), GraphError> {
+    let failed = |error| table_error("ends", error);
+    let mut missing = ends.clone();
+    for (owner, bytes) in entries(txn, table)? {
+        let attributed = ends.of(OwnerNumber(owner));
+        if attributed.is_nothing() {
+            table.delete(txn, &number(owner)).map_err(failed)?;
+        } else if to_bytes(attributed) == bytes {
+            missing.remove(OwnerNumber(owner));
+        }
+    }
+    for (owner, attributed) in missing.iter() {
+        table.put(txn, &number(owner.0), &to_bytes(attributed)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The entries of the table, in the order of their owners.
+fn entries(txn: &RoTxn<'_>, table: Table) -> Result<Vec<(u64, Vec<u8>)>, GraphError> {
+    let failed = |error| table_error("ends", error);
+    let mut entries = Vec::new();
+    for found in table.iter(txn).map_err(failed)? {
+        let (key, value) = found.map_err(failed)?;
+        let owner = Reading(key).number().unwrap_or(u64::MAX);
+        entries.push((owner, value.to_vec()));
+    }
+    Ok(entries)
+}
+
+fn to_bytes(Attributed { end, is_labelled }: Attributed) -> Vec<u8> {
+    let category = end.map(|end| end.category.as_str()).unwrap_or_default();
+    let day = end.and_then(|end| end.listed_on).map(|day| day.to_string()).unwrap_or_default();
+    let label = if is_labelled { LABELLED } else { "" };
+    format!("{category}{SEPARATOR}{day}{SEPARATOR}{label}").into_bytes()
+}
+
+fn parse(bytes: &[u8]) -> Option<Attributed> {
+    let mut parts = std::str::from_utf8(bytes).ok()?.split(SEPARATOR);
+    let (category, day, label) = (parts.next()?, parts.next()?, parts.next()?);
+    let end = match category {
+        "" => None,
+        category => {
+            let listed_on = if day.is_empty() { None } else { Some(day.parse().ok()?) };
+            Some(End { category: category.parse::<Category>().ok()?, listed_on })
+        }
+    };
+    Some(Attributed { end, is_labelled: label == LABELLED })
+}

@@ -1,0 +1,432 @@
+//! Computing the compositions that follow from changed ends, and no others.
+//!
+//! An update begins with the transactions in which an owner spent who came among the ends, left them or changed there.
+//! Each is computed in the order of the chain; if it is made of something else than before, those that spend its
+//! outputs follow, and the coinbase that its fee paid. Changed compositions are kept beside the compositions that answer until
+//! nothing follows any more, and replaces these at once. An update reaches the transactions that no rollback removes;
+//! those that follow are computed when it is applied.
+
+use std::sync::Arc;
+
+use assay_engine::{composition::Composition, reading::OwnerNumber, utxo::TransactionKind};
+use assay_mapped::WriteTransaction;
+use heed::RoTxn;
+
+use super::{
+    super::{
+        bytes::{Reading, number, put_varint},
+        index::Side,
+        reader::Reader,
+        record::{StoredBlock, TransactionRecord},
+    },
+    CompositionState, Ends, Tables,
+    calculation::{Calculation, Made, day_of},
+    frontier::{Frontier, Next},
+    kept::Kept,
+    page::{self, Entry, PageBuilder, TRANSACTIONS},
+    read::{self, UPDATE},
+    stored_ends,
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+/// An update computes at most this part of the transactions, as its denominator. Beyond it, computing all anew takes
+/// less time.
+const LARGEST_PART: u64 = 8;
+/// The most transactions that an update computes: it is applied in one write.
+const MOST: u64 = 4_000_000;
+/// Entries that are applied together.
+const APPLIED_TOGETHER: usize = 1 << 14;
+
+/// How far an update got.
+pub(super) enum Updated {
+    /// It goes on with the next slice. Holds the number of compositions that were computed.
+    Unfinished(u64),
+    /// It is applied. Holds the same.
+    Applied(u64),
+    /// All are to be computed anew.
+    TooLarge,
+}
+
+/// An update between two slices.
+struct Progress {
+    /// Names the ends for which it computes, among the owners of the transactions that it reaches.
+    revision: [u8; 32],
+    /// Number of compositions that were computed.
+    computed: u64,
+    frontier: Frontier,
+}
+
+impl Progress {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.revision.to_vec();
+        put_varint(&mut bytes, self.computed);
+        self.frontier.put_bytes(&mut bytes);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let mut reading = Reading(bytes);
+        let (revision, computed) = (reading.array()?, reading.varint()?);
+        Some(Self { revision, computed, frontier: Frontier::read(reading)? })
+    }
+}
+
+/// Goes on with the update of the compositions that answer to these ends, by about `most` compositions.
+pub(super) fn advance<'g>(
+    tables: &'g Tables,
+    txn: &mut WriteTransaction<'_>,
+    graph: &'g Reader<'g>,
+    ends: &'g Ends,
+    (answering, most): (&CompositionState, u64),
+) -> Result<Updated, GraphError> {
+    let settled = answering.settled_transactions;
+    let limit = (settled / LARGEST_PART).min(MOST);
+    let revision = ends.up_to(answering.settled_ends.owners).revision;
+    let known = tables.meta.get(txn, UPDATE).map_err(|error| table_error("meta", error))?;
+    let known = known.and_then(Progress::read).filter(|known| known.revision == revision);
+    let mut progress = if let Some(known) = known {
+        known
+    } else {
+        clear(tables, txn)?;
+        let Some(changed) = changed_owners(tables, txn, answering, ends)? else {
+            return Ok(Updated::TooLarge);
+        };
+        let frontier = first_frontier(graph, &changed, settled, limit)?;
+        Progress { revision, computed: 0, frontier }
+    };
+    let before = progress.computed;
+    let mut update = Update::new(tables, graph, ends, answering);
+    while progress.computed.saturating_add(progress.frontier.len()) <= limit
+        && progress.computed - before < most.max(1)
+        && let Some(next) = progress.frontier.pop()
+    {
+        progress.computed += update.compute(txn, next, &mut progress.frontier)?;
+    }
+    if progress.computed.saturating_add(progress.frontier.len()) > limit {
+        clear(tables, txn)?;
+        return Ok(Updated::TooLarge);
+    }
+    let computed = progress.computed - before;
+    if progress.frontier.is_empty() {
+        update.apply(txn)?;
+        clear(tables, txn)?;
+        return Ok(Updated::Applied(computed));
+    }
+    let kept = tables.meta.put(txn, UPDATE, &progress.to_bytes());
+    kept.map_err(|error| table_error("meta", error))?;
+    Ok(Updated::Unfinished(computed))
+}
+
+/// Removes an update.
+pub(super) fn clear(tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
+    tables.meta.delete(txn, UPDATE).map_err(|error| table_error("meta", error))?;
+    let failed = |error| table_error("changed", error);
+    if !tables.changed.is_empty(txn).map_err(failed)? {
+        tables.changed.clear(txn).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// The owners of settled transactions whose ends are not those that the compositions rest on; `None` if all
+/// compositions are to be computed anew.
+fn changed_owners(
+    tables: &Tables,
+    txn: &RoTxn<'_>,
+    answering: &CompositionState,
+    ends: &Ends,
+) -> Result<Option<Vec<OwnerNumber>>, GraphError> {
+    let owners = answering.settled_ends.owners;
+    let Some(stored) = stored_ends::load(txn, tables.ends, owners)? else { return Ok(None) };
+    if stored.up_to(owners) != answering.settled_ends {
+        // Categories have other codes in this version.
+        return Ok(None);
+    }
+    let of_both = stored.iter().chain(ends.iter()).map(|(owner, _)| owner);
+    let mut changed: Vec<OwnerNumber> =
+        of_both.filter(|it| it.0 < owners && stored.of(*it) != ends.of(*it)).collect();
+    changed.sort_unstable();
+    changed.dedup();
+    Ok(Some(changed))
+}
+
+/// The transactions in which changed owners spent: more than `most` if there are more.
+fn first_frontier(
+    graph: &Reader<'_>,
+    changed: &[OwnerNumber],
+    settled: u64,
+    most: u64,
+) -> Result<Frontier, GraphError> {
+    let mut frontier = Frontier::default();
+    for owner in changed {
+        graph.moved(owner.0, Side::Inputs, |moved| {
+            if moved.transaction < settled {
+                frontier.add(Next::Payment(moved.transaction));
+            }
+            frontier.len() <= most
+        })?;
+        if frontier.len() > most {
+            break;
+        }
+    }
+    Ok(frontier)
+}
+
+/// A slice of an update.
+struct Update<'g> {
+    tables: &'g Tables,
+    graph: &'g Reader<'g>,
+    ends: &'g Ends,
+    calculation: Calculation<'g>,
+    half: u8,
+    settled: u64,
+    kept: Kept,
+}
+
+impl<'g> Update<'g> {
+    fn new(
+        tables: &'g Tables,
+        graph: &'g Reader<'g>,
+        ends: &'g Ends,
+        answering: &CompositionState,
+    ) -> Self {
+        Self {
+            tables,
+            graph,
+            ends,
+            calculation: Calculation::new(graph, ends),
+            half: answering.half,
+            settled: answering.settled_transactions,
+            kept: Kept::new(),
+        }
+    }
+
+    /// Computes what comes next, and adds what follows from it. Returns the number of compositions.
+    fn compute(
+        &mut self,
+        txn: &mut WriteTransaction<'_>,
+        next: Next,
+        frontier: &mut Frontier,
+    ) -> Result<u64, GraphError> {
+        match next {
+            Next::Payment(transaction) => {
+                let record = self.graph.known_transaction(transaction)?;
+                let block = self.block_of(&record)?;
+                let sources = Sources { tables: self.tables, half: self.half, txn };
+                let kept = &mut self.kept;
+                let made =
+                    self.calculation.payment(&record, day_of(&block), |of| sources.of(kept, of))?;
+                if self.replace(txn, transaction, made)? {
+                    self.add_spenders(&record, frontier)?;
+                    self.add_coinbases(&record, &block, frontier)?;
+                }
+                Ok(1)
+            }
+            Next::Coinbases(last) => {
+                let block = self.block_of(&self.graph.known_transaction(last)?)?;
+                let mut computed = 0;
+                for transaction in block.first_transaction..=last {
+                    let record = self.graph.known_transaction(transaction)?;
+                    let head = record.head();
+                    if head.kind != TransactionKind::Coinbase {
+                        continue;
+                    }
+                    let sources = Sources { tables: self.tables, half: self.half, txn };
+                    let (kept, outputs) = (&mut self.kept, u128::from(head.output_total));
+                    let of = |of| sources.of(kept, of);
+                    let made = self.calculation.coinbase(transaction, &block, outputs, of)?;
+                    if self.replace(txn, transaction, made)? {
+                        self.add_spenders(&record, frontier)?;
+                    }
+                    computed += 1;
+                }
+                Ok(computed)
+            }
+        }
+    }
+
+    fn block_of(&self, record: &TransactionRecord<'_>) -> Result<StoredBlock, GraphError> {
+        self.graph.known_block(record.head().height)
+    }
+
+    /// Keeps what a transaction is made of now. Returns false if that is what it was made of.
+    fn replace(
+        &mut self,
+        txn: &mut WriteTransaction<'_>,
+        transaction: u64,
+        mut made: Made,
+    ) -> Result<bool, GraphError> {
+        let sources = Sources { tables: self.tables, half: self.half, txn };
+        let entry = sources.entry(transaction)?;
+        let may_be_named = match &entry {
+            Some(Entry::Composition(composition)) => !composition.is_unknown(),
+            Some(Entry::Replaced { .. }) => true,
+            Some(Entry::SameAs(_)) | None => false,
+        };
+        let before = read::resolve(transaction, |of| {
+            if of == transaction { Ok(entry.clone()) } else { sources.entry(of) }
+        })?;
+        if before.composition == made.composition {
+            self.kept.put(transaction, before);
+            return Ok(false);
+        }
+        if may_be_named {
+            made.holder = None;
+        }
+        let put = self.tables.changed.put(txn, &number(transaction), &to_bytes(transaction, &made));
+        put.map_err(|error| table_error("changed", error))?;
+        self.kept.put(transaction, made);
+        Ok(true)
+    }
+
+    /// Adds the transactions that spend outputs of one that changed. What an end spends is its own.
+    fn add_spenders(
+        &self,
+        record: &TransactionRecord<'_>,
+        frontier: &mut Frontier,
+    ) -> Result<(), GraphError> {
+        let mut outputs = Vec::new();
+        record.outputs(|entry| {
+            if self.ends.get(OwnerNumber(entry.output.owner)).is_none() {
+                outputs.push(record.head().first_output + u64::from(entry.index));
+            }
+        })?;
+        for output in outputs {
+            if let Some(spender) = self.graph.spender(output)?
+                && spender < self.settled
+            {
+                frontier.add(Next::Payment(spender));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the coinbases of a block if a transaction that changed paid them.
+    fn add_coinbases(
+        &mut self,
+        record: &TransactionRecord<'_>,
+        block: &StoredBlock,
+        frontier: &mut Frontier,
+    ) -> Result<(), GraphError> {
+        if record.head().fee() > 0 {
+            let end = self.graph.end_of(block)?;
+            frontier.add(Next::Coinbases(end.saturating_sub(1)));
+        }
+        Ok(())
+    }
+
+    /// Replaces the compositions that changed.
+    fn apply(&self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
+        let mut from = 0;
+        loop {
+            let changed = self.changed_from(txn, from)?;
+            let Some((last, _)) = changed.last() else { return Ok(()) };
+            from = last + 1;
+            let is_same_page = |(one, _): &(u64, Made), (other, _): &(u64, Made)| {
+                one / TRANSACTIONS == other / TRANSACTIONS
+            };
+            for of_page in changed.chunk_by(is_same_page) {
+                self.apply_to_page(txn, of_page)?;
+            }
+        }
+    }
+
+    /// Some of what changed, from a transaction on.
+    fn changed_from(&self, txn: &RoTxn<'_>, from: u64) -> Result<Vec<(u64, Made)>, GraphError> {
+        let failed = |error| table_error("changed", error);
+        let from = number(from);
+        let range = (std::ops::Bound::Included(&from[..]), std::ops::Bound::Unbounded);
+        let found = self.tables.changed.range(txn, &range).map_err(failed)?;
+        let changed = found.take(APPLIED_TOGETHER).map(|found| {
+            let (key, value) = found.map_err(failed)?;
+            let transaction = Reading(key).number().ok_or_else(|| damaged("changed", "a key"))?;
+            Ok((transaction, read_changed(transaction, value)?))
+        });
+        changed.collect()
+    }
+
+    fn apply_to_page(
+        &self,
+        txn: &mut WriteTransaction<'_>,
+        changed: &[(u64, Made)],
+    ) -> Result<(), GraphError> {
+        let failed = |error| table_error("page", error);
+        let Some((first, _)) = changed.first() else { return Ok(()) };
+        let (table, number) = (self.tables.page(self.half), first / TRANSACTIONS);
+        let bytes = table.get(txn, &page::key(number)).map_err(failed)?;
+        let page = bytes.and_then(|bytes| PageBuilder::of(number, bytes, usize::MAX));
+        let mut page = page.ok_or_else(|| damaged("page", number))?;
+        for (transaction, made) in changed {
+            let own = Arc::clone(&made.composition);
+            let entry = match page.get(*transaction) {
+                Some(Entry::Replaced { named, .. }) => Entry::Replaced { named, own },
+                Some(Entry::Composition(named)) if !named.is_unknown() => {
+                    Entry::Replaced { named, own }
+                }
+                _ => Entry::new(*transaction, &own, made.holder),
+            };
+            if !page.set(*transaction, entry) {
+                return Err(damaged("page", number));
+            }
+        }
+        table.put(txn, &page::key(number), &page.to_bytes(number)).map_err(failed)
+    }
+}
+
+/// Where an update finds compositions.
+struct Sources<'a, 'e> {
+    tables: &'a Tables,
+    half: u8,
+    txn: &'a RoTxn<'e>,
+}
+
+impl Sources<'_, '_> {
+    /// What stands for a transaction among those that answer.
+    fn entry(&self, transaction: u64) -> Result<Option<Entry>, GraphError> {
+        read::stored(self.txn, self.tables.page(self.half), transaction)
+    }
+
+    /// What a transaction is made of by what answers.
+    fn answering(&self, transaction: u64) -> Result<Made, GraphError> {
+        read::resolve(transaction, |number| self.entry(number))
+    }
+
+    /// What a transaction is made of by the ends of the update.
+    fn of(&self, kept: &mut Kept, transaction: u64) -> Result<Made, GraphError> {
+        if let Some(made) = kept.get(transaction) {
+            return Ok(made.clone());
+        }
+        let changed = self.tables.changed.get(self.txn, &number(transaction));
+        let made = match changed.map_err(|error| table_error("changed", error))? {
+            Some(bytes) => read_changed(transaction, bytes)?,
+            None => self.answering(transaction)?,
+        };
+        kept.put(transaction, made.clone());
+        Ok(made)
+    }
+}
+
+/// A composition that changed, as bytes: one more than the distance to its holder, 0 without one; then itself.
+fn to_bytes(transaction: u64, made: &Made) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let distance = made.holder.map_or(0, |holder| transaction.saturating_sub(holder) + 1);
+    put_varint(&mut bytes, distance);
+    made.composition.put_bytes(&mut bytes);
+    bytes
+}
+
+fn read_changed(transaction: u64, bytes: &[u8]) -> Result<Made, GraphError> {
+    let parse = || {
+        let mut reading = Reading(bytes);
+        let distance = reading.varint()?;
+        let holder = match distance.checked_sub(1) {
+            None => None,
+            Some(distance) => Some(transaction.checked_sub(distance)?),
+        };
+        let (composition, _) = Composition::read(reading.0)?;
+        Some(Made { composition: Arc::new(composition), holder })
+    };
+    parse().ok_or_else(|| damaged("changed", transaction))
+}

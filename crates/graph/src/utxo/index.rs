@@ -1,0 +1,452 @@
+//! Everything whose key is a hash or an owner: identifiers, scripts, statistics, what owners moved, links by
+//! their parents.
+//!
+//! The entries of the newest blocks, which can be rolled back, are in an ordered table; those of all others are
+//! in [runs](super::run). Other modules reach both through the functions of this one.
+
+use std::collections::BTreeSet;
+
+use assay_engine::utxo::{ScriptOwner, Statistics, Txid};
+use assay_mapped::WriteTransaction;
+use sha2::{Digest, Sha256};
+
+use super::{
+    bytes::{Reading, number},
+    link::pair_key,
+    reader::Reader,
+    record::StoredBlock,
+    run::{
+        self, Cursors, Entry, Filters, Hashed, Kind, LinkTo, Manifest, MovedEntry,
+        PartialStatistics,
+    },
+    tables::Tables,
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+/// The hash of a script. Anybody can choose scripts that begin alike, but none whose SHA-256 do.
+pub(super) fn script_hash(key: &[u8]) -> u64 {
+    let digest: [u8; 32] = Sha256::digest(key).into();
+    digest.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+pub(super) fn txid_hash(txid: &Txid) -> u64 {
+    txid.as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}
+
+/// Side of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Its inputs: what an owner sent.
+    Inputs,
+    /// Its outputs: what an owner received.
+    Outputs,
+}
+
+/// An input or an output of an owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Value in base units.
+    pub value: u64,
+    /// The number of the transaction.
+    pub transaction: u64,
+    /// The index on the transaction's side.
+    pub index: u32,
+}
+
+impl Side {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Inputs => Kind::Sent,
+            Self::Outputs => Kind::Received,
+        }
+    }
+}
+
+/// The key of a recent entry, or its beginning.
+fn recent_key(kind: Kind, key: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(32);
+    bytes.push(kind.number());
+    bytes.extend_from_slice(key);
+    bytes
+}
+
+/// Passes the recent entries whose keys begin with `prefix` to `each`, with their values, until it answers
+/// false.
+fn recent<E: Entry>(
+    reader: &Reader<'_>,
+    kind: Kind,
+    prefix: &[u8],
+    mut each: impl FnMut(E, &[u8]) -> Result<bool, GraphError>,
+) -> Result<(), GraphError> {
+    if !reader.has_recent()? {
+        return Ok(());
+    }
+    let failed = |error| table_error("recent", error);
+    let prefix = recent_key(kind, prefix);
+    for found in reader.tables.recent.prefix_iter(reader.txn, &prefix).map_err(failed)? {
+        let (key, value) = found.map_err(failed)?;
+        let entry = key.split_first().and_then(|(_, key)| E::from_key(&mut Reading(key)));
+        if !each(entry.ok_or_else(|| damaged("recent", hex::encode(key)))?, value)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Passes the numbers under a hash to `each` until it answers false: the recent ones first.
+fn under_hash(
+    reader: &Reader<'_>,
+    filters: Option<&Filters>,
+    kind: Kind,
+    hash: u64,
+    mut each: impl FnMut(u64) -> Result<bool, GraphError>,
+) -> Result<(), GraphError> {
+    let mut goes_on = true;
+    recent(reader, kind, &hash.to_be_bytes(), |found: Hashed, _| {
+        goes_on = each(found.number)?;
+        Ok(goes_on)
+    })?;
+    let is_new = kind == Kind::Script && filters.is_some_and(|all| !all.may_have_script(hash));
+    if goes_on && !is_new {
+        let runs = (reader.runs, filters);
+        run::find_all(reader.txn, reader.tables.run, runs, kind, hash, each)?;
+    }
+    Ok(())
+}
+
+/// The newest transaction with an identifier.
+pub(super) fn newest_transaction(
+    reader: &Reader<'_>,
+    filters: Option<&Filters>,
+    txid: &Txid,
+) -> Result<Option<u64>, GraphError> {
+    let mut newest = None;
+    under_hash(reader, filters, Kind::Txid, txid_hash(txid), |number| {
+        if newest < Some(number) && reader.txid(number)? == *txid {
+            newest = Some(number);
+        }
+        Ok(true)
+    })?;
+    Ok(newest)
+}
+
+/// The number of the owner with a script.
+pub(super) fn find_owner(
+    reader: &Reader<'_>,
+    filters: Option<&Filters>,
+    key: &[u8],
+    hash: u64,
+) -> Result<Option<u64>, GraphError> {
+    let mut found = None;
+    under_hash(reader, filters, Kind::Script, hash, |number| {
+        if reader.script(number)? == Some(key) {
+            found = Some(number);
+        }
+        Ok(found.is_none())
+    })?;
+    Ok(found)
+}
+
+impl Reader<'_> {
+    /// The number of the newest transaction with an identifier.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn find_transaction(&self, txid: &Txid) -> Result<Option<u64>, GraphError> {
+        newest_transaction(self, None, txid)
+    }
+
+    /// The number of an owner; `None` if it never appeared.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn find_owner(&self, owner: &ScriptOwner) -> Result<Option<u64>, GraphError> {
+        let key = owner.to_bytes();
+        find_owner(self, None, &key, script_hash(&key))
+    }
+
+    /// The statistics of an owner.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no owner has the number, or if the store fails.
+    pub fn statistics(&self, owner: u64) -> Result<Statistics, GraphError> {
+        let key = number(owner);
+        let mut sum: Option<PartialStatistics> = None;
+        let mut add = |more: PartialStatistics| match &mut sum {
+            Some(sum) => sum.add(&more),
+            none => *none = Some(more),
+        };
+        recent(self, Kind::Statistics, &key, |_: PartialStatistics, value| {
+            add(read_sums(owner, value)?);
+            Ok(true)
+        })?;
+        let mut runs = cursors::<PartialStatistics>(self, Kind::Statistics, &key)?;
+        if let Some(found) = runs.next()?.filter(|found| found.owner == owner) {
+            add(found);
+        }
+        let sum = sum.ok_or_else(|| damaged("statistics", owner))?;
+        Ok(Statistics {
+            first_seen: self.known_block(sum.first)?.block.time,
+            last_seen: self.known_block(sum.last)?.block.time,
+            transactions_in: sum.transactions_in,
+            transactions_out: sum.transactions_out,
+            received: sum.received,
+            sent: sum.sent,
+        })
+    }
+
+    /// Passes the inputs or outputs of an owner to `each`, largest first, then in the order of the chain, until
+    /// `each` answers false.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn moved(
+        &self,
+        owner: u64,
+        side: Side,
+        mut each: impl FnMut(Moved) -> bool,
+    ) -> Result<(), GraphError> {
+        let is_own = |entry: &MovedEntry| entry.owner == owner;
+        all_from(self, side.kind(), &number(owner), is_own, |entry| {
+            let MovedEntry { inverse, transaction, index, .. } = entry;
+            each(Moved { value: !inverse, transaction, index })
+        })
+    }
+
+    /// Passes the children of a parent to `each`, by the sizes of the clusters that their links made, until it answers
+    /// false.
+    pub(super) fn children(
+        &self,
+        parent: u64,
+        mut each: impl FnMut(u64) -> bool,
+    ) -> Result<(), GraphError> {
+        let is_own = |entry: &LinkTo| entry.parent == parent;
+        all_from(self, Kind::LinkTo, &number(parent), is_own, |entry| each(entry.child))
+    }
+}
+
+fn read_sums(owner: u64, value: &[u8]) -> Result<PartialStatistics, GraphError> {
+    PartialStatistics::take_sums(owner, &mut Reading(value))
+        .ok_or_else(|| damaged("recent", format!("owner {owner}")))
+}
+
+fn cursors<'t, E: Entry>(
+    reader: &Reader<'t>,
+    kind: Kind,
+    from: &[u8],
+) -> Result<Cursors<'t, E>, GraphError> {
+    Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)
+}
+
+/// Passes entries whose keys begin with the bytes of `from` to `each`, recent ones and others together in
+/// order, until it answers false. `is_own` tells whether an entry's key begins so.
+fn all_from<E: Entry>(
+    reader: &Reader<'_>,
+    kind: Kind,
+    from: &[u8],
+    is_own: impl Fn(&E) -> bool,
+    mut each: impl FnMut(E) -> bool,
+) -> Result<(), GraphError> {
+    let mut runs = cursors::<E>(reader, kind, from)?;
+    let mut next = runs.next()?.filter(&is_own);
+    let mut goes_on = true;
+    recent(reader, kind, from, |entry: E, _| {
+        while let Some(older) = next.filter(|older| *older < entry) {
+            goes_on = each(older);
+            if !goes_on {
+                return Ok(false);
+            }
+            next = runs.next()?.filter(&is_own);
+        }
+        goes_on = each(entry);
+        Ok(goes_on)
+    })?;
+    while let Some(entry) = next.filter(|_| goes_on) {
+        goes_on = each(entry);
+        next = runs.next()?.filter(&is_own);
+    }
+    Ok(())
+}
+
+/// The entries of some blocks.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pub(super) txids: Vec<Hashed>,
+    pub(super) scripts: Vec<Hashed>,
+    pub(super) received: Vec<MovedEntry>,
+    pub(super) sent: Vec<MovedEntry>,
+    /// One or several of an owner and a block, each of one block.
+    pub(super) statistics: Vec<PartialStatistics>,
+    pub(super) links: Vec<LinkTo>,
+}
+
+/// Keys of recent entries, in order.
+fn keys<'e, E: Entry + 'e>(
+    kind: Kind,
+    entries: impl IntoIterator<Item = &'e E>,
+) -> impl Iterator<Item = Vec<u8>> {
+    entries.into_iter().map(move |entry| {
+        let mut key = recent_key(kind, &[]);
+        entry.put_key(&mut key);
+        key
+    })
+}
+
+impl Entries {
+    /// The recent entries of blocks from one to the last before the height `end`, made from their records.
+    pub(super) fn of_recent(
+        reader: &Reader<'_>,
+        first: &StoredBlock,
+        end: u64,
+    ) -> Result<Self, GraphError> {
+        let (after_transaction, after_owner) = if let Some(next) = reader.block(end)? {
+            (next.first_transaction, next.first_owner)
+        } else {
+            let state = reader.state()?;
+            (state.next_transaction, state.next_owner)
+        };
+        let mut entries = Self::default();
+        let mut appearances: BTreeSet<(u64, u64)> = BTreeSet::new();
+        for tx in first.first_transaction..after_transaction {
+            let record = reader.known_transaction(tx)?;
+            let height = record.head().height;
+            entries.txids.push(Hashed { hash: txid_hash(&reader.txid(tx)?), number: tx });
+            let moved = |owner, value: u64, index| MovedEntry {
+                owner,
+                inverse: !value,
+                transaction: tx,
+                index,
+            };
+            record.inputs(|entry| {
+                if let Some(spent) = entry.spent {
+                    entries.sent.push(moved(spent.owner, spent.value, entry.index));
+                    appearances.insert((spent.owner, height));
+                }
+            })?;
+            record.outputs(|entry| {
+                let output = entry.output;
+                entries.received.push(moved(output.owner, output.value, entry.index));
+                appearances.insert((output.owner, height));
+            })?;
+        }
+        for owner in first.first_owner..after_owner {
+            let script = reader.script(owner)?.ok_or_else(|| damaged("script", owner))?;
+            entries.scripts.push(Hashed { hash: script_hash(script), number: owner });
+        }
+        for (owner, height) in appearances {
+            let key = recent_key(Kind::Statistics, &pair_key(owner, height));
+            let value = reader.get("recent", reader.tables.recent, &key)?;
+            let value = value.ok_or_else(|| damaged("recent", format!("owner {owner}")))?;
+            entries.statistics.push(read_sums(owner, value)?);
+        }
+        reader.links_between(first.first_transaction, after_transaction, |link| {
+            entries.links.push(LinkTo::of(&link));
+            true
+        })?;
+        Ok(entries)
+    }
+
+    /// Writes the entries as runs; returns the number of their pages.
+    pub(super) fn write_runs(
+        mut self,
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+        manifest: &mut Manifest,
+        filters: &mut Filters,
+    ) -> Result<u64, GraphError> {
+        let table = tables.run;
+        let mut pages = 0;
+        pages += run::write(table, txn, (manifest, filters), Kind::Txid, &mut self.txids)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::Script, &mut self.scripts)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::Received, &mut self.received)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::Sent, &mut self.sent)?;
+        let statistics = &mut self.statistics;
+        pages += run::write(table, txn, (manifest, filters), Kind::Statistics, statistics)?;
+        pages += run::write(table, txn, (manifest, filters), Kind::LinkTo, &mut self.links)?;
+        Ok(pages)
+    }
+
+    /// Writes the entries as recent ones.
+    pub(super) fn write_recent(
+        mut self,
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+    ) -> Result<(), GraphError> {
+        self.txids.sort_unstable();
+        self.scripts.sort_unstable();
+        self.received.sort_unstable();
+        self.sent.sort_unstable();
+        self.statistics.sort_unstable();
+        self.links.sort_unstable();
+        for key in self.plain_keys() {
+            put("recent", tables.recent, txn, &key, &[])?;
+        }
+        let mut value = Vec::new();
+        let of_block = |one: &PartialStatistics, next: &PartialStatistics| {
+            (one.owner, one.first) == (next.owner, next.first)
+        };
+        for same in self.statistics.chunk_by(of_block) {
+            let Some((first, others)) = same.split_first() else { continue };
+            let mut sum = *first;
+            for other in others {
+                sum.add(other);
+            }
+            value.clear();
+            sum.put_sums(&mut value);
+            let key = recent_key(Kind::Statistics, &pair_key(sum.owner, sum.first));
+            put("recent", tables.recent, txn, &key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the entries, which are recent ones.
+    pub(super) fn delete_recent(
+        &self,
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+    ) -> Result<(), GraphError> {
+        let of_statistics = self
+            .statistics
+            .iter()
+            .map(|sums| recent_key(Kind::Statistics, &pair_key(sums.owner, sums.first)));
+        for key in self.plain_keys().chain(of_statistics) {
+            delete("recent", tables.recent, txn, &key)?;
+        }
+        Ok(())
+    }
+
+    /// The keys of all entries but statistics.
+    fn plain_keys(&self) -> impl Iterator<Item = Vec<u8>> {
+        keys(Kind::Txid, &self.txids)
+            .chain(keys(Kind::Script, &self.scripts))
+            .chain(keys(Kind::Received, &self.received))
+            .chain(keys(Kind::Sent, &self.sent))
+            .chain(keys(Kind::LinkTo, &self.links))
+    }
+}
+
+pub(super) fn put(
+    name: &'static str,
+    table: assay_mapped::Table,
+    txn: &mut WriteTransaction<'_>,
+    key: &[u8],
+    value: &[u8],
+) -> Result<(), GraphError> {
+    table.put(txn, key, value).map_err(|error| table_error(name, error))
+}
+
+pub(super) fn delete(
+    name: &'static str,
+    table: assay_mapped::Table,
+    txn: &mut WriteTransaction<'_>,
+    key: &[u8],
+) -> Result<bool, GraphError> {
+    table.delete(txn, key).map_err(|error| table_error(name, error))
+}

@@ -1,0 +1,105 @@
+//! Reading the links of clusters: by their children, and by their transactions.
+
+use std::ops::Bound;
+
+use assay_mapped::Table;
+
+use super::{
+    bytes::{Reading, number},
+    link::{Link, Slot, pair_key},
+    reader::Reader,
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+impl Reader<'_> {
+    /// The link by a transaction whose child is this owner.
+    pub(super) fn link_by(&self, transaction: u64, child: u64) -> Result<Link, GraphError> {
+        let found = self.get("link", self.tables.link, &pair_key(transaction, child))?;
+        let link = found.and_then(|bytes| Link::read(transaction, child, bytes));
+        link.ok_or_else(|| damaged("link", child))
+    }
+
+    /// The link whose child is this owner; `None` for a root.
+    fn link(&self, child: u64) -> Result<Option<Link>, GraphError> {
+        match self.slot(child)? {
+            Slot::Root { .. } => Ok(None),
+            Slot::Child { transaction, .. } => self.link_by(transaction, child).map(Some),
+        }
+    }
+
+    /// The link of a child that some record names.
+    pub(super) fn known_link(&self, child: u64) -> Result<Link, GraphError> {
+        self.link(child)?.ok_or_else(|| damaged("link", child))
+    }
+
+    /// Passes the keys of a table of links by transactions from one to before another to `each`, in order, until
+    /// it answers false.
+    fn each_key(
+        &self,
+        (name, table): (&'static str, Table),
+        first: u64,
+        end: u64,
+        mut each: impl FnMut(u64, u64, &[u8]) -> Result<bool, GraphError>,
+    ) -> Result<(), GraphError> {
+        let failed = |error| table_error(name, error);
+        let (first, end) = (number(first), number(end));
+        let range = (Bound::Included(&first[..]), Bound::Excluded(&end[..]));
+        for row in table.range(self.txn, &range).map_err(failed)? {
+            let (key, bytes) = row.map_err(failed)?;
+            let mut reading = Reading(key);
+            let (transaction, child) = reading
+                .number()
+                .zip(reading.number())
+                .ok_or_else(|| damaged(name, hex::encode(key)))?;
+            if !each(transaction, child, bytes)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the links by transactions from one to before another to `each`, until it answers false.
+    pub(super) fn links_between(
+        &self,
+        first: u64,
+        end: u64,
+        mut each: impl FnMut(Link) -> bool,
+    ) -> Result<(), GraphError> {
+        self.each_key(("link", self.tables.link), first, end, |transaction, child, bytes| {
+            let found = Link::read(transaction, child, bytes);
+            Ok(each(found.ok_or_else(|| damaged("link", child))?))
+        })
+    }
+
+    /// The first `most` links whose confirmations are by transactions from one to before another.
+    pub(super) fn confirmed_between(
+        &self,
+        first: u64,
+        end: u64,
+        most: usize,
+    ) -> Result<Vec<Link>, GraphError> {
+        let mut found = Vec::new();
+        self.each_key(("confirmed", self.tables.confirmed), first, end, |_, child, _| {
+            if found.len() < most {
+                found.push(self.known_link(child)?);
+            }
+            Ok(found.len() < most)
+        })?;
+        Ok(found)
+    }
+
+    /// Passes all links to `each`, in the order of their children. There are `owners` owners.
+    pub(super) fn each_link(
+        &self,
+        owners: u64,
+        mut each: impl FnMut(&Link),
+    ) -> Result<(), GraphError> {
+        for owner in 0..owners {
+            self.link(owner)?.iter().for_each(&mut each);
+        }
+        Ok(())
+    }
+}

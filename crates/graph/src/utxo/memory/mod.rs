@@ -1,0 +1,165 @@
+//! A graph in memory, the reference implementation: it computes every answer from the transactions
+//! themselves, in the plainest way there is. The answers of the embedded graph are compared with its own.
+
+mod cluster;
+mod read;
+mod view;
+
+use std::collections::{BTreeSet, HashMap};
+
+use assay_address::ChainId;
+use assay_engine::{
+    cluster::co_spend,
+    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Statistics, Transaction, TxOut, Txid},
+};
+use jiff::Timestamp;
+
+pub use view::transaction_and_index;
+
+use cluster::Clusters;
+
+/// A graph in memory.
+#[derive(Debug)]
+pub struct MemoryGraph {
+    chain: ChainId,
+    start: u64,
+    sample: bool,
+    verified_at: Timestamp,
+    blocks: Vec<RecordedBlock>,
+    /// Transactions by number.
+    transactions: Vec<Recorded>,
+    /// The number of the newest transaction with an identifier.
+    newest: HashMap<Txid, u64>,
+    /// The number of the transaction that spends an output, named by its transaction's number and its
+    /// index.
+    spenders: HashMap<(u64, u32), u64>,
+    /// Owners by number.
+    owners: Vec<Appearances>,
+    numbers: HashMap<ScriptOwner, u64>,
+    clusters: Clusters,
+}
+
+#[derive(Debug)]
+struct RecordedBlock {
+    block: BlockRef,
+    work: Option<u128>,
+    first_transaction: u64,
+    first_owner: u64,
+}
+
+#[derive(Debug)]
+struct Recorded {
+    block: BlockRef,
+    transaction: Transaction,
+    /// For each input the number of the transaction whose output it spends, where that is recorded.
+    previous: Vec<Option<u64>>,
+}
+
+#[derive(Debug)]
+struct Appearances {
+    owner: ScriptOwner,
+    transactions: BTreeSet<u64>,
+}
+
+impl MemoryGraph {
+    /// Records blocks of `chain` that follow one another, the first of them at height `start`.
+    #[must_use]
+    pub fn new(
+        chain: ChainId,
+        start: u64,
+        sample: bool,
+        blocks: Vec<ResolvedBlock>,
+        verified_at: Timestamp,
+    ) -> Self {
+        let mut graph = Self {
+            chain,
+            start,
+            sample,
+            verified_at,
+            blocks: Vec::new(),
+            transactions: Vec::new(),
+            newest: HashMap::new(),
+            spenders: HashMap::new(),
+            owners: Vec::new(),
+            numbers: HashMap::new(),
+            clusters: Clusters::default(),
+        };
+        for block in blocks {
+            let Block { reference: block, work, transactions } = block.into_block();
+            let first_transaction = graph.transactions.len() as u64;
+            let first_owner = graph.owners.len() as u64;
+            graph.blocks.push(RecordedBlock { block, work, first_transaction, first_owner });
+            for transaction in transactions {
+                graph.record(block, transaction);
+            }
+        }
+        graph
+    }
+
+    fn record(&mut self, block: BlockRef, transaction: Transaction) {
+        let number = self.transactions.len() as u64;
+        let mut previous = Vec::new();
+        for input in &transaction.inputs {
+            let known = input.spent.is_some() && !input.is_from_pool(transaction.txid);
+            let made = self.newest.get(&input.outpoint.txid).filter(|_| known).copied();
+            if let Some(made) = made {
+                self.spenders.entry((made, input.outpoint.index)).or_insert(number);
+            }
+            previous.push(made);
+        }
+        for TxOut { owner, .. } in transaction.all_outputs() {
+            let owners = &mut self.owners;
+            let index = *self.numbers.entry(owner.clone()).or_insert_with(|| {
+                let transactions = BTreeSet::new();
+                owners.push(Appearances { owner: owner.clone(), transactions });
+                owners.len() as u64 - 1
+            });
+            if let Some(found) = owners.get_mut(place(index)) {
+                found.transactions.insert(number);
+            }
+        }
+        if let Some(joined) = co_spend(&transaction, self.chain, block.time) {
+            let owners = joined.owners.iter().filter_map(|owner| self.numbers.get(*owner));
+            self.clusters.join(owners.copied().collect(), number, joined.is_conclusive);
+        }
+        self.newest.insert(transaction.txid, number);
+        self.transactions.push(Recorded { block, transaction, previous });
+    }
+
+    fn recorded(&self, number: u64) -> Option<&Recorded> {
+        self.transactions.get(place(number))
+    }
+
+    /// The owner with a number.
+    fn name(&self, number: u64) -> Option<ScriptOwner> {
+        Some(self.owners.get(place(number))?.owner.clone())
+    }
+
+    fn appearances(&self, owner: &Appearances) -> impl Iterator<Item = (u64, &Recorded)> {
+        let found = |number: &u64| Some((*number, self.recorded(*number)?));
+        owner.transactions.iter().filter_map(found)
+    }
+
+    /// The owner with a number, and its statistics.
+    fn owner_of(&self, number: u64) -> Option<(&Appearances, Statistics)> {
+        let found = self.owners.get(place(number))?;
+        let first = self.appearances(found).next()?.1;
+        let mut statistics = Statistics::new(first.block.time);
+        for (_, Recorded { block, transaction, .. }) in self.appearances(found) {
+            let sent = total_of(transaction.spent_outputs(), &found.owner);
+            let received = total_of(transaction.outputs.iter(), &found.owner);
+            statistics.count(block.time, sent, received, transaction.input_total());
+        }
+        Some((found, statistics))
+    }
+}
+
+fn total_of<'a>(outputs: impl Iterator<Item = &'a TxOut>, owner: &ScriptOwner) -> u128 {
+    let own = outputs.filter(|output| output.owner == *owner);
+    own.map(|output| u128::from(output.value)).sum()
+}
+
+/// The index of a number.
+fn place(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

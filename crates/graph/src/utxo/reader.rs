@@ -1,0 +1,215 @@
+//! Reading by numbers, in one state of a graph.
+
+use std::cell::OnceCell;
+
+use assay_engine::utxo::{ScriptOwner, Txid};
+use heed::RoTxn;
+
+use super::{
+    bytes::number,
+    kept::{KeptBlocks, KeptPages},
+    link::Slot,
+    record::{StoredBlock, TransactionRecord},
+    run::Manifest,
+    state::{self, GraphState},
+    tables::Tables,
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+/// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry. A reader
+/// keeps where it found pages, and so gets faster the more it reads.
+pub struct Reader<'t> {
+    pub(super) tables: &'t Tables,
+    pub(super) runs: &'t Manifest,
+    pub(super) txn: &'t RoTxn<'t>,
+    txids: KeptPages<'t>,
+    spent: KeptPages<'t>,
+    parents: KeptPages<'t>,
+    blocks: KeptBlocks,
+    /// True if there are entries of recent blocks.
+    recent: OnceCell<bool>,
+}
+
+impl std::fmt::Debug for Reader<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Reader").field("tables", self.tables).finish_non_exhaustive()
+    }
+}
+
+/// A cluster, by its root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClusterRoot {
+    pub(super) root: u64,
+    /// The smallest member.
+    pub(super) smallest: u64,
+    /// Number of members.
+    pub(super) size: u64,
+}
+
+/// What no rollback reaches any more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settled {
+    /// Number of transactions.
+    pub(super) transactions: u64,
+    /// Number of owners.
+    pub(super) owners: u64,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(tables: &'t Tables, runs: &'t Manifest, txn: &'t RoTxn<'t>) -> Self {
+        Self {
+            tables,
+            runs,
+            txn,
+            txids: KeptPages::default(),
+            spent: KeptPages::default(),
+            parents: KeptPages::default(),
+            blocks: KeptBlocks::default(),
+            recent: OnceCell::new(),
+        }
+    }
+
+    /// True if there are entries of recent blocks.
+    pub(super) fn has_recent(&self) -> Result<bool, GraphError> {
+        if let Some(known) = self.recent.get() {
+            return Ok(*known);
+        }
+        let empty = self.tables.recent.is_empty(self.txn);
+        let empty = empty.map_err(|error| table_error("recent", error))?;
+        Ok(*self.recent.get_or_init(|| !empty))
+    }
+
+    pub(super) fn get(
+        &self,
+        name: &'static str,
+        table: assay_mapped::Table,
+        key: &[u8],
+    ) -> Result<Option<&'t [u8]>, GraphError> {
+        table.get(self.txn, key).map_err(|error| table_error(name, error))
+    }
+
+    /// The graph's state; `None` in an environment without one.
+    pub(crate) fn stored_state(&self) -> Result<Option<GraphState>, GraphError> {
+        let Some(bytes) = self.get("meta", self.tables.meta, state::KEY)? else { return Ok(None) };
+        let block = |height| Ok(self.known_block(height)?.block);
+        let highest = self.get("meta", self.tables.meta, state::HIGHEST)?;
+        GraphState::read(bytes, highest, block).map(Some)
+    }
+
+    /// The graph's state.
+    pub(super) fn state(&self) -> Result<GraphState, GraphError> {
+        self.stored_state()?.ok_or_else(|| damaged("meta", "its state"))
+    }
+
+    /// What no rollback reaches any more.
+    pub(super) fn settled(&self) -> Result<Settled, GraphError> {
+        let state = self.state()?;
+        Ok(match self.block(state.reorganisable_from.max(state.start))? {
+            Some(block) => {
+                Settled { transactions: block.first_transaction, owners: block.first_owner }
+            }
+            None => Settled { transactions: state.next_transaction, owners: state.next_owner },
+        })
+    }
+
+    /// The block at a height; `None` if it is not recorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn block(&self, height: u64) -> Result<Option<StoredBlock>, GraphError> {
+        self.blocks.get(height, || {
+            let found = self.get("block", self.tables.block, &number(height))?;
+            found.map(|bytes| StoredBlock::read(height, bytes)).transpose()
+        })
+    }
+
+    /// The transaction with a number; `None` if it is not recorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    #[inline]
+    pub fn transaction(&self, tx: u64) -> Result<Option<TransactionRecord<'t>>, GraphError> {
+        let found = self.get("tx", self.tables.transaction, &number(tx))?;
+        found.map(|bytes| TransactionRecord::read(tx, bytes)).transpose()
+    }
+
+    /// The transaction with a number that some record names.
+    pub(super) fn known_transaction(&self, tx: u64) -> Result<TransactionRecord<'t>, GraphError> {
+        self.transaction(tx)?.ok_or_else(|| damaged("tx", tx))
+    }
+
+    /// The identifier of a transaction.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no transaction has the number, or if the store fails.
+    pub fn txid(&self, tx: u64) -> Result<Txid, GraphError> {
+        let bytes = self.tables.txid.get::<32>(self.txn, &self.txids, tx)?;
+        bytes.map(|bytes| Txid::from_bytes(*bytes)).ok_or_else(|| damaged("txid", tx))
+    }
+
+    /// The block at a height that some record names.
+    pub(super) fn known_block(&self, height: u64) -> Result<StoredBlock, GraphError> {
+        self.block(height)?.ok_or_else(|| damaged("block", height))
+    }
+
+    /// The transaction that spends an output; `None` if none does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    #[inline]
+    pub fn spender(&self, output: u64) -> Result<Option<u64>, GraphError> {
+        let slot = self.tables.spent.number(self.txn, &self.spent, output)?;
+        Ok(slot.and_then(|slot| slot.checked_sub(1)))
+    }
+
+    /// The smallest member of an owner's cluster: its identity.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no owner has the number, or if the store fails.
+    #[inline]
+    pub fn cluster(&self, owner: u64) -> Result<u64, GraphError> {
+        Ok(self.root(owner)?.smallest)
+    }
+
+    /// The root of an owner's cluster.
+    #[inline]
+    pub(super) fn root(&self, owner: u64) -> Result<ClusterRoot, GraphError> {
+        let mut root = owner;
+        loop {
+            match self.slot(root)? {
+                Slot::Root { smallest, size } => return Ok(ClusterRoot { root, smallest, size }),
+                Slot::Child { parent, .. } => root = parent,
+            }
+        }
+    }
+
+    /// An owner's place in the forest of clusters.
+    #[inline]
+    pub(super) fn slot(&self, owner: u64) -> Result<Slot, GraphError> {
+        let bytes = self.tables.parent.get::<{ Slot::BYTES }>(self.txn, &self.parents, owner)?;
+        bytes.and_then(Slot::from_bytes).ok_or_else(|| damaged("parent", owner))
+    }
+
+    /// The owner with a number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no owner has it, or if the store fails.
+    pub fn owner(&self, owner: u64) -> Result<ScriptOwner, GraphError> {
+        let script = self.script(owner)?.ok_or_else(|| damaged("script", owner))?;
+        ScriptOwner::from_bytes(script)
+            .ok_or_else(|| GraphError::unreadable("holder.key", hex::encode(script)))
+    }
+
+    pub(super) fn script(&self, owner: u64) -> Result<Option<&'t [u8]>, GraphError> {
+        self.get("script", self.tables.script, &number(owner))
+    }
+}

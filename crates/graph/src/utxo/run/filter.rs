@@ -1,0 +1,162 @@
+//! Filters: what a run does not have, told from memory. Only a writer that loads many blocks keeps them.
+
+use super::super::bytes::ByNumber;
+
+/// Bits of an entry.
+const BITS: u64 = 12;
+/// Bits that an entry sets, all in one line of the processor's cache.
+const SET: u32 = 6;
+/// Words of such a line.
+const LINE: usize = 8;
+/// Bytes of all filters together. Runs beyond that are looked into.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// A Bloom filter over hashes.
+#[derive(Clone, Debug)]
+pub(in crate::utxo) struct Filter {
+    lines: Vec<[u64; LINE]>,
+}
+
+impl Filter {
+    fn new(entries: u64) -> Self {
+        let lines = (entries * BITS).div_ceil(512).max(1);
+        Self { lines: vec![[0; LINE]; usize::try_from(lines).unwrap_or(1)] }
+    }
+
+    /// The line of a hash, and the bits there.
+    #[inline]
+    fn locate(&self, hash: u64) -> (usize, u64) {
+        // Hashes are of texts that others choose, but evenly distributed all the same. Runs are sorted by
+        // their first bits; those of the product tell as much.
+        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let lines = self.lines.len() as u64;
+        let line = (u128::from(mixed) * u128::from(lines)) >> 64;
+        (usize::try_from(line).unwrap_or(0), hash.rotate_left(29) ^ mixed.rotate_left(17))
+    }
+
+    pub(super) fn insert(&mut self, hash: u64) {
+        let (line, mut bits) = self.locate(hash);
+        let Some(line) = self.lines.get_mut(line) else { return };
+        for _ in 0..SET {
+            if let Some(word) = line.get_mut((bits >> 6 & 7) as usize) {
+                *word |= 1 << (bits & 63);
+            }
+            bits >>= 9;
+        }
+    }
+
+    #[inline]
+    fn may_have(&self, hash: u64) -> bool {
+        let (line, mut bits) = self.locate(hash);
+        let Some(line) = self.lines.get(line) else { return true };
+        (0..SET).all(|_| {
+            let word = line.get((bits >> 6 & 7) as usize).copied().unwrap_or(u64::MAX);
+            let is_set = word & 1 << (bits & 63) != 0;
+            bits >>= 9;
+            is_set
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lines.len() as u64 * 64
+    }
+}
+
+/// The filters of a writer, by the numbers of their runs.
+#[derive(Debug, Default)]
+pub(in crate::utxo) struct Filters {
+    by_run: ByNumber<Filter>,
+    bytes: u64,
+    /// False if none are kept.
+    enabled: bool,
+    /// Filters of the scripts of all runs: most that are asked for are new, which these tell at once.
+    scripts: Vec<Growing>,
+}
+
+/// A filter that is filled over many runs.
+#[derive(Debug)]
+struct Growing {
+    filter: Filter,
+    /// Entries that it has room for.
+    left: u64,
+}
+
+/// Entries of the first filter of all scripts; each further one has room for twice as many.
+const FIRST_SCRIPTS: u64 = 1 << 20;
+
+impl Filters {
+    /// Filters for a writer that loads many blocks.
+    pub(in crate::utxo) fn enabled() -> Self {
+        Self { enabled: true, ..Self::default() }
+    }
+
+    /// An empty filter for so many entries; `None` if there is no room.
+    pub(super) fn begin(&self, entries: u64) -> Option<Filter> {
+        let room = self.bytes.saturating_add(entries * BITS / 8) < MOST_BYTES;
+        (self.enabled && room).then(|| Filter::new(entries))
+    }
+
+    pub(super) fn keep(&mut self, run: u32, filter: Filter) {
+        self.bytes += filter.bytes();
+        self.by_run.insert(run.into(), filter);
+    }
+
+    pub(super) fn remove(&mut self, run: u32) {
+        if let Some(filter) = self.by_run.remove(&run.into()) {
+            self.bytes = self.bytes.saturating_sub(filter.bytes());
+        }
+    }
+
+    /// False if a run has no entry of this hash.
+    #[inline]
+    pub(in crate::utxo) fn may_have(&self, run: u32, hash: u64) -> bool {
+        self.by_run.get(&run.into()).is_none_or(|filter| filter.may_have(hash))
+    }
+
+    /// Notes the script of an owner in a run.
+    pub(super) fn note_script(&mut self, hash: u64) {
+        if !self.enabled {
+            return;
+        }
+        if self.scripts.last().is_none_or(|last| last.left == 0) {
+            let doublings = u32::try_from(self.scripts.len()).unwrap_or(u32::MAX).min(20);
+            let left = FIRST_SCRIPTS << doublings;
+            self.scripts.push(Growing { filter: Filter::new(left), left });
+        }
+        if let Some(last) = self.scripts.last_mut() {
+            last.filter.insert(hash);
+            last.left -= 1;
+        }
+    }
+
+    /// False if no run has an owner with this script.
+    pub(in crate::utxo) fn may_have_script(&self, hash: u64) -> bool {
+        !self.enabled || self.scripts.iter().any(|growing| growing.filter.may_have(hash))
+    }
+
+    /// Forgets all.
+    pub(in crate::utxo) fn clear(&mut self) {
+        self.by_run.clear();
+        self.scripts.clear();
+        self.bytes = 0;
+    }
+
+    pub(super) const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_has_what_was_inserted_and_little_else() {
+        let mut filter = Filter::new(10_000);
+        let hash = |number: u64| (number + 1).wrapping_mul(0xd129_42f0_1f1c_c2a1).rotate_left(23);
+        (0..10_000).for_each(|number| filter.insert(hash(number)));
+        assert!((0..10_000).all(|number| filter.may_have(hash(number))));
+        let wrong = (10_000..110_000).filter(|number| filter.may_have(hash(*number))).count();
+        assert!(wrong < 2_000, "{wrong} of 100,000");
+    }
+}

@@ -1,0 +1,170 @@
+//! Merging runs, a slice of bounded size at a time.
+
+use std::collections::HashMap;
+
+use assay_mapped::{Table, WriteTransaction};
+use heed::RoTxn;
+
+use super::{
+    Cursors, Entry, Filters, Hashed, Kind, LinkTo, Manifest, MovedEntry, PartialStatistics,
+    filter::Filter,
+    manifest::{Merge, Run},
+    page::{Pages, page_key, put_pages},
+};
+use crate::{GraphError, error::table_error};
+
+/// Runs of a level that are merged into one.
+const FAN_IN: usize = 8;
+/// Pages that a slice writes at most, and deletes at most.
+const MOST_PAGES: u64 = 4096;
+const FEWEST_PAGES: u64 = 256;
+/// Pages that a slice may write for each page that a batch wrote: for so many levels a merge keeps up.
+const PAGES_FOR_EACH: u64 = 8;
+
+/// The filters of runs that are being made, by their numbers.
+pub(in crate::utxo) type Unfinished = HashMap<u32, Filter>;
+
+/// Goes on with merging: a slice for a batch that wrote `written` pages. `committed` is the state before the
+/// batch, in which the runs that are merged are already.
+pub(in crate::utxo) fn maintain(
+    table: Table,
+    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    manifest: &mut Manifest,
+    (filters, unfinished): (&mut Filters, &mut Unfinished),
+    written: u64,
+) -> Result<(), GraphError> {
+    let mut left = (written * PAGES_FOR_EACH).clamp(FEWEST_PAGES, MOST_PAGES);
+    // Small runs first: they are many, and done at once.
+    manifest.merges.sort_by_key(|merge| (merge.output.level, merge.output.id));
+    let merges = std::mem::take(&mut manifest.merges);
+    for mut merge in merges {
+        if left == 0 || !go_on(table, (committed, txn), &mut merge, unfinished, &mut left)? {
+            manifest.merges.push(merge);
+            continue;
+        }
+        manifest.runs.retain(|run| !merge.inputs.contains(&run.id));
+        for id in &merge.inputs {
+            filters.remove(*id);
+            manifest.dropped.push((merge.output.kind, *id));
+        }
+        if let Some(filter) = unfinished.remove(&merge.output.id) {
+            filters.keep(merge.output.id, filter);
+        }
+        manifest.runs.push(merge.output);
+    }
+    drop_runs(table, (committed, txn), manifest)?;
+    begin(manifest, (filters, unfinished));
+    Ok(())
+}
+
+/// Begins the merges that are due. What they read is committed with this batch.
+fn begin(manifest: &mut Manifest, (filters, unfinished): (&Filters, &mut Unfinished)) {
+    for kind in Kind::ALL {
+        let most = manifest.of_kind(kind).map(|run| run.level).max().unwrap_or(0);
+        for level in 0..=most {
+            let busy: Vec<u32> =
+                manifest.merges.iter().flat_map(|merge| merge.inputs.iter().copied()).collect();
+            let is_free = |run: &&Run| run.level == level && !busy.contains(&run.id);
+            let inputs: Vec<Run> = manifest.of_kind(kind).filter(is_free).copied().collect();
+            let is_merging = manifest
+                .merges
+                .iter()
+                .any(|merge| merge.output.kind == kind && merge.output.level == level + 1);
+            if inputs.len() < FAN_IN || is_merging {
+                continue;
+            }
+            let id = manifest.new_id();
+            let entries = inputs.iter().map(|run| run.entries).sum();
+            let is_hashed = matches!(kind, Kind::Txid | Kind::Script);
+            if let Some(filter) = filters.begin(entries).filter(|_| is_hashed) {
+                unfinished.insert(id, filter);
+            }
+            manifest.merges.push(Merge {
+                inputs: inputs.iter().map(|run| run.id).collect(),
+                output: Run { kind, id, level: level + 1, entries: 0, pages: 0 },
+                resume: Vec::new(),
+            });
+        }
+    }
+}
+
+/// Goes on with a merge; true if it has ended.
+fn go_on(
+    table: Table,
+    txns: (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    merge: &mut Merge,
+    unfinished: &mut Unfinished,
+    left: &mut u64,
+) -> Result<bool, GraphError> {
+    match merge.output.kind {
+        Kind::Txid | Kind::Script => slice::<Hashed>(table, txns, merge, unfinished, left),
+        Kind::Received | Kind::Sent => slice::<MovedEntry>(table, txns, merge, unfinished, left),
+        Kind::Statistics => slice::<PartialStatistics>(table, txns, merge, unfinished, left),
+        Kind::LinkTo => slice::<LinkTo>(table, txns, merge, unfinished, left),
+    }
+}
+
+fn slice<E: Entry>(
+    table: Table,
+    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    merge: &mut Merge,
+    unfinished: &mut Unfinished,
+    left: &mut u64,
+) -> Result<bool, GraphError> {
+    let Run { kind, id, .. } = merge.output;
+    let inputs = merge.inputs.iter().copied();
+    let mut entries = Cursors::<E>::of_runs(committed, table, kind, inputs, &merge.resume)?;
+    let mut pages = Pages::<E>::new(kind, id);
+    let mut filter = unfinished.get_mut(&id);
+    let mut has_ended = false;
+    while (pages.full.len() as u64) < *left {
+        let Some(entry) = entries.next()? else {
+            pages.finish_page();
+            has_ended = true;
+            break;
+        };
+        // The last entries of a slice are read again by the next one, which sets the same bits.
+        if let (Some(filter), Some(hash)) = (&mut filter, entry.hash()) {
+            filter.insert(hash);
+        }
+        pages.push(&entry);
+    }
+    put_pages(table, txn, &pages.full)?;
+    let written = pages.full.len() as u64;
+    merge.output.pages += written;
+    merge.output.entries += pages.entries();
+    merge.resume = pages.pending_key().unwrap_or_default().to_vec();
+    *left = left.saturating_sub(written);
+    Ok(has_ended)
+}
+
+/// Deletes pages of runs that were merged.
+fn drop_runs(
+    table: Table,
+    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+    manifest: &mut Manifest,
+) -> Result<(), GraphError> {
+    let failed = |error| table_error("run", error);
+    let mut left = MOST_PAGES;
+    while let Some((kind, id)) = manifest.dropped.last().copied() {
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let prefix = page_key(kind, id);
+        // A run that was merged is in the state before; what of it was deleted since is not.
+        for page in table.prefix_iter(committed, &prefix).map_err(failed)? {
+            let (key, _) = page.map_err(failed)?;
+            if keys.len() as u64 >= left {
+                break;
+            }
+            keys.push(key.to_vec());
+        }
+        left = left.saturating_sub(keys.len() as u64);
+        for key in &keys {
+            table.delete(txn, key).map_err(failed)?;
+        }
+        if left == 0 {
+            break;
+        }
+        manifest.dropped.pop();
+    }
+    Ok(())
+}

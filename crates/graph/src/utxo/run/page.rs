@@ -1,0 +1,135 @@
+//! Pages of runs, and writing a run of sorted entries.
+
+use assay_mapped::{Table, WriteTransaction};
+
+use super::{Entry, Filters, Kind, Manifest, manifest::Run};
+use crate::{GraphError, error::table_error};
+
+/// Bytes of a page: what fills a page of the file.
+const PAGE: usize = 4080;
+
+/// The key of a page: its run, and the key of its first entry.
+pub(super) fn page_key(kind: Kind, id: u32) -> Vec<u8> {
+    let mut key = Vec::with_capacity(32);
+    key.push(kind.number());
+    key.extend_from_slice(&id.to_be_bytes());
+    key
+}
+
+/// Pages that are filled entry by entry.
+pub(super) struct Pages<E> {
+    prefix: Vec<u8>,
+    /// Full pages, with their keys.
+    pub(super) full: Vec<(Vec<u8>, Vec<u8>)>,
+    bytes: Vec<u8>,
+    /// The key of the first entry in `bytes`.
+    first: Vec<u8>,
+    before: Option<E>,
+    /// Entries in full pages, and in all.
+    counts: [u64; 2],
+}
+
+impl<E: Entry> Pages<E> {
+    pub(super) fn new(kind: Kind, id: u32) -> Self {
+        Self {
+            prefix: page_key(kind, id),
+            full: Vec::new(),
+            bytes: Vec::with_capacity(PAGE + 64),
+            first: Vec::new(),
+            before: None,
+            counts: [0; 2],
+        }
+    }
+
+    pub(super) fn push(&mut self, entry: &E) {
+        let length = self.bytes.len();
+        entry.put(self.before.as_ref(), &mut self.bytes);
+        if self.bytes.len() > PAGE {
+            self.bytes.truncate(length);
+            self.finish_page();
+            entry.put(None, &mut self.bytes);
+        }
+        if self.first.is_empty() {
+            self.first.extend_from_slice(&self.prefix);
+            entry.put_key(&mut self.first);
+        }
+        self.before = Some(*entry);
+        self.counts[1] += 1;
+    }
+
+    /// Ends the page that is being filled.
+    pub(super) fn finish_page(&mut self) {
+        if !self.bytes.is_empty() {
+            let bytes = std::mem::replace(&mut self.bytes, Vec::with_capacity(PAGE + 64));
+            self.full.push((std::mem::take(&mut self.first), bytes));
+            self.before = None;
+            self.counts[0] = self.counts[1];
+        }
+    }
+
+    /// Entries in full pages.
+    pub(super) const fn entries(&self) -> u64 {
+        let [full, _] = self.counts;
+        full
+    }
+
+    /// The key, without the run, of the first entry that is in no full page.
+    pub(super) fn pending_key(&self) -> Option<&[u8]> {
+        self.first.get(self.prefix.len()..).filter(|key| !key.is_empty())
+    }
+}
+
+pub(super) fn put_pages(
+    table: Table,
+    txn: &mut WriteTransaction<'_>,
+    pages: &[(Vec<u8>, Vec<u8>)],
+) -> Result<(), GraphError> {
+    for (key, bytes) in pages {
+        table.put(txn, key, bytes).map_err(|error| table_error("run", error))?;
+    }
+    Ok(())
+}
+
+/// Writes entries as a run. They may be in any order. Returns the number of its pages.
+pub(in crate::utxo) fn write<E: Entry>(
+    table: Table,
+    txn: &mut WriteTransaction<'_>,
+    (manifest, filters): (&mut Manifest, &mut Filters),
+    kind: Kind,
+    entries: &mut [E],
+) -> Result<u64, GraphError> {
+    if entries.is_empty() {
+        return Ok(0);
+    }
+    entries.sort_unstable();
+    let id = manifest.new_id();
+    let mut pages = Pages::new(kind, id);
+    let is_hashed = entries.first().is_some_and(|entry| entry.hash().is_some());
+    let mut built = filters.begin(entries.len() as u64).filter(|_| is_hashed);
+    let mut open: Option<E> = None;
+    for entry in &*entries {
+        if let Some(hash) = entry.hash() {
+            if let Some(filter) = &mut built {
+                filter.insert(hash);
+            }
+            if kind == Kind::Script {
+                filters.note_script(hash);
+            }
+        }
+        let is_absorbed = open.as_mut().is_some_and(|open| open.absorb(entry));
+        if !is_absorbed && let Some(before) = open.replace(*entry) {
+            pages.push(&before);
+        }
+    }
+    if let Some(last) = open {
+        pages.push(&last);
+    }
+    pages.finish_page();
+    put_pages(table, txn, &pages.full)?;
+    let count = pages.full.len() as u64;
+    manifest.runs.push(Run { kind, id, level: 0, entries: pages.entries(), pages: count });
+    if let Some(filter) = built {
+        filters.keep(id, filter);
+    }
+    Ok(count)
+}

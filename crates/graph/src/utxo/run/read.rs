@@ -1,0 +1,235 @@
+//! Reading runs.
+
+use std::ops::Bound;
+
+use assay_mapped::Table;
+use heed::{RoRange, RoTxn, types::Bytes};
+
+use super::{Entry, Filters, Hashed, Kind, Manifest, manifest::Run, page::page_key};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+    utxo::bytes::Reading,
+};
+
+/// The entries of a run from some key on.
+pub(super) struct Cursor<'t, E> {
+    pages: RoRange<'t, Bytes, Bytes>,
+    page: Reading<'t>,
+    before: Option<E>,
+    /// The next entry.
+    next: Option<E>,
+}
+
+impl<'t, E: Entry> Cursor<'t, E> {
+    /// The entries of a run whose keys are `from` or behind it.
+    pub(super) fn open(
+        txn: &'t RoTxn<'_>,
+        table: Table,
+        (kind, id): (Kind, u32),
+        from: &[u8],
+    ) -> Result<Self, GraphError> {
+        let failed = |error| table_error("run", error);
+        let prefix = page_key(kind, id);
+        let wanted = [&prefix[..], from].concat();
+        // The page that begins before it may have it.
+        let begins_before = table.get_lower_than_or_equal_to(txn, &wanted).map_err(failed)?;
+        let start = match begins_before {
+            Some((key, _)) if key.starts_with(&prefix) => key.to_vec(),
+            _ => prefix.clone(),
+        };
+        let end = page_key(kind, id.saturating_add(1));
+        let range = (Bound::Included(&start[..]), Bound::Excluded(&end[..]));
+        let pages = table.range(txn, &range).map_err(failed)?;
+        let mut cursor = Self { pages, page: Reading(&[]), before: None, next: None };
+        cursor.advance()?;
+        // Most entries of a page are told by their first numbers.
+        if let Some(leading) = E::leading_of(from) {
+            while cursor.next.as_ref().is_some_and(|entry| entry.leading() < leading) {
+                cursor.advance()?;
+            }
+        }
+        let mut key = Vec::with_capacity(32);
+        while let Some(entry) = &cursor.next {
+            key.clear();
+            entry.put_key(&mut key);
+            if &*key >= from {
+                break;
+            }
+            cursor.advance()?;
+        }
+        Ok(cursor)
+    }
+
+    #[inline]
+    pub(super) const fn peek(&self) -> Option<&E> {
+        self.next.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<(), GraphError> {
+        if self.page.0.is_empty() {
+            let Some(page) = self.pages.next() else {
+                self.next = None;
+                return Ok(());
+            };
+            let (_, bytes) = page.map_err(|error| table_error("run", error))?;
+            self.page = Reading(bytes);
+            self.before = None;
+        }
+        let entry = E::take(self.before.as_ref(), &mut self.page);
+        let entry = entry.ok_or_else(|| damaged("run", "a page"))?;
+        self.before = Some(entry);
+        self.next = Some(entry);
+        Ok(())
+    }
+}
+
+/// The entries of several runs, in order.
+pub(in crate::utxo) struct Cursors<'t, E> {
+    cursors: Vec<Cursor<'t, E>>,
+}
+
+impl<'t, E: Entry> Cursors<'t, E> {
+    /// The entries of all runs of a kind whose keys are `from` or behind it.
+    pub(in crate::utxo) fn open(
+        txn: &'t RoTxn<'_>,
+        table: Table,
+        manifest: &Manifest,
+        kind: Kind,
+        from: &[u8],
+    ) -> Result<Self, GraphError> {
+        Self::of_runs(txn, table, kind, manifest.of_kind(kind).map(|run| run.id), from)
+    }
+
+    pub(super) fn of_runs(
+        txn: &'t RoTxn<'_>,
+        table: Table,
+        kind: Kind,
+        ids: impl Iterator<Item = u32>,
+        from: &[u8],
+    ) -> Result<Self, GraphError> {
+        let mut cursors = Vec::new();
+        for id in ids {
+            let cursor = Cursor::open(txn, table, (kind, id), from)?;
+            if cursor.peek().is_some() {
+                cursors.push(cursor);
+            }
+        }
+        Ok(Self { cursors })
+    }
+
+    /// The next entry; those of equal keys as one.
+    pub(in crate::utxo) fn next(&mut self) -> Result<Option<E>, GraphError> {
+        let Some(mut entry) = self.take_first()? else { return Ok(None) };
+        while let Some(first) = self.first() {
+            let Some(other) = self.cursors.get(first).and_then(Cursor::peek) else { break };
+            if !entry.absorb(other) {
+                break;
+            }
+            self.advance(first)?;
+        }
+        Ok(Some(entry))
+    }
+
+    /// The cursor with the first entry.
+    #[inline]
+    fn first(&self) -> Option<usize> {
+        let entries = self.cursors.iter().enumerate();
+        let entries = entries.filter_map(|(at, cursor)| Some((cursor.peek()?, at)));
+        entries.min().map(|(_, at)| at)
+    }
+
+    fn take_first(&mut self) -> Result<Option<E>, GraphError> {
+        let Some(first) = self.first() else { return Ok(None) };
+        let entry = self.cursors.get(first).and_then(Cursor::peek).copied();
+        self.advance(first)?;
+        Ok(entry)
+    }
+
+    fn advance(&mut self, at: usize) -> Result<(), GraphError> {
+        if let Some(cursor) = self.cursors.get_mut(at) {
+            cursor.advance()?;
+            if cursor.peek().is_none() {
+                self.cursors.swap_remove(at);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Passes the numbers under a hash to `each`, run by run, until it answers false.
+pub(in crate::utxo) fn find_all(
+    txn: &RoTxn<'_>,
+    table: Table,
+    (manifest, filters): (&Manifest, Option<&Filters>),
+    kind: Kind,
+    hash: u64,
+    mut each: impl FnMut(u64) -> Result<bool, GraphError>,
+) -> Result<(), GraphError> {
+    // Owners that come back were mostly seen lately.
+    for run in manifest.of_kind(kind).rev() {
+        if filters.is_some_and(|filters| !filters.may_have(run.id, hash)) {
+            continue;
+        }
+        if !find_in(txn, table, run, hash, &mut each)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn find_in(
+    txn: &RoTxn<'_>,
+    table: Table,
+    run: &Run,
+    hash: u64,
+    each: &mut impl FnMut(u64) -> Result<bool, GraphError>,
+) -> Result<bool, GraphError> {
+    let failed = |error| table_error("run", error);
+    let mut key = page_key(run.kind, run.id);
+    let prefix = key.len();
+    let first = Hashed { hash, number: 0 };
+    first.put_key(&mut key);
+    let page = table.get_lower_than_or_equal_to(txn, &key).map_err(failed)?;
+    let page = page.filter(|(found, _)| found.get(..prefix) == key.get(..prefix));
+    let mut last = None;
+    if let Some((_, bytes)) = page {
+        let wanted = key.get(prefix..).unwrap_or_default();
+        let (entries, _) = bytes.as_chunks::<{ Hashed::BYTES }>();
+        let from = entries.partition_point(|entry| &entry[..] < wanted);
+        for entry in entries.get(from..).unwrap_or_default() {
+            let found = Hashed::take(None, &mut Reading(entry));
+            let found = found.ok_or_else(|| damaged("run", "a page"))?;
+            if found.hash != hash {
+                return Ok(true);
+            }
+            if !each(found.number)? {
+                return Ok(false);
+            }
+            last = Some(found);
+        }
+    }
+    // The hash may go on in the next page, or begin there.
+    let after = last.map_or(first, |last| Hashed { number: last.number + 1, ..last });
+    let mut from = Vec::with_capacity(Hashed::BYTES);
+    after.put_key(&mut from);
+    let mut next_key = page_key(run.kind, run.id);
+    next_key.extend_from_slice(&from);
+    let next = table.get_greater_than_or_equal_to(txn, &next_key).map_err(failed)?;
+    let begins_next = next.is_some_and(|(found, _)| {
+        found.get(..prefix) == key.get(..prefix)
+            && found.get(prefix..prefix + 8) == Some(&hash.to_be_bytes()[..])
+    });
+    if !begins_next {
+        return Ok(true);
+    }
+    let mut cursor = Cursor::<Hashed>::open(txn, table, (run.kind, run.id), &from)?;
+    while let Some(found) = cursor.peek().copied().filter(|found| found.hash == hash) {
+        if !each(found.number)? {
+            return Ok(false);
+        }
+        cursor.advance()?;
+    }
+    Ok(true)
+}

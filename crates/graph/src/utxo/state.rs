@@ -1,0 +1,247 @@
+//! A graph's state, its record, and the blocks that may follow.
+
+use assay_address::ChainId;
+use assay_engine::utxo::{BlockRef, ResolvedBlock};
+use jiff::Timestamp;
+
+use super::bytes::Reading;
+use crate::{DEEPEST_REORGANISATION, GraphError, GraphTip, WriterOptions, error::damaged};
+
+/// The key of the record.
+pub(super) const KEY: &[u8] = &[0];
+/// The key of the list of runs.
+pub(super) const RUNS: &[u8] = &[1];
+
+/// The key of the height of the highest block, which earlier releases do not write.
+pub(super) const HIGHEST: &[u8] = &[2];
+
+/// The state of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GraphState {
+    pub(crate) chain: ChainId,
+    /// The height of its first block.
+    pub(super) start: u64,
+    /// True if it holds demo data.
+    pub(super) sample: bool,
+    /// Its newest block, and when a source last confirmed it; `None` without blocks.
+    pub(super) tip: Option<(BlockRef, Timestamp)>,
+    /// Height of the highest block that was recorded, rolled back ones included, since the operator last accepted a
+    /// branch. Small reorganizations after one another do not add up to a large one.
+    pub(super) highest: u64,
+    /// The number of the next transaction.
+    pub(super) next_transaction: u64,
+    /// The number of the next output.
+    pub(super) next_output: u64,
+    /// The number of the next owner.
+    pub(super) next_owner: u64,
+    /// The lowest height whose block can be rolled back.
+    pub(super) reorganisable_from: u64,
+    /// Blocks from this height on have their entries in ordered tables, those below it in runs.
+    pub(super) recent_from: u64,
+    /// True if the indexes for reading were built.
+    pub(super) indexed: bool,
+}
+
+impl GraphState {
+    /// The state of a new graph without blocks and without indexes.
+    pub(super) const fn new(chain: ChainId, options: WriterOptions) -> Self {
+        Self {
+            chain,
+            start: options.start,
+            sample: options.sample,
+            tip: None,
+            highest: 0,
+            next_transaction: 0,
+            next_output: 0,
+            next_owner: 0,
+            reorganisable_from: options.start,
+            recent_from: options.start,
+            indexed: false,
+        }
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(96);
+        bytes.extend_from_slice(&[
+            u8::from(self.sample),
+            u8::from(self.indexed),
+            u8::from(self.tip.is_some()),
+        ]);
+        let (height, verified_at) = self
+            .tip
+            .map_or((0, 0), |(block, verified_at)| (block.height, verified_at.as_millisecond()));
+        bytes.extend_from_slice(&verified_at.to_be_bytes());
+        for number in [
+            self.start,
+            height,
+            self.next_transaction,
+            self.next_owner,
+            self.next_output,
+            self.reorganisable_from,
+            self.recent_from,
+        ] {
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+        bytes.extend_from_slice(self.chain.as_str().as_bytes());
+        bytes
+    }
+
+    /// Reads a state; `block` finds the block of a height. `highest` is what is stored as the highest block.
+    pub(super) fn read(
+        bytes: &[u8],
+        highest: Option<&[u8]>,
+        block: impl FnOnce(u64) -> Result<BlockRef, GraphError>,
+    ) -> Result<Self, GraphError> {
+        let (parsed, tip) = Self::parse(bytes).ok_or_else(|| damaged("meta", "its state"))?;
+        let tip = tip.map(|(height, at)| Ok::<_, GraphError>((block(height)?, at))).transpose()?;
+        let highest = highest.and_then(|bytes| Reading(bytes).u64());
+        let highest = highest.max(tip.map(|(block, _)| block.height)).unwrap_or_default();
+        Ok(Self { tip, highest, ..parsed })
+    }
+
+    /// The state without its tip and its highest block, and the height of the tip with the time of its confirmation.
+    fn parse(bytes: &[u8]) -> Option<(Self, Option<(u64, Timestamp)>)> {
+        let mut reading = Reading(bytes);
+        let [sample, indexed, has_tip] = reading.array::<3>()?.map(|flag| flag != 0);
+        let verified_at = Timestamp::from_millisecond(reading.i64()?).ok()?;
+        let (start, height) = (reading.u64()?, reading.u64()?);
+        let (next_transaction, next_owner) = (reading.u64()?, reading.u64()?);
+        let (next_output, reorganisable_from) = (reading.u64()?, reading.u64()?);
+        let recent_from = reading.u64()?;
+        let chain = std::str::from_utf8(reading.0).ok()?.parse().ok()?;
+        let state = Self {
+            chain,
+            start,
+            sample,
+            tip: None,
+            highest: 0,
+            next_transaction,
+            next_output,
+            next_owner,
+            reorganisable_from,
+            recent_from,
+            indexed,
+        };
+        Some((state, has_tip.then_some((height, verified_at))))
+    }
+
+    /// The graph's tip, as readers see it; `None` without blocks.
+    pub(crate) fn graph_tip(&self) -> Option<GraphTip> {
+        self.tip.map(|(block, verified_at)| GraphTip {
+            start: self.start,
+            block,
+            verified_at,
+            sample: self.sample,
+        })
+    }
+
+    /// The height of the highest block after a rollback to `height`. One of more blocks than a reorganization replaces was
+    /// accepted by the operator: the branch below is the one that counts.
+    pub(super) fn highest_after_rollback(&self, height: u64) -> u64 {
+        let bound = self.chain.info().reorganization_bound();
+        if self.highest.saturating_sub(height) > bound { height } else { self.highest }
+    }
+
+    /// Checks that blocks follow one another and the tip.
+    pub(super) fn expect_next(&self, blocks: &[ResolvedBlock]) -> Result<(), GraphError> {
+        let mut tip = self.tip.map(|(block, _)| block);
+        for block in blocks.iter().map(|block| block.reference) {
+            let follows = match &tip {
+                Some(tip) => {
+                    Some(block.height) == tip.height.checked_add(1) && block.parent == tip.hash
+                }
+                None => block.height == self.start,
+            };
+            if !follows {
+                let tip = tip.map_or(self.start.saturating_sub(1), |tip| tip.height);
+                return Err(GraphError::Gap { chain: self.chain, height: block.height, tip });
+            }
+            tip = Some(block);
+        }
+        Ok(())
+    }
+
+    /// The lowest height that can be rolled back once blocks up to `tip` are recorded, where the caller
+    /// asked for `wanted`.
+    pub(super) fn reorganisable_after(&self, tip: u64, wanted: u64) -> u64 {
+        let oldest_kept = (tip + 1).saturating_sub(DEEPEST_REORGANISATION);
+        let first_new = self.tip.map_or(self.start, |(block, _)| block.height + 1);
+        // Blocks that cannot be rolled back keep those below them from being rolled back.
+        if wanted > first_new {
+            return wanted.max(oldest_kept).min(tip + 1);
+        }
+        self.reorganisable_from.max(oldest_kept)
+    }
+
+    /// Checks that all blocks above `height` can be rolled back.
+    pub(super) fn expect_reversible(&self, height: u64) -> Result<(), GraphError> {
+        let lowest = (height + 1).max(self.start);
+        if lowest < self.reorganisable_from {
+            return Err(GraphError::TooDeep {
+                chain: self.chain,
+                height: self.reorganisable_from.saturating_sub(1),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_engine::utxo::Block;
+
+    use super::*;
+
+    /// A graph without blocks.
+    fn empty(start: u64) -> GraphState {
+        let options = WriterOptions { start, sample: false, backfill: false };
+        GraphState { indexed: true, ..GraphState::new(ChainId::BTC, options) }
+    }
+
+    fn block(height: u64, hash: u8, parent: u8) -> ResolvedBlock {
+        let (hash, parent) = ([hash; 32], [parent; 32]);
+        let reference = BlockRef { height, hash, parent, time: Timestamp::UNIX_EPOCH };
+        ResolvedBlock::assume(Block { reference, work: None, transactions: Vec::new() })
+    }
+
+    fn at(tip: u64) -> GraphState {
+        GraphState { tip: Some((block(tip, 1, 0).reference, Timestamp::UNIX_EPOCH)), ..empty(10) }
+    }
+
+    #[test]
+    fn blocks_follow_the_tip_and_one_another() {
+        let follows =
+            |state: &GraphState, blocks: &[ResolvedBlock]| state.expect_next(blocks).is_ok();
+        assert!(follows(&empty(10), &[block(10, 1, 0), block(11, 2, 1)]));
+        assert!(!follows(&empty(10), &[block(11, 1, 0)]));
+        assert!(follows(&at(20), &[block(21, 2, 1), block(22, 3, 2)]));
+        assert!(!follows(&at(20), &[block(21, 2, 9)]), "another parent");
+        assert!(!follows(&at(20), &[block(22, 2, 1)]), "one is missing");
+        assert!(!follows(&at(20), &[block(21, 2, 1), block(22, 3, 9)]));
+        assert!(!follows(&at(20), &[block(21, 2, 1), block(21, 3, 2)]));
+    }
+
+    #[test]
+    fn small_rollbacks_do_not_lower_the_highest_block() {
+        let state = GraphState { highest: 20, ..at(20) };
+        assert_eq!(state.highest_after_rollback(14), 20);
+        let again = GraphState { highest: 20, ..at(14) };
+        assert_eq!(again.highest_after_rollback(14), 20);
+        assert_eq!(again.highest_after_rollback(13), 13, "an accepted branch");
+    }
+
+    #[test]
+    fn rollbacks_are_bounded_by_the_request_and_by_depth() {
+        assert_eq!(at(20).reorganisable_after(30, 0), 10, "from the first on");
+        assert_eq!(at(20).reorganisable_after(30, 21), 10);
+        assert_eq!(at(20).reorganisable_after(30, 25), 25);
+        assert_eq!(at(20).reorganisable_after(30, 99), 31, "none of them");
+        assert_eq!(at(20).reorganisable_after(500, 25), 401);
+        let state = GraphState { reorganisable_from: 18, ..at(20) };
+        assert_eq!(state.reorganisable_after(21, 0), 18, "what was not kept does not come back");
+        assert!(state.expect_reversible(17).is_ok());
+        let error = state.expect_reversible(16).unwrap_err();
+        assert!(matches!(error, GraphError::TooDeep { height: 17, .. }), "{error}");
+        assert!(at(20).expect_reversible(3).is_ok(), "to before its first block");
+    }
+}

@@ -1,0 +1,126 @@
+//! The tables of a chain's environment.
+
+use std::{path::Path, sync::Arc};
+
+use assay_mapped::{Environment, Format, Table, WriterLock};
+
+use heed::RoTxn;
+
+use super::{bytes::NUMBER, column::Column, run::Manifest, state::RUNS};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+};
+
+/// Addresses of a graph, and its largest size: 1 TiB.
+const MAP_SIZE: usize = 1 << 40;
+
+/// The format of a graph. A change of a record's layout is a new version.
+pub(super) const FORMAT: Format = Format {
+    name: "assay-chain-graph",
+    version: 3,
+    tables: &[
+        "meta",
+        "block",
+        "payers",
+        "tx",
+        "txid",
+        "spent",
+        "parent",
+        "script",
+        "link",
+        "confirmed",
+        "undo",
+        "recent",
+        "run",
+    ],
+    map_size: MAP_SIZE,
+};
+
+/// A chain's environment with its tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Tables {
+    pub(crate) environment: Arc<Environment>,
+    /// 0: the graph's state; 1: its runs; 2: the height of its highest block.
+    pub(super) meta: Table,
+    /// Height: [`StoredBlock`](super::record::StoredBlock).
+    pub(super) block: Table,
+    /// Height: who paid the block's coinbase, of blocks with fees.
+    pub(super) payers: Table,
+    /// Number of a transaction: its record.
+    pub(super) transaction: Table,
+    /// Identifiers by number.
+    pub(super) txid: Column,
+    /// By the number of an output: one more than the number of the transaction that spends it; 0: none does.
+    pub(super) spent: Column,
+    /// By the number of an owner: its [`Slot`](super::link::Slot) in the forest of clusters.
+    pub(super) parent: Column,
+    /// Number of an owner: [`ScriptOwner::to_bytes`](assay_engine::utxo::ScriptOwner::to_bytes).
+    pub(super) script: Table,
+    /// Number of a transaction, number of a child: the link, with its confirmation.
+    pub(super) link: Table,
+    /// Number of a transaction, number of a child: a confirmation of its link.
+    pub(super) confirmed: Table,
+    /// Height, number of an owner: its slot before the block. For blocks that can be rolled back.
+    pub(super) undo: Table,
+    /// Kind, key of an entry: entries of the newest blocks.
+    pub(super) recent: Table,
+    /// Kind, number of a run, key of the first entry: a page of a run.
+    pub(super) run: Table,
+}
+
+impl Tables {
+    /// Opens the graph in `folder`; `None` if there is none.
+    pub(crate) fn open(folder: &Path) -> Result<Option<Self>, GraphError> {
+        let opened = assay_mapped::open_existing(folder, &FORMAT)?;
+        opened.map(Self::of).transpose()
+    }
+
+    /// Opens the graph in `folder` for writing, and makes it if there is none.
+    pub(super) fn create(folder: &Path) -> Result<(Self, WriterLock), GraphError> {
+        let (environment, lock) = assay_mapped::create(folder, &FORMAT)?;
+        Ok((Self::of(environment)?, lock))
+    }
+
+    /// The list of runs in a state of the graph.
+    pub(super) fn runs(&self, txn: &RoTxn<'_>) -> Result<Manifest, GraphError> {
+        let found = self.meta.get(txn, RUNS).map_err(|error| table_error("meta", error))?;
+        found.map(Manifest::from_bytes).transpose().map(Option::unwrap_or_default)
+    }
+
+    fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
+        let tables: [Table; 13] =
+            environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
+        let [
+            meta,
+            block,
+            payers,
+            transaction,
+            txid,
+            spent,
+            parent,
+            script,
+            link,
+            confirmed,
+            undo,
+            recent,
+            run,
+        ] = tables;
+        Ok(Self {
+            environment,
+            meta,
+            block,
+            payers,
+            transaction,
+            txid: Column::new("txid", txid, 32),
+            spent: Column::new("spent", spent, NUMBER),
+            parent: Column::new("parent", parent, 2 * NUMBER),
+            script,
+            link,
+            confirmed,
+            undo,
+            recent,
+            run,
+        })
+    }
+}

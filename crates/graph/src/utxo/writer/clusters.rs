@@ -1,0 +1,242 @@
+//! Joining clusters while blocks are planned, over slots of the column of parents.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::super::{
+    bytes::{ByNumber, Numbers},
+    link::{Confirmation, Link, Path, Slot, newest_between},
+    reader::Reader,
+};
+use crate::GraphError;
+
+/// Slots and links in memory between batches, each.
+const MOST: usize = 1 << 20;
+
+/// The forest of clusters, as far as it was read or changed.
+#[derive(Debug, Default)]
+pub(super) struct Clusters {
+    slots: ByNumber<Slot>,
+    links: ByNumber<Link>,
+    /// Owners below this number are recorded.
+    recorded: u64,
+    pub(super) changes: Changes,
+}
+
+/// What a batch changes.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Owners whose slots were changed.
+    pub(super) slots: Numbers,
+    /// Slots before the blocks that changed them and can be rolled back: height, owner.
+    pub(super) undo: Vec<(u64, u64, Slot)>,
+    /// Blocks and owners that `undo` has.
+    noted: HashSet<(u64, u64)>,
+    /// Links that it makes, without their confirmations.
+    pub(super) links: Vec<Link>,
+    /// The children of links that it confirms, with the transactions that do.
+    pub(super) confirmations: Vec<(u64, u64)>,
+}
+
+/// The block of a join.
+#[derive(Clone, Copy)]
+pub(super) struct JoinedIn {
+    pub(super) height: u64,
+    pub(super) transaction: u64,
+    /// The first owner that is in no earlier block.
+    pub(super) first_owner: u64,
+    /// True if it can be rolled back.
+    pub(super) is_reversible: bool,
+}
+
+/// A cluster that a transaction joins with others.
+#[derive(Clone, Copy)]
+struct Side {
+    root: u64,
+    /// The transaction's smallest owner in it.
+    member: u64,
+    smallest: u64,
+    size: u64,
+}
+
+impl Clusters {
+    /// Begins a batch, before which so many owners are recorded.
+    pub(super) fn begin(&mut self, recorded: u64) {
+        if self.slots.len() > MOST {
+            self.slots = ByNumber::default();
+        }
+        if self.links.len() > MOST {
+            self.links = ByNumber::default();
+        }
+        self.recorded = recorded;
+        self.changes = Changes::default();
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn slot(&mut self, reader: &Reader<'_>, owner: u64) -> Result<Slot, GraphError> {
+        if let Some(known) = self.slots.get(&owner) {
+            return Ok(*known);
+        }
+        if owner >= self.recorded {
+            return Ok(Slot::alone(owner));
+        }
+        let slot = reader.slot(owner)?;
+        self.slots.insert(owner, slot);
+        Ok(slot)
+    }
+
+    pub(super) fn link(
+        &mut self,
+        reader: &Reader<'_>,
+        child: u64,
+        transaction: u64,
+    ) -> Result<Link, GraphError> {
+        if let Some(known) = self.links.get(&child) {
+            return Ok(*known);
+        }
+        let found = reader.link_by(transaction, child)?;
+        self.links.insert(child, found);
+        Ok(found)
+    }
+
+    /// The root of an owner's cluster.
+    fn root(&mut self, reader: &Reader<'_>, owner: u64) -> Result<u64, GraphError> {
+        let mut at = owner;
+        while let Slot::Child { parent, .. } = self.slot(reader, at)? {
+            at = parent;
+        }
+        Ok(at)
+    }
+
+    /// Joins the clusters of owners that a transaction spends together, which are in order, each once.
+    pub(super) fn join(
+        &mut self,
+        reader: &Reader<'_>,
+        owners: &[u64],
+        joined_in: JoinedIn,
+        is_conclusive: bool,
+    ) -> Result<(), GraphError> {
+        let mut by_root: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        for owner in owners {
+            by_root.entry(self.root(reader, *owner)?).or_default().push(*owner);
+        }
+        for connected in by_root.values() {
+            self.confirm(reader, connected, joined_in.transaction)?;
+        }
+        let mut joined: Option<Side> = None;
+        for (root, owners) in by_root {
+            let Some(member) = owners.first().copied() else { continue };
+            let (smallest, size) = match self.slot(reader, root)? {
+                Slot::Root { smallest, size } => (smallest, size),
+                Slot::Child { .. } => (root, 1),
+            };
+            let found = Side { root, member, smallest, size };
+            joined = Some(match joined {
+                None => found,
+                Some(before) => self.link_sides(reader, before, found, joined_in, is_conclusive)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Links two clusters: the larger one's root is the parent, of equal ones the smaller root.
+    fn link_sides(
+        &mut self,
+        reader: &Reader<'_>,
+        one: Side,
+        other: Side,
+        joined_in: JoinedIn,
+        is_conclusive: bool,
+    ) -> Result<Side, GraphError> {
+        let one_is_larger =
+            one.size > other.size || (one.size == other.size && one.root < other.root);
+        let (parent, child) = if one_is_larger { (one, other) } else { (other, one) };
+        let size = one.size.saturating_add(other.size);
+        let smallest = one.smallest.min(other.smallest);
+        let transaction = joined_in.transaction;
+        let link = Link {
+            child: child.root,
+            parent: parent.root,
+            transaction,
+            size,
+            smallest,
+            is_conclusive,
+            child_member: child.member,
+            parent_member: parent.member,
+            confirmation: None,
+        };
+        self.set(reader, joined_in, child.root, Slot::Child { parent: parent.root, transaction })?;
+        self.set(reader, joined_in, parent.root, Slot::Root { smallest, size })?;
+        self.links.insert(child.root, link);
+        self.changes.links.push(link);
+        let member = one.member.min(other.member);
+        Ok(Side { root: parent.root, member, smallest, size })
+    }
+
+    fn set(
+        &mut self,
+        reader: &Reader<'_>,
+        JoinedIn { height, first_owner, is_reversible, .. }: JoinedIn,
+        owner: u64,
+        slot: Slot,
+    ) -> Result<(), GraphError> {
+        // An owner that is new in the block is gone after a rollback.
+        if is_reversible && owner < first_owner && self.changes.noted.insert((height, owner)) {
+            let before = self.slot(reader, owner)?;
+            self.changes.undo.push((height, owner, before));
+        }
+        self.slots.insert(owner, slot);
+        self.changes.slots.insert(owner);
+        Ok(())
+    }
+
+    /// The slots that the batch changed, in order.
+    pub(super) fn changed_slots(&self) -> Vec<(u64, [u8; Slot::BYTES])> {
+        let changed = self.changes.slots.iter();
+        let mut slots: Vec<_> =
+            changed.filter_map(|owner| Some((*owner, self.slots.get(owner)?.to_bytes()))).collect();
+        slots.sort_unstable_by_key(|(owner, _)| *owner);
+        slots
+    }
+
+    /// The link of a child that the batch made or confirmed, as it stands.
+    pub(super) fn known_link(&self, child: u64) -> Option<&Link> {
+        self.links.get(&child)
+    }
+
+    /// Confirms the newest link between owners that are connected.
+    fn confirm(
+        &mut self,
+        reader: &Reader<'_>,
+        connected: &[u64],
+        transaction: u64,
+    ) -> Result<(), GraphError> {
+        let [first, others @ ..] = connected else { return Ok(()) };
+        for other in others {
+            let paths = (self.path(reader, *first)?, self.path(reader, *other)?);
+            let newest = newest_between(paths, |child, by| self.link(reader, child, by))?;
+            let Some((link, is_first)) = newest.filter(|(link, _)| link.wants_confirmation())
+            else {
+                continue;
+            };
+            let (child_member, parent_member) =
+                if is_first { (*first, *other) } else { (*other, *first) };
+            let by = Confirmation { transaction, child_member, parent_member };
+            self.links.insert(link.child, Link { confirmation: Some(by), ..link });
+            self.changes.confirmations.push((link.child, transaction));
+        }
+        Ok(())
+    }
+
+    /// The way from an owner up to its root.
+    fn path(&mut self, reader: &Reader<'_>, owner: u64) -> Result<Path, GraphError> {
+        let (mut path, mut at) = (Path::new(), owner);
+        while let Slot::Child { parent, transaction } = self.slot(reader, at)? {
+            path.push((at, transaction));
+            at = parent;
+        }
+        Ok(path)
+    }
+}

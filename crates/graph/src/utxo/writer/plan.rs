@@ -1,0 +1,450 @@
+//! The plan of a batch: everything that recording its blocks writes, as bytes and entries. A function of the
+//! blocks and of one state of the graph, which is looked up as far as the blocks name it.
+
+use std::collections::HashMap;
+
+use assay_engine::{
+    cluster::co_spend,
+    reading::{FeePayer, TransactionNumber},
+    utxo::{
+        OutPoint, ResolvedBlock, ScriptOwner, Transaction, TxInput, TxOut, Txid, history::change,
+    },
+};
+
+use super::{
+    caches::{Caches, KnownOutput},
+    clusters::JoinedIn,
+};
+use crate::{
+    GraphError,
+    error::damaged,
+    utxo::{
+        bytes::LARGEST,
+        cache::KeyedState,
+        index::{self, Entries, script_hash, txid_hash},
+        link::MOST_OWNERS,
+        reader::Reader,
+        record::{
+            InputOrigin, OutputValue, RecordBuilder, StoredBlock, TransactionHead, put_payers,
+        },
+        run::{Hashed, LinkTo, MovedEntry, PartialStatistics},
+        state::GraphState,
+    },
+};
+
+/// Records of variable length, one behind the other.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Records {
+    fn push(&mut self, put: impl FnOnce(&mut Vec<u8>) -> Option<()>) -> Option<()> {
+        put(&mut self.bytes)?;
+        self.ends.push(self.bytes.len());
+        Some(())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut from = 0;
+        self.ends.iter().filter_map(move |end| {
+            let record = self.bytes.get(from..*end);
+            from = *end;
+            record
+        })
+    }
+}
+
+/// An output that is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spend {
+    /// The number of the output.
+    pub(super) output: u64,
+    pub(super) spender: u64,
+    /// The index of the input.
+    pub(super) input: u32,
+}
+
+/// What a batch writes.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) blocks: Vec<StoredBlock>,
+    /// Who paid the coinbase of each block.
+    pub(super) payers: Records,
+    pub(super) transactions: Records,
+    pub(super) txids: Vec<u8>,
+    pub(super) scripts: Records,
+    pub(super) spends: Vec<Spend>,
+    /// Entries of blocks that cannot be rolled back, and of those that can.
+    pub(super) settled: Entries,
+    pub(super) recent: Entries,
+}
+
+/// A transaction that was planned.
+struct Made {
+    number: u64,
+    first_output: u64,
+    outputs: u64,
+}
+
+/// What a transaction moves for an owner.
+#[derive(Clone, Copy)]
+struct Flow {
+    owner: u64,
+    sent: u128,
+    received: u128,
+}
+
+pub(super) struct Planner<'p, 'b> {
+    reader: Reader<'p>,
+    caches: &'p mut Caches,
+    pub(super) plan: Plan,
+    /// The state afterwards.
+    pub(super) after: GraphState,
+    made: HashMap<Txid, Made, KeyedState>,
+    /// Owners that are new in the batch.
+    begun: HashMap<&'b ScriptOwner, u64, KeyedState>,
+    record: RecordBuilder,
+    flows: Vec<Flow>,
+    /// Owners that the current transaction spends together.
+    together: Vec<u64>,
+    /// The bytes of a script.
+    key: Vec<u8>,
+}
+
+impl<'p, 'b> Planner<'p, 'b> {
+    /// Plans blocks that follow the state before, of which those from `reorganisable_from` on can be rolled back.
+    pub(super) fn plan(
+        reader: Reader<'p>,
+        caches: &'p mut Caches,
+        before: &GraphState,
+        blocks: &'b [ResolvedBlock],
+        reorganisable_from: u64,
+    ) -> Result<(Plan, GraphState), GraphError> {
+        let mut after = before.clone();
+        after.reorganisable_from = reorganisable_from;
+        caches.clusters.begin(before.next_owner);
+        let mut planner = Self {
+            reader,
+            caches,
+            plan: Plan::default(),
+            after,
+            made: HashMap::default(),
+            begun: HashMap::default(),
+            record: RecordBuilder::default(),
+            flows: Vec::new(),
+            together: Vec::new(),
+            key: Vec::new(),
+        };
+        for block in blocks {
+            planner.block(block)?;
+        }
+        planner.expect_room()?;
+        Ok((planner.plan, planner.after))
+    }
+
+    fn expect_room(&self) -> Result<(), GraphError> {
+        let chain = self.after.chain;
+        if self.after.next_transaction >= LARGEST || self.after.next_output >= LARGEST {
+            let what = "transactions or outputs";
+            return Err(GraphError::TooMany { chain, what });
+        }
+        if self.after.next_owner > MOST_OWNERS {
+            return Err(GraphError::TooMany { chain, what: "owners" });
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &'b ResolvedBlock) -> Result<(), GraphError> {
+        let stored = StoredBlock {
+            block: block.reference,
+            work: block.work,
+            first_transaction: self.after.next_transaction,
+            first_output: self.after.next_output,
+            first_owner: self.after.next_owner,
+        };
+        let mut fees = Vec::new();
+        for transaction in &block.transactions {
+            let number = TransactionNumber(self.after.next_transaction);
+            let fee = self.transaction(&stored, transaction)?;
+            if fee > 0 {
+                fees.push((number, fee.into()));
+            }
+        }
+        let payers = FeePayer::of_block(fees.into_iter());
+        let _ = self.plan.payers.push(|into| {
+            put_payers(stored.first_transaction, &payers, into);
+            Some(())
+        });
+        self.plan.blocks.push(stored);
+        Ok(())
+    }
+
+    /// The entries that the current block's belong to.
+    fn entries(&mut self, height: u64) -> &mut Entries {
+        if height >= self.after.reorganisable_from {
+            &mut self.plan.recent
+        } else {
+            &mut self.plan.settled
+        }
+    }
+
+    /// Plans a transaction. Returns its fee.
+    fn transaction(
+        &mut self,
+        block: &StoredBlock,
+        transaction: &'b Transaction,
+    ) -> Result<u64, GraphError> {
+        let (number, height) = (self.after.next_transaction, block.block.height);
+        let head = self.head(height, transaction)?;
+        let hash = txid_hash(&transaction.txid);
+        self.plan.txids.extend_from_slice(transaction.txid.as_bytes());
+        self.entries(height).txids.push(Hashed { hash, number });
+        self.record.clear();
+        self.flows.clear();
+        for (input, index) in transaction.inputs.iter().zip(0..) {
+            self.input(height, number, transaction.txid, input, index)?;
+        }
+        self.join(block, number, transaction)?;
+        for (output, index) in transaction.outputs.iter().zip(0..) {
+            self.output(height, number, &head, transaction.txid, output, index)?;
+        }
+        let record = &self.record;
+        let chain = self.after.chain;
+        self.plan
+            .transactions
+            .push(|into| record.finish(&head, into))
+            .ok_or(GraphError::TooMany { chain, what: "blocks" })?;
+        self.count(height, head.input_total.into());
+        let made = Made { number, first_output: head.first_output, outputs: head.outputs };
+        self.made.insert(transaction.txid, made);
+        self.after.next_transaction += 1;
+        self.after.next_output += head.outputs;
+        Ok(head.fee())
+    }
+
+    fn head(&self, height: u64, transaction: &Transaction) -> Result<TransactionHead, GraphError> {
+        let amount = |value: u128| {
+            let (chain, txid) = (self.after.chain, transaction.txid);
+            let error = GraphError::Amount { chain, txid };
+            i64::try_from(value).map(i64::unsigned_abs).map_err(|_| error)
+        };
+        let head = TransactionHead {
+            height,
+            kind: transaction.kind,
+            first_output: self.after.next_output,
+            inputs: transaction.inputs.len() as u64,
+            outputs: transaction.outputs.len() as u64,
+            input_total: amount(transaction.input_total())?,
+            output_total: amount(transaction.output_total())?,
+            unknown: amount(transaction.unknown_value())?,
+        };
+        // No single amount exceeds its side's total, so that none needs a check of its own. A coinbase's
+        // total says nothing of its inputs, though.
+        amount(transaction.spent_outputs().map(|output| u128::from(output.value)).sum())?;
+        Ok(head)
+    }
+
+    fn input(
+        &mut self,
+        height: u64,
+        number: u64,
+        txid: Txid,
+        input: &'b TxInput,
+        index: u32,
+    ) -> Result<(), GraphError> {
+        let Some(spent) = &input.spent else {
+            let is_pool = input.is_from_pool(txid);
+            let unknown = InputOrigin::Unrecorded(input.outpoint);
+            let origin = if is_pool { InputOrigin::Pool } else { unknown };
+            self.record.input(number, origin, None);
+            return Ok(());
+        };
+        let (origin, owner) = if input.is_from_pool(txid) {
+            (InputOrigin::Pool, self.owner(height, &spent.owner)?)
+        } else {
+            self.spend(height, number, input.outpoint, spent, index)?
+        };
+        self.record.input(number, origin, Some(OutputValue { value: spent.value, owner }));
+        let moved = MovedEntry { owner, inverse: !spent.value, transaction: number, index };
+        self.entries(height).sent.push(moved);
+        self.flows.push(Flow { owner, sent: spent.value.into(), received: 0 });
+        Ok(())
+    }
+
+    /// Spends an output: its origin and its owner.
+    fn spend(
+        &mut self,
+        height: u64,
+        number: u64,
+        outpoint: OutPoint,
+        spent: &'b TxOut,
+        input: u32,
+    ) -> Result<(InputOrigin, u64), GraphError> {
+        if let Some(known) = self.caches.outputs.get(&outpoint) {
+            let (transaction, output, owner) = (known.transaction, known.number, known.owner);
+            let is_same = known.output == *spent;
+            self.caches.outputs.remove(&outpoint);
+            self.plan.spends.push(Spend { output, spender: number, input });
+            let origin = InputOrigin::Recorded { transaction, index: outpoint.index };
+            let owner = if is_same { owner } else { self.owner(height, &spent.owner)? };
+            return Ok((origin, owner));
+        }
+        let owner = self.owner(height, &spent.owner)?;
+        let (transaction, first_output, outputs) = if let Some(made) = self.made.get(&outpoint.txid)
+        {
+            (made.number, made.first_output, made.outputs)
+        } else {
+            let filters = Some(&self.caches.filters);
+            let found = index::newest_transaction(&self.reader, filters, &outpoint.txid)?;
+            let Some(found) = found else {
+                return Ok((InputOrigin::Unrecorded(outpoint), owner));
+            };
+            let head = *self.reader.known_transaction(found)?.head();
+            (found, head.first_output, head.outputs)
+        };
+        if u64::from(outpoint.index) >= outputs {
+            let (chain, index) = (self.after.chain, outpoint.index);
+            return Err(GraphError::NoSuchOutput { chain, transaction, index });
+        }
+        let output = first_output + u64::from(outpoint.index);
+        self.plan.spends.push(Spend { output, spender: number, input });
+        Ok((InputOrigin::Recorded { transaction, index: outpoint.index }, owner))
+    }
+
+    fn output(
+        &mut self,
+        height: u64,
+        number: u64,
+        head: &TransactionHead,
+        txid: Txid,
+        output: &'b TxOut,
+        index: u32,
+    ) -> Result<(), GraphError> {
+        let (value, owner) = (output.value, self.owner(height, &output.owner)?);
+        self.record.output(OutputValue { value, owner });
+        let moved = MovedEntry { owner, inverse: !value, transaction: number, index };
+        self.entries(height).received.push(moved);
+        self.flows.push(Flow { owner, sent: 0, received: value.into() });
+        let known = KnownOutput {
+            transaction: number,
+            number: head.first_output + u64::from(index),
+            owner,
+            output: output.clone(),
+        };
+        self.caches.outputs.insert(OutPoint { txid, index }, known);
+        Ok(())
+    }
+
+    /// The number of an owner, which is a new one if it never appeared.
+    fn owner(&mut self, height: u64, owner: &'b ScriptOwner) -> Result<u64, GraphError> {
+        if let Some(known) = self.caches.owners.get(owner) {
+            return Ok(*known);
+        }
+        if let Some(known) = self.begun.get(owner) {
+            return Ok(*known);
+        }
+        self.key.clear();
+        owner.put_bytes(&mut self.key);
+        let key = &*self.key;
+        let hash = script_hash(key);
+        let found = index::find_owner(&self.reader, Some(&self.caches.filters), key, hash)?;
+        let number = if let Some(number) = found {
+            number
+        } else {
+            let number = self.after.next_owner;
+            self.after.next_owner += 1;
+            let _put = self.plan.scripts.push(|into| {
+                into.extend_from_slice(key);
+                Some(())
+            });
+            self.entries(height).scripts.push(Hashed { hash, number });
+            self.begun.insert(owner, number);
+            number
+        };
+        self.caches.owners.insert(owner.clone(), number);
+        Ok(number)
+    }
+
+    /// Joins the clusters of owners that the transaction spends together.
+    fn join(
+        &mut self,
+        block: &StoredBlock,
+        number: u64,
+        transaction: &Transaction,
+    ) -> Result<(), GraphError> {
+        // So far, the flows are those of the inputs; one owner joins nothing.
+        let first = self.flows.first().map(|flow| flow.owner);
+        if self.flows.iter().all(|flow| Some(flow.owner) == first) {
+            return Ok(());
+        }
+        let (height, time) = (block.block.height, block.block.time);
+        let Some(joined) = co_spend(transaction, self.after.chain, time) else {
+            return Ok(());
+        };
+        self.together.clear();
+        for owner in &joined.owners {
+            let known = self.caches.owners.get(*owner).copied();
+            let owner = match known.or_else(|| self.begun.get(*owner).copied()) {
+                Some(known) => known,
+                None => self.flow_owner(transaction, owner)?,
+            };
+            self.together.push(owner);
+        }
+        self.together.sort_unstable();
+        self.together.dedup();
+        let joined_in = JoinedIn {
+            height,
+            transaction: number,
+            first_owner: block.first_owner,
+            is_reversible: height >= self.after.reorganisable_from,
+        };
+        let clusters = &mut self.caches.clusters;
+        let before = clusters.changes.links.len();
+        clusters.join(&self.reader, &self.together, joined_in, joined.is_conclusive)?;
+        let made = clusters.changes.links.get(before..).unwrap_or_default();
+        let made: Vec<LinkTo> = made.iter().map(LinkTo::of).collect();
+        self.entries(height).links.extend(made);
+        Ok(())
+    }
+
+    /// The number of an owner among the current transaction's inputs.
+    fn flow_owner(
+        &self,
+        transaction: &Transaction,
+        owner: &ScriptOwner,
+    ) -> Result<u64, GraphError> {
+        let spent = transaction.spent_outputs().zip(&self.flows);
+        let mut own = spent.filter(|(spent, _)| spent.owner == *owner);
+        let (_, flow) = own.next().ok_or_else(|| damaged("script", "an input"))?;
+        Ok(flow.owner)
+    }
+
+    /// Counts the current transaction in the statistics of each owner in it.
+    fn count(&mut self, height: u64, inputs: u128) {
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.sort_unstable_by_key(|flow| flow.owner);
+        for own in flows.chunk_by(|one, next| one.owner == next.owner) {
+            let Some((first, others)) = own.split_first() else { continue };
+            let (mut sent, mut received) = (first.sent, first.received);
+            for other in others {
+                sent += other.sent;
+                received += other.received;
+            }
+            let change =
+                if sent == 0 || received == 0 { 0 } else { change(sent, received, inputs) };
+            let (income, expense) = (received - change, sent - change);
+            self.entries(height).statistics.push(PartialStatistics {
+                owner: first.owner,
+                first: height,
+                last: height,
+                transactions_in: u64::from(income > 0),
+                transactions_out: u64::from(expense > 0),
+                received: income,
+                sent: expense,
+            });
+        }
+        self.flows = flows;
+    }
+}

@@ -1,0 +1,202 @@
+//! Recording a batch.
+
+use std::ops::Bound;
+
+use assay_engine::utxo::ResolvedBlock;
+use assay_mapped::WriteTransaction;
+use heed::RoTxn;
+
+use super::{
+    caches::Caches,
+    plan::{Plan, Spend},
+    put_runs, put_state,
+};
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+    utxo::{
+        bytes::{NUMBER, number},
+        column::append,
+        index::{Entries, put},
+        link::{Slot, pair_key},
+        reader::Reader,
+        run::{self, Manifest},
+        state::GraphState,
+        tables::Tables,
+    },
+};
+
+/// Blocks whose entries move from the table of recent ones into runs together, once they cannot be rolled back
+/// any more: a run of each block would be small.
+const MOVED_TOGETHER: u64 = 16;
+
+/// A batch that is written.
+pub(super) struct Batch<'b> {
+    pub(super) blocks: &'b [ResolvedBlock],
+    pub(super) plan: Plan,
+    pub(super) before: &'b GraphState,
+}
+
+impl Batch<'_> {
+    /// Writes the batch. `committed` is the state before it.
+    pub(super) fn write(
+        mut self,
+        tables: &Tables,
+        (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+        after: &mut GraphState,
+        runs: &mut Manifest,
+        caches: &mut Caches,
+    ) -> Result<(), GraphError> {
+        self.records(tables, txn)?;
+        self.spends(tables, (committed, runs, txn), after)?;
+        Self::clusters(tables, txn, after, caches)?;
+        let below = number(after.reorganisable_from);
+        let old: (Bound<&[u8]>, _) = (Bound::Unbounded, Bound::Excluded(&below[..]));
+        tables.undo.delete_range(txn, &old).map_err(|error| table_error("undo", error))?;
+        let mut pages = self.move_recent(tables, (committed, txn), after, runs, caches)?;
+        let Plan { settled, recent, .. } = self.plan;
+        pages += settled.write_runs(tables, txn, runs, &mut caches.filters)?;
+        recent.write_recent(tables, txn)?;
+        let memory = (&mut caches.filters, &mut caches.unfinished);
+        run::maintain(tables.run, (committed, txn), runs, memory, pages)?;
+        put_runs(tables, txn, runs)?;
+        put_state(tables, txn, after)
+    }
+
+    /// Writes blocks, transactions, identifiers and scripts, behind all others.
+    fn records(&self, tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
+        let (transactions, owners) = (self.before.next_transaction, self.before.next_owner);
+        for (record, tx) in self.plan.transactions.iter().zip(transactions..) {
+            append("tx", tables.transaction, txn, &number(tx), record)?;
+        }
+        tables.txid.append(txn, transactions, &self.plan.txids)?;
+        let mut slots = Vec::new();
+        for (script, owner) in self.plan.scripts.iter().zip(owners..) {
+            append("script", tables.script, txn, &number(owner), script)?;
+            slots.extend_from_slice(&Slot::alone(owner).to_bytes());
+        }
+        tables.parent.append(txn, owners, &slots)?;
+        for (stored, payers) in self.plan.blocks.iter().zip(self.plan.payers.iter()) {
+            let height = number(stored.block.height);
+            append("block", tables.block, txn, &height, &stored.to_bytes())?;
+            if !payers.is_empty() {
+                append("payers", tables.payers, txn, &height, payers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes who spends what, and the slots of the batch's own outputs.
+    fn spends(
+        &mut self,
+        tables: &Tables,
+        (committed, runs, txn): (&RoTxn<'_>, &Manifest, &mut WriteTransaction<'_>),
+        after: &GraphState,
+    ) -> Result<(), GraphError> {
+        let before = self.before.next_output;
+        let spends = &mut self.plan.spends;
+        spends.sort_unstable();
+        let own = spends.partition_point(|spend| spend.output < before);
+        let (old, new) = spends.split_at_checked(own).unwrap_or_default();
+        let reader = Reader::new(tables, runs, committed);
+        // The first one in the order of the chain is named.
+        let mut again: Option<Spend> = None;
+        let mut note = |spend: &Spend| {
+            let place = |spend: &Spend| (spend.spender, spend.input);
+            if again.is_none_or(|first| place(spend) < place(&first)) {
+                again = Some(*spend);
+            }
+        };
+        for same in spends.chunk_by(|one, next| one.output == next.output) {
+            same.get(1..).unwrap_or_default().iter().for_each(&mut note);
+        }
+        for spend in old {
+            if reader.spender(spend.output)?.is_some() {
+                note(spend);
+            }
+        }
+        if let Some(again) = again {
+            return Err(self.spent_before(again));
+        }
+        let old: Vec<(u64, [u8; NUMBER])> =
+            old.iter().map(|spend| (spend.output, number(spend.spender + 1))).collect();
+        let count = usize::try_from(after.next_output.saturating_sub(before)).unwrap_or(0);
+        let mut slots = vec![0; count.saturating_mul(NUMBER)];
+        for spend in new {
+            let at = usize::try_from(spend.output - before).unwrap_or(usize::MAX);
+            let slot = slots.get_mut(at.saturating_mul(NUMBER)..);
+            if let Some(slot) = slot.and_then(<[u8]>::first_chunk_mut::<NUMBER>) {
+                *slot = number(spend.spender + 1);
+            }
+        }
+        tables.spent.append(txn, before, &slots)?;
+        tables.spent.update(txn, &old)
+    }
+
+    /// The error of an input that spends an output for the second time.
+    fn spent_before(&self, again: Spend) -> GraphError {
+        let first = self.before.next_transaction;
+        let at = usize::try_from(again.spender.saturating_sub(first)).unwrap_or(usize::MAX);
+        let mut transactions = self.blocks.iter().flat_map(|block| {
+            block.transactions.iter().map(move |transaction| (block.reference.height, transaction))
+        });
+        let input = transactions.nth(at).and_then(|(height, transaction)| {
+            let input = transaction.inputs.get(usize::try_from(again.input).ok()?)?;
+            Some((height, transaction.txid, input.outpoint))
+        });
+        let chain = self.before.chain;
+        match input {
+            Some((height, txid, output)) => GraphError::SpentBefore { chain, txid, height, output },
+            None => GraphError::SpentTwice(chain),
+        }
+    }
+
+    /// Writes links, confirmations and changed slots.
+    fn clusters(
+        tables: &Tables,
+        txn: &mut WriteTransaction<'_>,
+        after: &GraphState,
+        caches: &mut Caches,
+    ) -> Result<(), GraphError> {
+        let clusters = &caches.clusters;
+        let changes = &clusters.changes;
+        for link in &changes.links {
+            let link = clusters.known_link(link.child).unwrap_or(link);
+            put("link", tables.link, txn, &link.key(), &link.to_bytes())?;
+        }
+        for (child, transaction) in &changes.confirmations {
+            let link = clusters.known_link(*child).ok_or_else(|| damaged("link", child))?;
+            put("link", tables.link, txn, &link.key(), &link.to_bytes())?;
+            put("confirmed", tables.confirmed, txn, &pair_key(*transaction, *child), &[])?;
+        }
+        for (height, owner, slot) in &changes.undo {
+            if *height >= after.reorganisable_from {
+                let key = pair_key(*height, *owner);
+                put("undo", tables.undo, txn, &key, &slot.to_bytes())?;
+            }
+        }
+        tables.parent.update(txn, &clusters.changed_slots())
+    }
+
+    /// Moves recent entries that cannot be rolled back any more into runs; returns the number of their pages.
+    fn move_recent(
+        &mut self,
+        tables: &Tables,
+        (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
+        after: &mut GraphState,
+        runs: &mut Manifest,
+        caches: &mut Caches,
+    ) -> Result<u64, GraphError> {
+        let (from, until) = (self.before.recent_from, after.reorganisable_from);
+        let is_settled = self.plan.blocks.first().is_some_and(|first| first.block.height < until);
+        if until <= from || (!is_settled && until - from < MOVED_TOGETHER) {
+            return Ok(0);
+        }
+        after.recent_from = until;
+        let reader = Reader::new(tables, runs, committed);
+        let Some(first) = reader.block(from)? else { return Ok(0) };
+        let moved = Entries::of_recent(&reader, &first, until)?;
+        moved.delete_recent(tables, txn)?;
+        moved.write_runs(tables, txn, runs, &mut caches.filters)
+    }
+}

@@ -1,0 +1,127 @@
+//! Rolling back the newest blocks.
+
+use std::{collections::BTreeMap, ops::Bound};
+
+use assay_mapped::WriteTransaction;
+
+use super::put_state;
+use crate::{
+    GraphError,
+    error::{damaged, table_error},
+    utxo::{
+        bytes::{NUMBER, Reading, number},
+        index::{Entries, put},
+        link::{Link, Slot},
+        reader::Reader,
+        record::{InputOrigin, StoredBlock},
+        state::GraphState,
+    },
+};
+
+/// Rolls back the blocks above a height, all of which can be. `reader` reads the state before.
+pub(super) fn roll_back(
+    reader: &Reader<'_>,
+    txn: &mut WriteTransaction<'_>,
+    state: &GraphState,
+    height: u64,
+) -> Result<(), GraphError> {
+    let Some(first) = reader.first_above(height)? else { return Ok(()) };
+    let tables = reader.tables;
+
+    Entries::of_recent(reader, &first, u64::MAX)?.delete_recent(tables, txn)?;
+    links(reader, txn, &first, state.next_transaction)?;
+    slots(reader, txn, &first, state.next_owner)?;
+    let mut unspent = Vec::new();
+    for tx in first.first_transaction..state.next_transaction {
+        for (transaction, index) in sources(reader, tx)? {
+            if transaction < first.first_transaction {
+                let head = *reader.known_transaction(transaction)?.head();
+                unspent.push((head.first_output + u64::from(index), [0; NUMBER]));
+            }
+        }
+    }
+    unspent.sort_unstable();
+    tables.spent.update(txn, &unspent)?;
+    tables.spent.truncate(txn, state.next_output, first.first_output)?;
+    tables.txid.truncate(txn, state.next_transaction, first.first_transaction)?;
+    for (name, table, from) in [
+        ("script", tables.script, first.first_owner),
+        ("tx", tables.transaction, first.first_transaction),
+        ("link", tables.link, first.first_transaction),
+        ("confirmed", tables.confirmed, first.first_transaction),
+        ("undo", tables.undo, first.block.height),
+        ("payers", tables.payers, first.block.height),
+        ("block", tables.block, first.block.height),
+    ] {
+        let from = number(from);
+        let range: (_, Bound<&[u8]>) = (Bound::Included(&from[..]), Bound::Unbounded);
+        table.delete_range(txn, &range).map_err(|error| table_error(name, error))?;
+    }
+
+    let newest =
+        first.block.height.checked_sub(1).map(|height| reader.block(height)).transpose()?;
+    let verified_at = state.tip.map(|(_, verified_at)| verified_at);
+    let after = GraphState {
+        tip: newest.flatten().map(|stored| stored.block).zip(verified_at),
+        highest: state.highest_after_rollback(height),
+        next_transaction: first.first_transaction,
+        next_output: first.first_output,
+        next_owner: first.first_owner,
+        ..state.clone()
+    };
+    put_state(tables, txn, &after)
+}
+
+/// The recorded outputs that a transaction spends.
+fn sources(reader: &Reader<'_>, tx: u64) -> Result<Vec<(u64, u32)>, GraphError> {
+    let mut sources = Vec::new();
+    reader.known_transaction(tx)?.inputs(|entry| {
+        if let InputOrigin::Recorded { transaction, index } = entry.origin {
+            sources.push((transaction, index));
+        }
+    })?;
+    Ok(sources)
+}
+
+/// Takes back confirmations of links that stay.
+fn links(
+    reader: &Reader<'_>,
+    txn: &mut WriteTransaction<'_>,
+    first: &StoredBlock,
+    end: u64,
+) -> Result<(), GraphError> {
+    for link in reader.confirmed_between(first.first_transaction, end, usize::MAX)? {
+        if link.transaction < first.first_transaction {
+            let unconfirmed = Link { confirmation: None, ..link };
+            put("link", reader.tables.link, txn, &link.key(), &unconfirmed.to_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Restores slots, and removes those of owners that are gone. There are `owners` before.
+fn slots(
+    reader: &Reader<'_>,
+    txn: &mut WriteTransaction<'_>,
+    first: &StoredBlock,
+    owners: u64,
+) -> Result<(), GraphError> {
+    let failed = |error| table_error("undo", error);
+    let from = number(first.block.height);
+    let range: (_, Bound<&[u8]>) = (Bound::Included(&from[..]), Bound::Unbounded);
+    let mut restored: BTreeMap<u64, [u8; Slot::BYTES]> = BTreeMap::new();
+    for row in reader.tables.undo.range(reader.txn, &range).map_err(failed)? {
+        let (key, slot) = row.map_err(failed)?;
+        let mut reading = Reading(key);
+        let owner = reading.take(NUMBER).and_then(|_| reading.number());
+        let invalid = || damaged("undo", hex::encode(key));
+        let (owner, slot) = owner.zip(slot.first_chunk().copied()).ok_or_else(invalid)?;
+        // The oldest one comes first.
+        if owner < first.first_owner {
+            restored.entry(owner).or_insert(slot);
+        }
+    }
+    let restored: Vec<_> = restored.into_iter().collect();
+    reader.tables.parent.update(txn, &restored)?;
+    reader.tables.parent.truncate(txn, owners, first.first_owner)
+}
