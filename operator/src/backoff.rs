@@ -6,8 +6,6 @@ use std::{
     time::Duration,
 };
 
-use crate::system;
-
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
@@ -35,7 +33,7 @@ impl Failures {
         let mut failures = self.lock();
         let count = failures.entry(identity.unwrap_or_default()).or_default();
         *count += 1;
-        delay(*count - 1, system::jitter())
+        delay(*count - 1, assay_system::random_fraction())
     }
 
     /// Forgets the failures of an object: it succeeded, or is gone.

@@ -15,16 +15,16 @@
 //! - `owned`, `owned_fields`: server-side apply of other objects, and of fields of Assay's own
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: why pods do not start or fail
+//! - `shared`: the parts of the program that all controllers share
 //! - `leader`: leader election by a Lease; `writer`: every write to the API server
+//! - `watched`, `written`: objects as watches have them; statuses that no watch has delivered yet
 //! - `conditions`, `reason`: conditions and their closed set of reasons
 //! - `backoff`: delays between retries
 //! - `health`, `metrics`, `tracing_spans`: probes, metrics and traces
 //! - [`run`]: startup and shutdown; [`settings`]: the command line
-//! - `system`: the clock and randomness
 
 mod api_key;
 mod backoff;
-mod client;
 mod conditions;
 mod egress;
 #[cfg(test)]
@@ -48,7 +48,9 @@ pub mod run;
 mod scope;
 mod serving;
 pub mod settings;
+mod shared;
 mod source;
-mod system;
 mod tracing_spans;
+mod watched;
 mod writer;
+mod written;

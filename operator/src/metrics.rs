@@ -24,7 +24,7 @@ pub struct ReconcileLabels {
 pub struct FailureLabels {
     /// The kind of the object.
     pub kind: &'static str,
-    /// One of [`Reason::ALL`].
+    /// The name of a [`Reason`].
     pub reason: &'static str,
 }
 

@@ -13,9 +13,6 @@ macro_rules! reasons {
         }
 
         impl Reason {
-            /// Every reason.
-            pub const ALL: &'static [Self] = &[$(Self::$name),*];
-
             /// The name in conditions, events and metrics.
             #[must_use]
             pub const fn as_str(self) -> &'static str {

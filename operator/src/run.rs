@@ -6,6 +6,7 @@ use assay_chain_protocol::{Credentials, client::credentials::InvalidCredentials}
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store};
+use assay_system::Clock;
 use assay_telemetry::{LogFormat, otlp::Collector};
 use kube::Client;
 use tokio::{
@@ -26,8 +27,8 @@ use crate::{
     publish::Publisher,
     risk_service,
     settings::Settings,
-    source::{self, ChainClient, Observed},
-    system,
+    shared::Shared,
+    source::{self, ChainClient},
     writer::Writer,
 };
 
@@ -59,7 +60,7 @@ pub fn main(settings: Settings) -> ExitCode {
     // It fails only if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let endpoint = settings.otlp_endpoint.as_deref();
-    let collector = endpoint.map(|url| Collector::new("assay-operator", url, system::now));
+    let collector = endpoint.map(|url| Collector::new("assay-operator", url, assay_system::now));
     let collector = collector.transpose();
     log(settings.log_text, collector.as_ref().ok().and_then(Option::as_ref));
     let collector = match collector {
@@ -93,7 +94,8 @@ fn log(as_text: bool, collector: Option<&Collector>) {
         .unwrap_or_else(|_| EnvFilter::new("warn,assay_operator=info,assay_telemetry=info"));
     let format = if as_text { LogFormat::Text } else { LogFormat::Json };
     // It fails only if it was called before.
-    let _ = assay_telemetry::start(level, format, system::now, collector.map(Collector::traces));
+    let _ =
+        assay_telemetry::start(level, format, assay_system::now, collector.map(Collector::traces));
 }
 
 /// Runs the operator, and sends its metrics to the collector regularly and once at the end.
@@ -125,23 +127,23 @@ async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
             _ = interrupt.recv() => {}
         }
     };
-    let leadership = Leadership::default();
+    let (leadership, clock) = (Leadership::default(), Clock::system());
     tokio::select! {
-        ended = run_tasks(&settings, health, leadership.clone()) => ended,
+        ended = run_tasks(&settings, health, leadership.clone(), clock.clone()) => ended,
         () = stop => {
             tracing::info!("stopping on a signal");
             // Writes stop before the Lease is released.
             leadership.give_up();
             let client = Client::try_default().await.map_err(RunError::Config)?;
-            election(client, &settings, leadership).release().await;
+            election(client, &settings, leadership, clock).release().await;
             Ok(())
         }
     }
 }
 
-fn election(client: Client, settings: &Settings, leadership: Leadership) -> Election {
+fn election(client: Client, settings: &Settings, leadership: Leadership, clock: Clock) -> Election {
     let Settings { namespace, name, lease_seconds, .. } = settings;
-    Election::new(client, namespace, name, *lease_seconds, leadership)
+    Election::new(client, namespace, name, *lease_seconds, leadership, clock)
 }
 
 /// Runs everything but the handling of signals: health, election, and the tasks of the leader.
@@ -149,6 +151,7 @@ async fn run_tasks(
     settings: &Settings,
     health: &Health,
     leadership: Leadership,
+    clock: Clock,
 ) -> Result<(), RunError> {
     let listener = TcpListener::bind(settings.listen)
         .await
@@ -160,7 +163,7 @@ async fn run_tasks(
     let opening = tokio::spawn(opening);
 
     let name = &settings.name;
-    let mut election = election(client.clone(), settings, leadership.clone());
+    let mut election = election(client.clone(), settings, leadership.clone(), clock.clone());
     election.win().await;
     tracing::info!(name, "this operator is the leader");
     health.metrics.set_leader(true);
@@ -177,64 +180,35 @@ async fn run_tasks(
         () = election.hold() => return Err(RunError::LostLease),
     };
     let (sender, in_force) = watch::channel(InForce::default());
+    let shared = Shared {
+        client,
+        instance,
+        writer,
+        metrics: health.metrics.clone(),
+        clock,
+        in_force,
+        scope: settings.scope(),
+        resync: settings.resync(),
+    };
     // The tasks end with this function.
     let mut tasks = JoinSet::new();
-    let services = risk_service::Context::new(
-        client.clone(),
-        instance.clone(),
-        writer.clone(),
-        health.clone(),
-        in_force.clone(),
-        settings.chain_servers_namespace(),
-        settings.scope(),
-        settings.resync(),
-    );
-    tasks.spawn(services.run());
+    tasks.spawn(risk_service::run(shared.clone(), settings.chain_servers_namespace()));
     let opened = tokio::select! {
         opened = opening => opened.map_err(|_| RunError::TaskEnded)??,
         () = election.hold() => return Err(RunError::LostLease),
         _ = tasks.join_next() => return Err(RunError::TaskEnded),
     };
     let (store, environment) = opened;
-    let observed = watch::Sender::new(Observed::default());
-    let publisher = Publisher::new(
-        &client,
-        instance.clone(),
-        Arc::clone(&store),
-        writer.clone(),
-        health.clone(),
-        sender,
-        observed.subscribe(),
-        settings.scope(),
-        settings.resync(),
-    );
+    let publisher = Publisher::new(shared.clone(), Arc::clone(&store), sender);
     tasks.spawn(source::run(
-        client.clone(),
-        instance.clone(),
+        shared.clone(),
         Arc::clone(&store),
         ChainClient::new(settings.chain_token_file.clone()),
-        writer.clone(),
-        health.clone(),
         settings.namespace.clone(),
         settings.workloads(),
-        in_force.clone(),
-        observed,
-        settings.resync(),
     ));
-    let health = health.clone();
-    let keys = api_key::Context::new(
-        client,
-        instance,
-        store,
-        environment,
-        writer,
-        health,
-        in_force,
-        settings.scope(),
-        settings.resync(),
-    );
     tasks.spawn(publisher.run());
-    tasks.spawn(api_key::run(keys));
+    tasks.spawn(api_key::run(shared, store, environment));
     tokio::select! {
         () = election.hold() => Err(RunError::LostLease),
         _ = tasks.join_next() => Err(RunError::TaskEnded),
@@ -253,7 +227,7 @@ async fn register(client: &Client, writer: &Writer, settings: &Settings) -> Inst
             }
             Err(error) => tracing::warn!(%error, "failed to register the installation; retrying"),
         }
-        sleep(backoff::delay(failures, system::jitter())).await;
+        sleep(backoff::delay(failures, assay_system::random_fraction())).await;
         failures += 1;
     }
 }
@@ -290,7 +264,7 @@ async fn open(
                 }
             }
         }
-        sleep(backoff::delay(failures, system::jitter())).await;
+        sleep(backoff::delay(failures, assay_system::random_fraction())).await;
         failures += 1;
     }
 }

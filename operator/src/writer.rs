@@ -1,11 +1,11 @@
-//! Every write to the API server: with one field manager, and only while this operator is the leader.
+//! Every write to the API server: only while this operator is the leader.
 
 use std::{fmt::Debug, time::Duration};
 
 use assay_telemetry::stage;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
-    Api, Client, Resource,
+    Api, Client, Resource, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
@@ -15,10 +15,20 @@ use tracing::Instrument;
 
 use crate::{leader::Leadership, metrics::Metrics, owned_fields::OwnedFields, scope::WatchScope};
 
-/// The field manager of every field that the operator writes.
+/// The field manager of what the operator writes, but for parts of statuses that have managers of their own.
 pub const MANAGER: &str = "assay-operator";
 /// The finalizer that keeps an object until its rows in the store are deleted.
 pub const FINALIZER: &str = "assay.dev/store";
+/// The content of an object, which writes send or return.
+pub(crate) trait Content: Clone + Debug + DeserializeOwned {}
+
+impl<K: Clone + Debug + DeserializeOwned> Content for K {}
+
+/// Says whether an object has the finalizer of the operator.
+pub(crate) fn has_finalizer(object: &impl ResourceExt) -> bool {
+    object.finalizers().iter().any(|name| name == FINALIZER)
+}
+
 /// The longest time for one write.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -97,24 +107,22 @@ impl Writer {
         self.leadership.is_held()
     }
 
-    /// Sets the status of an object.
+    /// Sets the part of an object's status that a field manager owns.
     ///
     /// # Errors
     ///
     /// If it was not written.
-    pub async fn status<K>(
+    pub async fn status<K: Resource + Content>(
         &self,
         api: &Api<K>,
         object: &K,
         kind: &K::DynamicType,
+        manager: &str,
         status: &(impl Serialize + Debug),
-    ) -> Result<(), WriteError>
-    where
-        K: Resource + Clone + DeserializeOwned + Debug,
-    {
+    ) -> Result<(), WriteError> {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let fields = OwnedFields::status(object, kind, status);
-        let parameters = PatchParams::apply(MANAGER).force();
+        let parameters = PatchParams::apply(manager).force();
         self.write("status", api.patch_status(name, &parameters, &Patch::Apply(&fields))).await?;
         Ok(())
     }
@@ -124,16 +132,13 @@ impl Writer {
     /// # Errors
     ///
     /// If it was not written.
-    pub async fn finalizer<K>(
+    pub async fn finalizer<K: Resource + Content>(
         &self,
         api: &Api<K>,
         object: &K,
         kind: &K::DynamicType,
         is_present: bool,
-    ) -> Result<K, WriteError>
-    where
-        K: Resource + Clone + DeserializeOwned + Debug,
-    {
+    ) -> Result<K, WriteError> {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let finalizers: &[&str] = if is_present { &[FINALIZER] } else { &[] };
         self.apply("finalizer", api, name, &OwnedFields::finalizers(object, kind, finalizers)).await
@@ -144,16 +149,13 @@ impl Writer {
     /// # Errors
     ///
     /// If it was not written.
-    pub async fn apply<K>(
+    pub async fn apply<K: Content>(
         &self,
         what: &'static str,
         api: &Api<K>,
         name: &str,
         object: &(impl Serialize + Debug),
-    ) -> Result<K, WriteError>
-    where
-        K: Clone + DeserializeOwned + Debug,
-    {
+    ) -> Result<K, WriteError> {
         let parameters = PatchParams::apply(MANAGER).force();
         self.write(what, api.patch(name, &parameters, &Patch::Apply(object))).await
     }
@@ -163,17 +165,14 @@ impl Writer {
     /// # Errors
     ///
     /// If it was not written.
-    pub async fn create<K>(
+    pub async fn create<K: Serialize + Content>(
         &self,
         what: &'static str,
         api: &Api<K>,
         object: &K,
-    ) -> Result<K, WriteError>
-    where
-        K: Clone + Serialize + DeserializeOwned + Debug,
-    {
-        let parameters =
-            PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
+    ) -> Result<K, WriteError> {
+        let field_manager = Some(MANAGER.into());
+        let parameters = PostParams { field_manager, ..PostParams::default() };
         self.write(what, api.create(&parameters, object)).await
     }
 
@@ -182,65 +181,30 @@ impl Writer {
     /// # Errors
     ///
     /// If it was not written.
-    pub async fn merge<K>(
+    pub async fn merge<K: Content>(
         &self,
         what: &'static str,
         api: &Api<K>,
         name: &str,
         fields: &(impl Serialize + Debug),
-    ) -> Result<K, WriteError>
-    where
-        K: Clone + DeserializeOwned + Debug,
-    {
-        let parameters =
-            PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+    ) -> Result<K, WriteError> {
+        let field_manager = Some(MANAGER.into());
+        let parameters = PatchParams { field_manager, ..PatchParams::default() };
         self.write(what, api.patch(name, &parameters, &Patch::Merge(fields))).await
     }
 
-    /// Deletes an object with the objects that it owns, but not a later one of the same name.
+    /// Deletes an object, but not a later one of the same name. `parameters` say what happens to the objects that it owns.
     ///
     /// # Errors
     ///
     /// If it was not deleted. An object that does not exist is no error.
-    pub async fn delete<K>(
-        &self,
-        what: &'static str,
-        api: &Api<K>,
-        object: &K,
-    ) -> Result<(), WriteError>
-    where
-        K: Resource + Clone + DeserializeOwned + Debug,
-    {
-        self.delete_by(what, api, object, DeleteParams::background()).await
-    }
-
-    /// Deletes an object, and leaves the objects that it owns without an owner.
-    ///
-    /// # Errors
-    ///
-    /// If it was not deleted. An object that does not exist is no error.
-    pub async fn delete_orphaning<K>(
-        &self,
-        what: &'static str,
-        api: &Api<K>,
-        object: &K,
-    ) -> Result<(), WriteError>
-    where
-        K: Resource + Clone + DeserializeOwned + Debug,
-    {
-        self.delete_by(what, api, object, DeleteParams::orphan()).await
-    }
-
-    async fn delete_by<K>(
+    pub async fn delete<K: Resource + Content>(
         &self,
         what: &'static str,
         api: &Api<K>,
         object: &K,
         parameters: DeleteParams,
-    ) -> Result<(), WriteError>
-    where
-        K: Resource + Clone + DeserializeOwned + Debug,
-    {
+    ) -> Result<(), WriteError> {
         let name = object.meta().name.clone().unwrap_or_default();
         let preconditions =
             Preconditions { uid: object.meta().uid.clone(), resource_version: None };

@@ -60,3 +60,9 @@ pub fn new_id(now: Timestamp) -> Uuid {
     let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();
     uuid::Builder::from_unix_timestamp_millis(milliseconds, &rand::random()).into_uuid()
 }
+
+/// Returns a random number from 0 to 1, for delays that should differ between programs.
+#[must_use]
+pub fn random_fraction() -> f64 {
+    rand::random()
+}

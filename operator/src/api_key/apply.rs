@@ -14,7 +14,11 @@ use super::{
     fetch::Inputs,
     records, secret,
 };
-use crate::{conditions::ReadyState, reason::Reason, system, writer::FINALIZER};
+use crate::{
+    conditions::ReadyState,
+    reason::Reason,
+    writer::{FINALIZER, has_finalizer},
+};
 
 /// The event about a key of an object that was deleted, perhaps an earlier one of the same name.
 const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
@@ -41,15 +45,15 @@ pub(super) async fn apply(
     let KeyPlan { revocations, updates, update_event, action } = plan;
     let has_updates = !(updates.is_empty() && revocations.is_empty());
     for id in &revocations {
-        writable(context)?;
-        context.store.revoke_key(id, system::now()).await?;
-        context.health.metrics.wrote("store");
+        context.writable()?;
+        context.store.revoke_key(id, context.shared.clock.now()).await?;
+        context.shared.metrics.wrote("store");
         report(inputs, context, REVOKED, id).await;
     }
     for update in updates {
-        writable(context)?;
+        context.writable()?;
         context.store.update_key(&update.id, &update.scopes, update.expires_at).await?;
-        context.health.metrics.wrote("store");
+        context.shared.metrics.wrote("store");
         report(inputs, context, update_event, &update.id).await;
     }
     let (current, has_changed) = match action {
@@ -64,12 +68,12 @@ pub(super) async fn apply(
         Action::Store(key) => {
             let StoreKey { secret, record, replaced, is_new, event } = *key;
             write_secret(secret, inputs, context).await?;
-            writable(context)?;
+            context.writable()?;
             let replaced = replaced.as_ref().map(|(id, ends)| (id, *ends));
             context.store.add_key(&record, replaced).await?;
-            context.health.metrics.wrote("store");
+            context.shared.metrics.wrote("store");
             if is_new {
-                context.health.metrics.key_issued();
+                context.shared.metrics.key_issued();
             }
             report(inputs, context, event, &record.id).await;
             (record.id, true)
@@ -90,9 +94,9 @@ pub(super) async fn revoke(
     now: Timestamp,
 ) -> Result<(), KeyError> {
     for record in records::revocable(&inputs.records, now) {
-        writable(context)?;
+        context.writable()?;
         context.store.revoke_key(&record.id, now).await?;
-        context.health.metrics.wrote("store");
+        context.shared.metrics.wrote("store");
         report(inputs, context, REVOKED, &record.id).await;
     }
     Ok(())
@@ -109,22 +113,12 @@ pub(super) async fn remove_finalizer(object: &ApiKey, context: &Context) -> Resu
     let version = &metadata.resource_version;
     let fields = json!({"metadata": {"finalizers": others, "resourceVersion": version}});
     let namespace = object.namespace().unwrap_or_default();
-    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &namespace);
+    let api: Api<ApiKey> = Api::namespaced(context.shared.client.clone(), &namespace);
     let name = object.name_any();
-    match context.writer.merge::<ApiKey>("finalizer", &api, &name, &fields).await {
+    match context.shared.writer.merge::<ApiKey>("finalizer", &api, &name, &fields).await {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
     }
-}
-
-/// Says whether an object has the finalizer of earlier releases.
-pub(super) fn has_finalizer(object: &ApiKey) -> bool {
-    object.finalizers().iter().any(|name| name == FINALIZER)
-}
-
-/// Checks that this operator is the leader.
-pub(super) fn writable(context: &Context) -> Result<(), KeyError> {
-    if context.writer.may_write() { Ok(()) } else { Err(KeyError::NotLeader) }
 }
 
 /// The records of the object's keys, read again if they changed.
@@ -147,13 +141,13 @@ async fn write_secret(
     context: &Context,
 ) -> Result<(), KeyError> {
     let Some(secret) = secret else { return Ok(()) };
-    let api: Api<Secret> = Api::namespaced(context.client.0.clone(), &inputs.namespace);
+    let api: Api<Secret> = Api::namespaced(context.shared.client.clone(), &inputs.namespace);
     let Some(existing) = &inputs.secret else {
-        context.writer.create("secret", &api, &secret).await?;
+        context.shared.writer.create("secret", &api, &secret).await?;
         return Ok(());
     };
     let (name, mut secret) = (secret.name_any(), secret);
-    let written = context.writer.apply::<Secret>("secret", &api, &name, &secret).await;
+    let written = context.shared.writer.apply::<Secret>("secret", &api, &name, &secret).await;
     match written {
         // Some clusters demand the right to delete an object of those who change its owner, which the operator lacks.
         Err(error)
@@ -161,7 +155,7 @@ async fn write_secret(
                 && secret.owner_references() != existing.owner_references() =>
         {
             secret.metadata.owner_references.clone_from(&existing.metadata.owner_references);
-            context.writer.apply::<Secret>("secret", &api, &name, &secret).await?;
+            context.shared.writer.apply::<Secret>("secret", &api, &name, &secret).await?;
         }
         written => drop(written?),
     }
@@ -171,5 +165,5 @@ async fn write_secret(
 async fn report(inputs: &Inputs, context: &Context, event: Event, id: &KeyId) {
     let reference: ObjectReference = inputs.object.object_ref(&());
     let note = format!("key {id} {}", event.text);
-    context.writer.event(&reference, false, event.reason, "Reconcile", note).await;
+    context.shared.writer.event(&reference, false, event.reason, "Reconcile", note).await;
 }

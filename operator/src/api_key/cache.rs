@@ -11,8 +11,8 @@ use assay_crds::ApiKey;
 use kube::Resource;
 use tokio::time::Instant;
 
-use super::{apply, tenant::TenantState};
-use crate::in_force::InForce;
+use super::tenant::TenantState;
+use crate::{in_force::InForce, writer::has_finalizer};
 
 /// The inputs of a reconciliation that are known without a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl ObservedInputs {
             generation: object.meta().generation,
             annotations: object.meta().annotations.clone(),
             is_deleted: object.meta().deletion_timestamp.is_some(),
-            has_finalizer: apply::has_finalizer(object),
+            has_finalizer: has_finalizer(object),
             tenant: TenantState::of(&object.spec.tenant, in_force),
         }
     }

@@ -1,87 +1,60 @@
 //! The context of work on keys, and its errors.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
-use assay_crds::{ApiKey, status::ApiKeyStatus};
+use assay_crds::status::ApiKeyStatus;
 use assay_engine::facts::Environment;
 use assay_store::{Store, StoreError};
-use kube::Client;
-use tokio::sync::watch;
+use tokio::sync::Semaphore;
 
+use super::{cache::ReconcileCache, deleted::DeletedObjects};
 use crate::{
-    backoff::Failures,
-    client::SharedClient,
-    health::Health,
-    in_force::InForce,
-    instance::Instance,
-    reason::Reason,
-    scope::WatchScope,
-    writer::{WriteError, Writer},
+    backoff::Failures, reason::Reason, shared::Shared, writer::WriteError, written::WrittenStatuses,
 };
 
-/// The context of work on keys.
-#[derive(Clone, Debug)]
-pub(crate) struct Context {
-    pub(super) client: SharedClient,
-    pub(super) instance: Instance,
+/// The largest number of keys that are worked on at once.
+pub(super) const CONCURRENCY: u16 = 16;
+
+/// The context of work on keys, with the state that one run of it keeps.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) shared: Shared,
     pub(super) store: Arc<dyn Store>,
     pub(super) environment: Environment,
-    pub(super) writer: Writer,
-    pub(super) health: Health,
-    pub(super) in_force: watch::Receiver<InForce>,
-    pub(super) failures: Arc<Failures>,
-    /// The last written status of each object, by UID, until the watch delivers it.
-    written: Arc<Mutex<HashMap<String, ApiKeyStatus>>>,
-    /// The namespaces whose keys are watched.
-    pub(super) scope: WatchScope,
-    /// The interval between reconciliations while nothing changes.
-    pub(super) resync: Duration,
+    pub(super) failures: Failures,
+    pub(super) written: WrittenStatuses<ApiKeyStatus>,
+    pub(super) cache: ReconcileCache,
+    pub(super) deleted: DeletedObjects,
+    /// The places of keys that are worked on.
+    pub(super) slots: Semaphore,
 }
 
 impl Context {
-    /// A context.
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
-    pub(crate) fn new(
-        client: Client,
-        instance: Instance,
-        store: Arc<dyn Store>,
-        environment: Environment,
-        writer: Writer,
-        health: Health,
-        in_force: watch::Receiver<InForce>,
-        scope: WatchScope,
-        resync: Duration,
-    ) -> Self {
-        let client = SharedClient(client);
-        let (failures, written) = <(Arc<_>, Arc<_>)>::default();
+    /// A context for a run.
+    pub(super) fn new(shared: Shared, store: Arc<dyn Store>, environment: Environment) -> Self {
         Self {
-            client,
-            instance,
+            shared,
             store,
             environment,
-            writer,
-            health,
-            in_force,
-            failures,
-            written,
-            scope,
-            resync,
+            failures: Failures::default(),
+            written: WrittenStatuses::default(),
+            cache: ReconcileCache::default(),
+            deleted: DeletedObjects::default(),
+            slots: Semaphore::new(CONCURRENCY.into()),
         }
     }
 
-    pub(super) fn written(&self) -> MutexGuard<'_, HashMap<String, ApiKeyStatus>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Checks that this operator is the leader.
+    pub(super) fn writable(&self) -> Result<(), KeyError> {
+        if self.shared.writer.may_write() { Ok(()) } else { Err(KeyError::NotLeader) }
     }
 
-    /// Forgets the written status of an object if the watch has delivered it.
-    pub(super) fn forget_written(&self, object: &ApiKey, identity: &str) {
-        let mut written = self.written();
-        if written.get(identity).is_some_and(|status| object.status.as_ref() == Some(status)) {
-            written.remove(identity);
+    /// Forgets an object that was deleted or can no longer be parsed.
+    pub(super) fn forget(&self, identity: Option<&String>) {
+        self.failures.reset(identity);
+        self.written.forget(identity);
+        if let Some(identity) = identity {
+            self.cache.remove(identity);
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn fetch(
     let records = context.store.keys_named(&records::name(object)).await?;
     let secret = match observed.tenant {
         TenantState::InForce(_) => {
-            let secrets: Api<Secret> = Api::namespaced(context.client.0.clone(), &namespace);
+            let secrets: Api<Secret> = Api::namespaced(context.shared.client.clone(), &namespace);
             secrets.get_opt(&secret::name(object)).await?
         }
         // Nothing is issued, whatever the Secret holds.
@@ -54,7 +54,7 @@ pub(super) async fn fetch(
         tenant: observed.tenant.clone(),
         secret,
         records,
-        instance: context.instance.name().clone(),
+        instance: context.shared.instance.name().clone(),
         environment: key_environment(context.environment),
     })
 }

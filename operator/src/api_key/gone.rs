@@ -8,7 +8,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -18,51 +18,21 @@ use jiff::Timestamp;
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Worker, apply,
     context::{Context, KeyError},
     records,
     watches::Watched,
 };
-use crate::{backoff, system};
-
-/// The objects whose deletion a watch reported, by the names of their keys in the store, until the keys are revoked.
-#[derive(Clone, Debug, Default)]
-pub(super) struct DeletedObjects(Arc<Mutex<BTreeSet<String>>>);
-
-impl DeletedObjects {
-    /// Adds an object.
-    pub(super) fn add(&self, name: String) {
-        self.lock().insert(name);
-    }
-
-    /// Says whether an object was deleted whose keys are not revoked yet.
-    pub(super) fn contains(&self, name: &str) -> bool {
-        self.lock().contains(name)
-    }
-
-    /// Removes an object: its keys are revoked.
-    pub(super) fn remove(&self, name: &str) {
-        self.lock().remove(name);
-    }
-
-    fn all(&self) -> Vec<String> {
-        self.lock().iter().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+use crate::backoff;
 
 /// Revokes the keys of an object if the watch reported its deletion. The caller is told that the object does not exist:
 /// so no work on it runs any more, and work on a later object of the same name stores only keys that are newer.
 /// A failure is retried with the next comparison.
-pub(super) async fn revoke_deleted(name: &str, watched: &Watched, worker: &Worker) {
-    if !worker.deleted.contains(name) {
+pub(super) async fn revoke_deleted(name: &str, watched: &Watched, context: &Context) {
+    if !context.deleted.contains(name) {
         return;
     }
-    match revoke(name, Some(system::now()), &worker.context).await {
-        Ok(()) => worker.deleted.remove(name),
+    match revoke(name, Some(context.shared.clock.now()), context).await {
+        Ok(()) => context.deleted.remove(name),
         Err(error) => {
             tracing::warn!(%error, key = name, "failed to revoke the keys of a deleted ApiKey; retrying");
             watched.listed.notify_one();
@@ -78,35 +48,35 @@ pub(super) async fn revoke(
 ) -> Result<(), KeyError> {
     let mut keys = context.store.keys_named(name).await?;
     keys.retain(|key| before.is_none_or(|before| key.created_at < before));
-    let now = system::now();
+    let now = context.shared.clock.now();
     for key in records::revocable(&keys, now) {
-        apply::writable(context)?;
+        context.writable()?;
         context.store.revoke_key(&key.id, now).await?;
-        context.health.metrics.wrote("store");
+        context.shared.metrics.wrote("store");
         tracing::info!(key = %key.id, name, "revoked a key: its ApiKey is gone");
     }
     Ok(())
 }
 
 /// Compares the store with the objects of a watch until the program ends.
-pub(super) async fn compare_regularly(watched: Arc<Watched>, worker: Arc<Worker>) {
+pub(super) async fn compare_regularly(watched: Arc<Watched>, context: Arc<Context>) {
     let mut absent = Absent::default();
     let mut failures = 0;
     // The first list.
     watched.listed.notified().await;
     loop {
-        let interval = worker.context.resync;
-        let next = match compare(&watched, &worker, &mut absent).await {
+        let interval = context.shared.resync;
+        let next = match compare(&watched, &context, &mut absent).await {
             Ok(()) => {
                 failures = 0;
                 let now = Instant::now();
-                let resync = now + backoff::spread(interval, system::jitter());
+                let resync = now + backoff::spread(interval, assay_system::random_fraction());
                 absent.next_revocation(interval, now).map_or(resync, |time| time.min(resync))
             }
             Err(error) => {
                 tracing::warn!(%error, "failed to compare the keys in the store with the cluster; retrying");
                 failures += 1;
-                Instant::now() + backoff::delay(failures - 1, system::jitter())
+                Instant::now() + backoff::delay(failures - 1, assay_system::random_fraction())
             }
         };
         tokio::select! {
@@ -117,9 +87,13 @@ pub(super) async fn compare_regularly(watched: Arc<Watched>, worker: Arc<Worker>
     }
 }
 
-async fn compare(watched: &Watched, worker: &Worker, absent: &mut Absent) -> Result<(), KeyError> {
-    let Worker { context, deleted, .. } = worker;
-    apply::writable(context)?;
+async fn compare(
+    watched: &Watched,
+    context: &Context,
+    absent: &mut Absent,
+) -> Result<(), KeyError> {
+    let deleted = &context.deleted;
+    context.writable()?;
     // The store is read first: a key is stored only for an object that the watch has delivered.
     let mut keys = context.store.keys().await?.keys;
     keys.retain(|key| is_watched(key, watched.namespace.as_deref()));
@@ -131,13 +105,13 @@ async fn compare(watched: &Watched, worker: &Worker, absent: &mut Absent) -> Res
         watched.namespace.is_none() || watched.namespace.as_deref() == namespace
     };
     for name in deleted.all().iter().filter(here).filter(|name| !present.contains(*name)) {
-        revoke(name, Some(system::now()), context).await?;
+        revoke(name, Some(context.shared.clock.now()), context).await?;
         deleted.remove(name);
     }
-    let now = system::now();
-    let changes = absent.compare(&keys, &present, (now, Instant::now()), context.resync);
+    let now = context.shared.clock.now();
+    let changes = absent.compare(&keys, &present, (now, Instant::now()), context.shared.resync);
     for Change { key, name, kind } in changes {
-        apply::writable(context)?;
+        context.writable()?;
         match kind {
             ChangeKind::Suspend(scopes) => {
                 context.store.update_key(&key, &scopes, Some(now)).await?;
@@ -148,7 +122,7 @@ async fn compare(watched: &Watched, worker: &Worker, absent: &mut Absent) -> Res
                 tracing::warn!(%key, name, "revoked a key: its ApiKey does not exist");
             }
         }
-        context.health.metrics.wrote("store");
+        context.shared.metrics.wrote("store");
     }
     Ok(())
 }

@@ -9,8 +9,8 @@
 //! that are gone are found by comparing the store with the cluster.
 //!
 //! - [`watches`]: what triggers a reconciliation; [`cache`]: what makes it unnecessary
-//! - [`gone`]: keys whose object is gone
-//! - [`context`]: the shared context; [`secret`], [`records`], [`tenant`]: the Secret, the store's records,
+//! - [`gone`]: keys whose object is gone; [`deleted`]: the objects whose deletion a watch reported
+//! - [`context`]: the context; [`secret`], [`records`], [`tenant`]: the Secret, the store's records,
 //!   the tenant
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation
 
@@ -18,6 +18,7 @@ mod apply;
 mod build;
 mod cache;
 mod context;
+mod deleted;
 mod fetch;
 mod gone;
 mod records;
@@ -30,6 +31,8 @@ mod watches;
 use std::{sync::Arc, time::Duration};
 
 use assay_crds::ApiKey;
+use assay_engine::facts::Environment;
+use assay_store::Store;
 use assay_telemetry::stage;
 use futures_util::{StreamExt, future::join_all};
 use kube::{
@@ -40,64 +43,59 @@ use kube::{
         watcher,
     },
 };
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::time::Instant;
 use tracing::Instrument;
 
+pub(crate) use self::records::tenants_of_issued_keys;
 use self::{
-    cache::{ObservedInputs, ReconcileCache},
-    context::KeyError,
-    gone::DeletedObjects,
+    cache::ObservedInputs,
+    context::{CONCURRENCY, Context, KeyError},
     watches::{Guarded, Watched},
 };
-pub(crate) use self::{context::Context, records::tenants_of_issued_keys};
-use crate::{backoff, reason::Reason, system, tracing_spans};
+use crate::{backoff, reason::Reason, shared::Shared, tracing_spans};
 
 /// The kind in metrics.
 const KIND: &str = "ApiKey";
-/// The largest number of keys that are worked on at once.
-const CONCURRENCY: u16 = 16;
 
 /// Works on keys until the program ends.
-pub(crate) async fn run(mut context: Context) {
+pub(crate) async fn run(mut shared: Shared, store: Arc<dyn Store>, environment: Environment) {
     // Before the first publication no tenant is in force, and all keys would be refused.
-    if context.in_force.changed().await.is_err() {
+    if shared.in_force.changed().await.is_err() {
         return;
     }
-    let watched = context.scope.keys(&context.client.0);
-    let slots = Semaphore::new(CONCURRENCY.into());
-    let (cache, deleted) = <(ReconcileCache, DeletedObjects)>::default();
-    let worker = Arc::new(Worker { context, cache, deleted, slots });
+    let watched = shared.scope.keys(&shared.client);
+    let context = Arc::new(Context::new(shared, store, environment));
     // A namespace that cannot be read does not hold up the others.
-    join_all(watched.into_iter().map(|api| work_on(api, Arc::clone(&worker)))).await;
+    join_all(watched.into_iter().map(|api| work_on(api, Arc::clone(&context)))).await;
 }
 
 /// Works on the keys of one watch.
-async fn work_on(api: Api<Guarded>, worker: Arc<Worker>) {
-    let Context { instance, in_force, .. } = worker.context.clone();
-    let (watched, queue) = watches::queue(api, instance, in_force, worker.deleted.clone());
+async fn work_on(api: Api<Guarded>, context: Arc<Context>) {
+    let Shared { instance, in_force, .. } = context.shared.clone();
+    let (watched, queue) = watches::queue(api, instance, in_force, context.deleted.clone());
     let keys = watched.keys.clone();
     let watched = Arc::new(watched);
-    let work = |object, worker| Box::pin(reconcile(object, worker));
+    let work = |object, context| Box::pin(reconcile(object, context));
     let config = Config::default().concurrency(CONCURRENCY);
-    let results = applier(work, retry, Arc::clone(&worker), keys, queue, config);
+    let results = applier(work, retry, Arc::clone(&context), keys, queue, config);
     let failures = results.filter_map(|result| std::future::ready(result.err()));
     let handled = failures.for_each_concurrent(usize::from(CONCURRENCY), |failure| {
-        handle_failure(failure, Arc::clone(&watched), Arc::clone(&worker))
+        handle_failure(failure, Arc::clone(&watched), Arc::clone(&context))
     });
-    tokio::join!(handled, gone::compare_regularly(Arc::clone(&watched), Arc::clone(&worker)));
+    tokio::join!(handled, gone::compare_regularly(Arc::clone(&watched), Arc::clone(&context)));
 }
 
 async fn handle_failure(
     failure: controller::Error<KeyError, watcher::Error>,
     watched: Arc<Watched>,
-    worker: Arc<Worker>,
+    context: Arc<Context>,
 ) {
     match failure {
         controller::Error::ObjectNotFound(gone) => {
-            worker.forget(gone.extra.uid.as_ref());
+            context.forget(gone.extra.uid.as_ref());
             let namespace = gone.namespace.as_deref().unwrap_or_default();
             let name = records::name_of(namespace, &gone.name);
-            gone::revoke_deleted(&name, &watched, &worker).await;
+            gone::revoke_deleted(&name, &watched, &context).await;
         }
         controller::Error::QueueError(error) => {
             tracing::warn!(%error, kind = KIND, "a watch failed; retrying");
@@ -106,55 +104,32 @@ async fn handle_failure(
     }
 }
 
-/// The context of the work with the state that one run of it keeps.
-#[derive(Debug)]
-struct Worker {
-    context: Context,
-    cache: ReconcileCache,
-    deleted: DeletedObjects,
-    /// The places of keys that are worked on.
-    slots: Semaphore,
-}
-
-impl Worker {
-    /// Forgets an object that was deleted or can no longer be parsed.
-    fn forget(&self, identity: Option<&String>) {
-        self.context.failures.reset(identity);
-        if let Some(identity) = identity {
-            self.cache.remove(identity);
-            self.context.written().remove(identity);
-        }
-    }
-}
-
-async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action, KeyError> {
-    let Worker { context, cache, slots, .. } = &*worker;
+async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, KeyError> {
+    let Context { shared, cache, deleted, slots, .. } = &*context;
     let Ok(object) = &guarded.0 else {
         // It is older than the CRD's schema, which refuses such objects.
-        context.health.metrics.failed(KIND, Reason::Invalid);
-        worker.forget(guarded.meta().uid.as_ref());
+        context.shared.metrics.failed(KIND, Reason::Invalid);
+        context.forget(guarded.meta().uid.as_ref());
         return Ok(Action::await_change());
     };
-    if !context.writer.may_write() {
-        return Err(KeyError::NotLeader);
-    }
+    context.writable()?;
     let identity = object.uid().unwrap_or_default();
-    context.forget_written(object, &identity);
+    context.written.forget_delivered(object);
     let name = records::name(object);
-    if worker.deleted.contains(&name) {
+    if deleted.contains(&name) {
         // An earlier object of this name was deleted, and no work on it runs any more.
         cache.remove(&identity);
-        gone::revoke(&name, None, context).await?;
-        worker.deleted.remove(&name);
+        gone::revoke(&name, None, &context).await?;
+        deleted.remove(&name);
     }
-    let observed = ObservedInputs::of(object, &context.in_force.borrow());
+    let observed = ObservedInputs::of(object, &shared.in_force.borrow());
     if let Some(time) = cache.valid_for(&identity, &observed, Instant::now()) {
         return Ok(Action::requeue(time));
     }
     cache.remove(&identity);
     // It is never closed.
     let _slot = slots.acquire().await;
-    let working = Box::pin(work(object, &observed, context));
+    let working = Box::pin(work(object, &observed, &context));
     match tracing_spans::reconciling(KIND, object, working).await {
         Ok(outcome) => {
             context.failures.reset(Some(&identity));
@@ -167,7 +142,7 @@ async fn reconcile(guarded: Arc<Guarded>, worker: Arc<Worker>) -> Result<Action,
             Ok(Action::requeue(next))
         }
         Err(error) => {
-            status::report_failure(object, &error, context, system::now()).await;
+            status::report_failure(object, &error, &context, shared.clock.now()).await;
             Err(error)
         }
     }
@@ -188,31 +163,35 @@ async fn work(
     observed: &ObservedInputs,
     context: &Context,
 ) -> Result<Option<Outcome>, KeyError> {
-    let now = system::now();
+    let now = context.shared.clock.now();
     let inputs = fetch::fetch(object, observed, context).instrument(stage!("fetch")).await?;
     if object.meta().deletion_timestamp.is_some() {
         apply::revoke(&inputs, context, now).await?;
         apply::remove_finalizer(object, context).await?;
-        context.written().remove(&object.uid().unwrap_or_default());
+        context.written.forget(object.meta().uid.as_ref());
         return Ok(None);
     }
     apply::remove_finalizer(object, context).await?;
     let validated = validate::validate(&inputs, now);
-    let plan = build::build(validated, now, system::key_numbers);
+    let plan = build::build(validated, now, key_numbers);
     let applying = apply::apply(plan, &inputs, context);
     let applied = applying.instrument(stage!("apply")).await?;
     let writing = status::write(&inputs, &applied, context, now);
     let next = writing.instrument(stage!("status")).await?;
-    context.health.metrics.reconciled(KIND, applied.has_changed);
-    let resync = backoff::spread(context.resync, system::jitter());
+    context.shared.metrics.reconciled(KIND, applied.has_changed);
+    let resync = backoff::spread(context.shared.resync, assay_system::random_fraction());
     let next = next.map_or(resync, |next| next.min(resync));
     Ok(Some(Outcome { next, is_active: applied.current.is_some() }))
 }
 
+/// Random numbers for a new key: its id and its secret.
+fn key_numbers() -> (u64, [u128; 2]) {
+    (assay_system::random_u64(), [(); 2].map(|()| assay_system::random_u128()))
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
-fn retry(guarded: Arc<Guarded>, error: &KeyError, worker: Arc<Worker>) -> Action {
-    let context = &worker.context;
-    context.health.metrics.failed(KIND, error.reason());
+fn retry(guarded: Arc<Guarded>, error: &KeyError, context: Arc<Context>) -> Action {
+    context.shared.metrics.failed(KIND, error.reason());
     let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to reconcile a key; retrying");

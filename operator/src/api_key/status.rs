@@ -7,7 +7,7 @@ use assay_crds::{
     status::{ApiKeyStatus, Status as _},
 };
 use jiff::Timestamp;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 
 use super::{
     apply::Applied,
@@ -29,9 +29,7 @@ pub(super) async fn write(
     context: &Context,
     now: Timestamp,
 ) -> Result<Option<Duration>, KeyError> {
-    let uid = inputs.object.uid().unwrap_or_default();
-    let written = context.written().get(&uid).cloned();
-    let before = written.or_else(|| inputs.object.status.clone()).unwrap_or_default();
+    let before = context.written.current(&inputs.object);
     let status = status(inputs, applied, &before, now);
     let next = [status.rotates_at, status.expires_at, status.previous_expires_at]
         .into_iter()
@@ -40,22 +38,15 @@ pub(super) async fn write(
         .min()
         .and_then(|time| u64::try_from(time.duration_since(now).as_secs()).ok())
         .map(|seconds| Duration::from_secs(seconds + 1));
-    if before == status {
+    if !context.written.write(&inputs.object, &before, status, &context.shared).await? {
         return Ok(next);
     }
-    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &inputs.namespace);
-    match context.writer.status(&api, &inputs.object, &(), &status).await {
-        Err(error) if !error.is_not_found() => return Err(error.into()),
-        Err(_) => return Ok(None),
-        Ok(()) => {}
-    }
-    context.written().insert(uid, status);
     let ready_state = &applied.ready_state;
     let reason = ready_state.reason().as_str();
     if !ready_state.is_ready() && ready_reason(before.conditions()) != Some(reason) {
         let reference = inputs.object.object_ref(&());
         let note = ready_state.message().to_owned();
-        context.writer.event(&reference, true, reason, "Reconcile", note).await;
+        context.shared.writer.event(&reference, true, reason, "Reconcile", note).await;
     }
     Ok(next)
 }
@@ -76,26 +67,14 @@ pub(super) async fn report_failure(
         Reason::StoreUnavailable => ReadyState::store_unavailable(),
         _ => return,
     };
-    let uid = object.uid().unwrap_or_default();
-    let written = context.written().get(&uid).cloned();
-    let before = written.or_else(|| object.status.clone()).unwrap_or_default();
+    let before = context.written.current(object);
     let mut status = before.clone();
     // The observed generation stays: the newest one was not reconciled yet.
     let generation = before.observed_generation();
     status.set(generation, conditions(&ready_state, before.conditions(), generation, now));
-    if status == before {
-        return;
-    }
-    let namespace = object.namespace().unwrap_or_default();
-    let api: Api<ApiKey> = Api::namespaced(context.client.0.clone(), &namespace);
-    match context.writer.status(&api, object, &(), &status).await {
-        Ok(()) => {
-            context.written().insert(uid, status);
-        }
-        Err(error) => {
-            let name = object.name_any();
-            tracing::warn!(%error, %namespace, %name, "failed to write a status; retrying");
-        }
+    if let Err(error) = context.written.write(object, &before, status, &context.shared).await {
+        let (name, namespace) = (object.name_any(), object.namespace().unwrap_or_default());
+        tracing::warn!(%error, %namespace, %name, "failed to write a status; retrying");
     }
 }
 

@@ -22,7 +22,7 @@ use kube::{
 };
 use tokio::sync::{Notify, watch};
 
-use super::{gone::DeletedObjects, records};
+use super::{deleted::DeletedObjects, records};
 use crate::{in_force::InForce, instance::Instance};
 
 /// A watched object. One that cannot be parsed does not block others.

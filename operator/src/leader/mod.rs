@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use assay_system::Clock;
 use jiff::Timestamp;
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
@@ -17,7 +18,7 @@ use kube::{Api, Client, api::PostParams};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::claim::{Claim, ObservedLease};
-use crate::{backoff::spread, system};
+use crate::backoff::spread;
 
 /// The name of the Lease.
 const LEASE: &str = "assay-operator";
@@ -51,6 +52,7 @@ pub struct Election {
     name: String,
     duration: Duration,
     leadership: Leadership,
+    clock: Clock,
     observed: ObservedLease,
 }
 
@@ -63,12 +65,14 @@ impl Election {
         name: &str,
         seconds: u32,
         leadership: Leadership,
+        clock: Clock,
     ) -> Self {
         Self {
             api: Api::namespaced(client, namespace),
             name: name.to_owned(),
             duration: Duration::from_secs(seconds.into()),
             leadership,
+            clock,
             observed: ObservedLease::default(),
         }
     }
@@ -79,14 +83,14 @@ impl Election {
             if self.try_claim().await {
                 return;
             }
-            sleep(spread(self.duration / 8, system::jitter())).await;
+            sleep(spread(self.duration / 8, assay_system::random_fraction())).await;
         }
     }
 
     /// Renews the Lease until it is lost.
     pub async fn hold(&mut self) {
         while self.leadership.is_held() {
-            sleep(spread(self.duration / 5, system::jitter())).await;
+            sleep(spread(self.duration / 5, assay_system::random_fraction())).await;
             self.try_claim().await;
         }
     }
@@ -109,7 +113,7 @@ impl Election {
         // Measured from before the request: for the API server, the Lease cannot have begun earlier.
         let begun = Instant::now();
         let request_timeout = self.duration / 4;
-        match timeout(request_timeout, self.claim(system::now())).await {
+        match timeout(request_timeout, self.claim(self.clock.now())).await {
             Ok(Ok(true)) => {
                 // Leadership ends before another operator may take the Lease.
                 self.leadership.set(Some(begun + self.duration * 2 / 3));

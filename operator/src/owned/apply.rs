@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use kube::{Api, Client, ResourceExt, api::DynamicObject};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{DeleteParams, DynamicObject},
+};
 use serde_json::Value;
 
 use super::{OwnedKind, OwnedObject, Owner, digest};
-use crate::writer::{WriteError, Writer};
+use crate::{shared::Shared, writer::WriteError};
 
 /// The annotation with the digest of the document that an object was applied from. It reveals that a
 /// field was removed from the document, which the object itself does not.
@@ -65,8 +68,7 @@ impl LiveObjects {
 
 /// Writes the objects of an owner, one after the other.
 pub(crate) struct Applier<'a> {
-    client: &'a Client,
-    writer: &'a Writer,
+    shared: &'a Shared,
     owner: &'a Owner,
     live: &'a LiveObjects,
     has_changed: bool,
@@ -74,13 +76,8 @@ pub(crate) struct Applier<'a> {
 
 impl<'a> Applier<'a> {
     /// An applier that compares with the existing objects.
-    pub(crate) const fn new(
-        client: &'a Client,
-        writer: &'a Writer,
-        owner: &'a Owner,
-        live: &'a LiveObjects,
-    ) -> Self {
-        Self { client, writer, owner, live, has_changed: false }
+    pub(crate) const fn new(shared: &'a Shared, owner: &'a Owner, live: &'a LiveObjects) -> Self {
+        Self { shared, owner, live, has_changed: false }
     }
 
     /// Says whether anything was written.
@@ -100,39 +97,29 @@ impl<'a> Applier<'a> {
         {
             return Ok(parse(live)?);
         }
-        let api: Api<K> = Api::namespaced(self.client.clone(), self.owner.namespace());
+        let api: Api<K> = Api::namespaced(self.shared.client.clone(), self.owner.namespace());
         let label = K::KIND.metric_label();
-        let applied = self.writer.apply(label, &api, &object.name_any(), &document).await?;
+        let applied = self.shared.writer.apply(label, &api, &object.name_any(), &document).await?;
         self.has_changed = true;
         Ok(applied)
     }
 
-    /// Deletes the object of a kind and leaves what it owns, unless it belongs to another owner.
+    /// Deletes the object of a kind, unless it belongs to another owner. `parameters` say what happens to the objects
+    /// that it owns.
     ///
     /// # Errors
     ///
     /// If it was not deleted.
-    pub(crate) async fn delete_orphaning(&mut self, kind: OwnedKind) -> Result<(), WriteError> {
+    pub(crate) async fn delete(
+        &mut self,
+        kind: OwnedKind,
+        parameters: DeleteParams,
+    ) -> Result<(), WriteError> {
         let Some(live) = self.live.get(kind).filter(|live| self.owner.owns(*live)) else {
             return Ok(());
         };
-        let api = dynamic_api(self.client, self.owner.namespace(), kind);
-        self.writer.delete_orphaning(kind.metric_label(), &api, live).await?;
-        self.has_changed = true;
-        Ok(())
-    }
-
-    /// Deletes the object of a kind, unless it belongs to another owner.
-    ///
-    /// # Errors
-    ///
-    /// If it was not deleted.
-    pub(crate) async fn delete(&mut self, kind: OwnedKind) -> Result<(), WriteError> {
-        let Some(live) = self.live.get(kind).filter(|live| self.owner.owns(*live)) else {
-            return Ok(());
-        };
-        let api = dynamic_api(self.client, self.owner.namespace(), kind);
-        self.writer.delete(kind.metric_label(), &api, live).await?;
+        let api = dynamic_api(&self.shared.client, self.owner.namespace(), kind);
+        self.shared.writer.delete(kind.metric_label(), &api, live, parameters).await?;
         self.has_changed = true;
         Ok(())
     }

@@ -8,12 +8,15 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use jiff::Timestamp;
 
 use super::{
-    fetch::{Caches, NamedObjects, ObjectKey, Uid, WatchedObject, has_finalizer, is_deleted, uid},
+    fetch::{Caches, NamedObjects, ObjectKey, Uid, uid},
     former,
     stored::StoredManifests,
     validate::Validated,
 };
-use crate::writer::Writer;
+use crate::{
+    watched::{WatchedObject, is_deleted},
+    writer::{Writer, has_finalizer},
+};
 
 /// The largest number of writes at once.
 const CONCURRENCY: usize = 16;
@@ -59,11 +62,11 @@ pub(super) async fn add_finalizers(
     caches: &Caches,
     objects: &NamedObjects,
 ) -> BTreeSet<ObjectKey> {
-    let with_finalizer = objects.iter().filter(|(_, object)| has_finalizer(object));
+    let with_finalizer = objects.iter().filter(|(_, object)| has_finalizer(&***object));
     let mut finalized: BTreeSet<ObjectKey> = with_finalizer.map(|(key, _)| key.clone()).collect();
     let mut all = BoundedWrites::new();
     for (key, object) in objects {
-        if !is_deleted(object) && !has_finalizer(object) {
+        if !is_deleted(object) && !has_finalizer(&**object) {
             all.wait_for_slot().await;
             let setting = set_finalizer(writer, caches, key, object, true);
             all.push(async move { setting.await.then(|| key.clone()) });
@@ -85,7 +88,7 @@ pub(super) async fn remove_finalizers(
     let mut all = BoundedWrites::new();
     let deleted = objects.iter().filter(|(_, object)| is_deleted(object));
     for (key, object) in deleted.chain(left) {
-        if has_finalizer(object) && validated.is_gone(key) {
+        if has_finalizer(&**object) && validated.is_gone(key) {
             all.wait_for_slot().await;
             let setting = set_finalizer(writer, caches, key, object, false);
             all.push(async move { (!setting.await).then(|| uid(object)) });

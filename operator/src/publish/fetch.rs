@@ -6,12 +6,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
-use assay_tenancy::{CompactJson, InvalidName, Name, manifest::Kind};
+use assay_tenancy::{InvalidName, Name, manifest::Kind};
 use futures_util::StreamExt;
 use kube::{
-    Api, Client, ResourceExt,
+    Api, Client,
     api::ApiResource,
-    core::Object,
     runtime::{
         WatchStreamExt,
         reflector::{self, Store},
@@ -20,10 +19,12 @@ use kube::{
 };
 use tokio::sync::Notify;
 
-use crate::instance::Instance;
+use crate::{
+    instance::Instance,
+    watched::{WatchedObject, is_deleted},
+    writer::has_finalizer,
+};
 
-/// An object as the watch has it, in little memory.
-pub(super) type WatchedObject = Object<CompactJson, CompactJson>;
 /// The kind and the name of an object.
 pub(super) type ObjectKey = (Kind, Name);
 /// The parts of an object that a round depends on: its generation, whether it is deleted, and whether it
@@ -157,7 +158,7 @@ impl Objects {
         let misnamed = self.misnamed.iter().map(|misnamed| &misnamed.object);
         let stamp = |object: &Arc<WatchedObject>| {
             let generation = object.metadata.generation.unwrap_or(0);
-            (uid(object), (generation, is_deleted(object), has_finalizer(object)))
+            (uid(object), (generation, is_deleted(object), has_finalizer(&**object)))
         };
         let foreign = self.foreign.values().map(|object| (uid(object), (0, false, false)));
         self.named.values().chain(misnamed).map(stamp).chain(foreign).collect()
@@ -174,14 +175,4 @@ fn strip_unused(object: &mut WatchedObject) {
 /// The UID of an object.
 pub(super) fn uid(object: &WatchedObject) -> Uid {
     object.metadata.uid.clone().unwrap_or_default()
-}
-
-/// Says whether an object was deleted, and exists only because of its finalizers.
-pub(super) fn is_deleted(object: &WatchedObject) -> bool {
-    object.metadata.deletion_timestamp.is_some()
-}
-
-/// Says whether an object has the finalizer of the operator.
-pub(super) fn has_finalizer(object: &WatchedObject) -> bool {
-    object.finalizers().iter().any(|name| name == crate::writer::FINALIZER)
 }

@@ -28,8 +28,7 @@ use std::{
 
 use assay_store::{Store, StoreError, control::KeyRecord};
 use assay_telemetry::stage;
-use assay_tenancy::{CompactJson, manifest::FormerTenantSpec};
-use kube::Client;
+use assay_tenancy::manifest::FormerTenantSpec;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, sleep_until},
@@ -37,13 +36,14 @@ use tokio::{
 use tracing::Instrument;
 
 use self::{
-    fetch::{Caches, Stamp, Uid, is_deleted, uid},
+    fetch::{Caches, Stamp, Uid, uid},
     released::Releases,
+    status::ObjectStatus,
     stored::{StoreCache, StoreReader, StoredManifests},
 };
 use crate::{
-    api_key, backoff, health::Health, in_force::InForce, instance::Instance, reason::Reason,
-    scope::WatchScope, source::Observed, system, tracing_spans, writer::Writer,
+    api_key, backoff, in_force::InForce, reason::Reason, shared::Shared, tracing_spans,
+    watched::is_deleted,
 };
 
 /// The time for which a round waits for further changes after the first one.
@@ -52,24 +52,17 @@ const DEBOUNCE: Duration = Duration::from_millis(10);
 /// Publishes objects to the store.
 #[derive(Debug)]
 pub(crate) struct Publisher {
+    shared: Shared,
     caches: Caches,
     store: Arc<dyn Store>,
     stored: StoreCache<StoreReader>,
-    writer: Writer,
-    health: Health,
     in_force: watch::Sender<InForce>,
-    /// The state of sources.
-    observed: watch::Receiver<Observed>,
     /// The objects that left the installation.
     releases: Releases,
     /// The last written status of each object, until the watch delivers it.
-    written: HashMap<Uid, CompactJson>,
+    written: HashMap<Uid, ObjectStatus>,
     /// The objects of which a write failed: the number of failures, and when to try again.
     retries: BTreeMap<Uid, (u32, Instant)>,
-    /// The namespaces whose keys are watched.
-    scope: WatchScope,
-    /// The interval between rounds while nothing changes.
-    resync: Duration,
 }
 
 /// Why a round failed.
@@ -82,32 +75,21 @@ enum RoundError {
 }
 
 impl Publisher {
-    /// A publisher that updates `in_force`, and reports the state of sources as `observed`.
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
+    /// A publisher that updates `in_force`.
     pub(crate) fn new(
-        client: &Client,
-        instance: Instance,
+        shared: Shared,
         store: Arc<dyn Store>,
-        writer: Writer,
-        health: Health,
         in_force: watch::Sender<InForce>,
-        observed: watch::Receiver<Observed>,
-        scope: WatchScope,
-        resync: Duration,
     ) -> Self {
         Self {
-            caches: Caches::start(client, instance),
+            caches: Caches::start(&shared.client, shared.instance.clone()),
+            shared,
             stored: StoreCache::new(StoreReader(Arc::clone(&store))),
             store,
-            writer,
-            health,
             in_force,
-            observed,
             releases: Releases::default(),
             written: HashMap::new(),
             retries: BTreeMap::new(),
-            scope,
-            resync,
         }
     }
 
@@ -126,7 +108,8 @@ impl Publisher {
                 || self.retries.values().any(|(_, at)| *at <= Instant::now());
             if published.as_ref() != Some(&stamps) || is_due {
                 if Instant::now() >= resync {
-                    resync = Instant::now() + backoff::spread(self.resync, system::jitter());
+                    resync = Instant::now()
+                        + backoff::spread(self.shared.resync, assay_system::random_fraction());
                     self.written.clear();
                     self.stored.clear();
                     self.releases.compare_next_time();
@@ -141,15 +124,15 @@ impl Publisher {
                     Ok(()) => {
                         failures = 0;
                         published = Some(stamps);
-                        self.health.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
+                        self.shared.metrics.publish_seconds.observe(begun.elapsed().as_secs_f64());
                     }
                     // The store was changed meanwhile.
                     Err(RoundError::Store(StoreError::Conflict)) => continue,
                     Err(error) => {
                         tracing::warn!(%error, "failed to publish; retrying");
                         self.report_store_failure().await;
-                        self.health.metrics.failed("Publication", Reason::StoreUnavailable);
-                        sleep(backoff::delay(failures, system::jitter())).await;
+                        self.shared.metrics.failed("Publication", Reason::StoreUnavailable);
+                        sleep(backoff::delay(failures, assay_system::random_fraction())).await;
                         failures += 1;
                         continue;
                     }
@@ -160,15 +143,13 @@ impl Publisher {
             tokio::select! {
                 () = self.caches.changed() => sleep(DEBOUNCE).await,
                 () = sleep_until(wake) => published = None,
-                // The sender lives as long as the program.
-                Ok(()) = self.observed.changed() => published = None,
             }
         }
     }
 
     /// The next time at which a rate limit ends, or a deleted tenant can no longer be restored.
     fn next_change_in_time(&self) -> Option<Instant> {
-        let now = system::now();
+        let now = self.shared.clock.now();
         let in_force = self.in_force.borrow();
         let overrides = in_force.directory.tenants.values().flat_map(|tenant| &tenant.overrides);
         let former = in_force.directory.former_tenants.values();
@@ -176,18 +157,18 @@ impl Publisher {
         let times = times.chain(former.map(FormerTenantSpec::forgotten_at));
         let next = times.filter(|time| *time > now).min()?;
         let wait = Duration::try_from(next.duration_since(now)).unwrap_or_default();
-        Some(Instant::now() + wait.min(self.resync))
+        Some(Instant::now() + wait.min(self.shared.resync))
     }
 
     /// Schedules a retry for an object: later after each failure.
     fn postpone(&mut self, uid: Uid) {
         let failures = self.retries.get(&uid).map_or(0, |(failures, _)| failures + 1);
-        let delay = backoff::delay(failures, system::jitter());
+        let delay = backoff::delay(failures, assay_system::random_fraction());
         self.retries.insert(uid, (failures, Instant::now() + delay));
     }
 
     async fn round(&mut self) -> Result<(), RoundError> {
-        if !self.writer.may_write() {
+        if !self.shared.writer.may_write() {
             return Err(RoundError::NotLeader);
         }
         let objects = self.caches.objects();
@@ -196,14 +177,14 @@ impl Publisher {
             let keys = self.store.keys().await?.keys;
             self.releases.compare(&api_key::tenants_of_issued_keys(&keys), &objects);
         }
-        let adding = apply::add_finalizers(&self.writer, &self.caches, &objects.named);
+        let adding = apply::add_finalizers(&self.shared.writer, &self.caches, &objects.named);
         let finalized = adding.instrument(stage!("finalizers")).await;
         for (key, object) in &objects.named {
             if !is_deleted(object) && !finalized.contains(key) {
                 self.postpone(uid(object));
             }
         }
-        let now = system::now();
+        let now = self.shared.clock.now();
         let plan = |stored: &StoredManifests, keys: &[KeyRecord]| {
             let lapsed = apply::keys_of_expired_tenants(stored, keys, now);
             let released = self.releases.released(&stored.manifests, &objects);
@@ -218,7 +199,7 @@ impl Publisher {
         let planning = self.stored.plan(now, plan).instrument(stage!("plan"));
         let (stored, (lapsed, mut validated, changes)) = planning.await?;
         for key in &lapsed {
-            if !self.writer.may_write() {
+            if !self.shared.writer.may_write() {
                 return Err(RoundError::NotLeader);
             }
             self.store.revoke_key(key, now).await?;
@@ -233,8 +214,13 @@ impl Publisher {
             self.in_force.send_replace(in_force);
         }
         let left = self.releases.left(&objects);
-        let removing =
-            apply::remove_finalizers(&self.writer, &self.caches, &objects.named, &left, &validated);
+        let removing = apply::remove_finalizers(
+            &self.shared.writer,
+            &self.caches,
+            &objects.named,
+            &left,
+            &validated,
+        );
         let failed = removing.await;
         self.releases.forget(|key| {
             let is_failed = left.get(key).is_some_and(|object| failed.contains(&uid(object)));
@@ -254,11 +240,11 @@ impl Publisher {
         stored: &StoredManifests,
     ) -> Result<(), RoundError> {
         let build::Changes { put, removed } = changes;
-        if !self.writer.may_write() {
+        if !self.shared.writer.may_write() {
             return Err(RoundError::NotLeader);
         }
-        self.store.put_manifests(put, removed, stored.revision, system::now()).await?;
-        self.health.metrics.wrote("store");
+        self.store.put_manifests(put, removed, stored.revision, self.shared.clock.now()).await?;
+        self.shared.metrics.wrote("store");
         tracing::info!(put = put.len(), removed = removed.len(), "published");
         Ok(())
     }

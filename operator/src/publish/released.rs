@@ -107,7 +107,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::publish::fetch::WatchedObject;
+    use crate::watched::WatchedObject;
 
     fn key(kind: Kind, name: &str) -> ObjectKey {
         (kind, name.parse().unwrap())

@@ -14,10 +14,15 @@ use assay_tenancy::{
 use jiff::Timestamp;
 
 use super::{
-    fetch::{ObjectKey, Objects, WatchedObject, has_finalizer, is_deleted},
+    fetch::{ObjectKey, Objects},
     former,
 };
-use crate::{in_force::InForce, instance};
+use crate::{
+    in_force::InForce,
+    instance,
+    watched::{WatchedObject, is_deleted},
+    writer::has_finalizer,
+};
 
 /// The manifests that can be in force.
 #[derive(Debug)]
@@ -68,7 +73,7 @@ pub(super) fn validate(
         .iter()
         .filter_map(|(key, object)| match (is_deleted(object), finalized.contains(key)) {
             (false, true) => Some((key.clone(), Some(manifest(stored, key, object)))),
-            (true, _) if has_finalizer(object) => Some((key.clone(), None)),
+            (true, _) if has_finalizer(&**object) => Some((key.clone(), None)),
             _ => None,
         })
         .chain(released.iter().map(|key| (key.clone(), None)))

@@ -5,14 +5,18 @@ use k8s_openapi::api::{
     autoscaling::v2::HorizontalPodAutoscaler,
     batch::v1::{CronJob, Job},
 };
+use kube::api::DeleteParams;
 
 use super::{
-    Context, ServiceError,
+    Context,
     build::{CommonObjects, RouteObject, ServerObjects, ServiceObjects},
     migration::Migration,
     validate::ValidatedService,
 };
-use crate::owned::{Applier, LiveObjects, OwnedKind};
+use crate::{
+    owned::{Applier, LiveObjects, OwnedKind},
+    shared::ReconcileError,
+};
 
 /// The objects of a service as the API server has them.
 #[derive(Debug)]
@@ -37,11 +41,11 @@ pub(super) async fn apply(
     validated: &ValidatedService,
     live: &LiveObjects,
     context: &Context,
-) -> Result<Applied, ServiceError> {
+) -> Result<Applied, ReconcileError> {
     let ServiceObjects { common, migration: migration_job, server } = objects;
     let CommonObjects { service, network_policy, disruption_budget, autoscaler, route } = common;
     let owner = &validated.owner;
-    let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
+    let mut applier = Applier::new(&context.shared, owner, live);
     applier.apply(&service).await?;
     applier.apply(&network_policy).await?;
     applier.apply(&disruption_budget).await?;
@@ -56,10 +60,10 @@ pub(super) async fn apply(
         None => {}
     }
     if !matches!(route, Some(RouteObject::Ingress(_))) {
-        applier.delete(OwnedKind::Ingress).await?;
+        applier.delete(OwnedKind::Ingress, DeleteParams::background()).await?;
     }
     if !matches!(route, Some(RouteObject::HttpRoute(_))) {
-        applier.delete(OwnedKind::HttpRoute).await?;
+        applier.delete(OwnedKind::HttpRoute, DeleteParams::background()).await?;
     }
     let mut deployment = live.owned::<Deployment>(owner)?;
     let mut purge = live.owned::<CronJob>(owner)?;

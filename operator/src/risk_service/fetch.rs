@@ -6,10 +6,11 @@ use assay_crds::{RiskService, SecretKey};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Resource, ResourceExt};
 
-use super::{Context, ServiceError, build::SERVER, demand::Demand, names};
+use super::{Context, build::SERVER, demand::Demand, names};
 use crate::{
     owned::{LiveObjects, Owner},
     ports,
+    shared::ReconcileError,
 };
 
 /// The inputs of work on a `RiskService`.
@@ -48,8 +49,11 @@ pub(super) enum SecretState {
 }
 
 /// Reads the inputs from the API server.
-pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inputs, ServiceError> {
-    let client = &context.client.0;
+pub(super) async fn fetch(
+    object: &RiskService,
+    context: &Context,
+) -> Result<Inputs, ReconcileError> {
+    let client = &context.shared.client;
     let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
     // The API server gave it a name and an identity.
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
@@ -70,7 +74,7 @@ pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inp
     let live = LiveObjects::fetch(client, &namespace, names::all(&name, migration)).await?;
     Ok(Inputs {
         object: object.clone(),
-        owner: Owner::new(reference, context.instance.name(), &namespace, &name, SERVER),
+        owner: Owner::new(reference, context.shared.instance.name(), &namespace, &name, SERVER),
         database,
         cache,
         chain_token,
@@ -79,7 +83,10 @@ pub(super) async fn fetch(object: &RiskService, context: &Context) -> Result<Inp
     })
 }
 
-async fn secret_state(secrets: &Api<Secret>, key: &SecretKey) -> Result<SecretState, ServiceError> {
+async fn secret_state(
+    secrets: &Api<Secret>,
+    key: &SecretKey,
+) -> Result<SecretState, ReconcileError> {
     let Some(secret) = secrets.get_opt(key.name.as_str()).await? else {
         return Ok(SecretState::NoSecret);
     };

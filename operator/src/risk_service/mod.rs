@@ -19,11 +19,7 @@ mod state;
 mod status;
 mod validate;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use assay_crds::{RiskService, status::RiskServiceStatus};
 use assay_telemetry::stage;
@@ -37,7 +33,7 @@ use k8s_openapi::api::{
     policy::v1::PodDisruptionBudget,
 };
 use kube::{
-    Client, Resource, ResourceExt,
+    Resource, ResourceExt,
     core::{DeserializeGuard, PartialObjectMeta},
     runtime::{
         Controller,
@@ -52,15 +48,12 @@ pub(crate) use self::build::SERVER;
 use self::{demand::Demand, status::StatusInputs};
 use crate::{
     backoff::{self, Failures},
-    client::SharedClient,
-    health::Health,
-    in_force::InForce,
-    instance::Instance,
     owned::managed_by_selector,
     reason::Reason,
-    scope::WatchScope,
-    system, tracing_spans,
-    writer::{WriteError, Writer},
+    shared::{ReconcileError, Shared},
+    tracing_spans,
+    writer::WriteError,
+    written::WrittenStatuses,
 };
 
 /// The kind in metrics.
@@ -74,103 +67,53 @@ const RECHECK: Duration = Duration::from_secs(10);
 type Guarded = DeserializeGuard<RiskService>;
 
 /// The context of work on services.
-#[derive(Clone, Debug)]
-pub struct Context {
-    client: SharedClient,
-    instance: Instance,
-    writer: Writer,
-    health: Health,
+#[derive(Debug)]
+struct Context {
+    shared: Shared,
     /// The demand of tenants. `None` until it is known.
     demand: watch::Receiver<Option<Demand>>,
-    failures: Arc<Failures>,
-    /// The last written status of each object, by UID, until the watch delivers it.
-    written: Arc<Mutex<HashMap<String, RiskServiceStatus>>>,
-    /// The namespaces whose services are watched.
-    scope: WatchScope,
-    /// The interval between reconciliations while nothing changes.
-    resync: Duration,
+    failures: Failures,
+    written: WrittenStatuses<RiskServiceStatus>,
 }
 
-/// Why work on a service failed; it is retried.
-#[derive(Debug, thiserror::Error)]
-pub enum ServiceError {
-    /// An object was not written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The API server failed.
-    #[error("the API server failed: {0}")]
-    Server(#[from] kube::Error),
-}
-
-impl Context {
-    /// A context; it follows the demand of tenants. `chain_servers` is the namespace of chain servers, if the operator
-    /// runs any.
-    #[must_use]
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
-    pub(crate) fn new(
-        client: Client,
-        instance: Instance,
-        writer: Writer,
-        health: Health,
-        in_force: watch::Receiver<InForce>,
-        chain_servers: Option<String>,
-        scope: WatchScope,
-        resync: Duration,
-    ) -> Self {
-        let (sender, demand) = watch::channel(None);
-        tokio::spawn(follow_demand(in_force, chain_servers, sender));
-        let (failures, written) = <(Arc<_>, Arc<_>)>::default();
-        Self {
-            client: SharedClient(client),
-            instance,
-            writer,
-            health,
-            demand,
-            failures,
-            written,
-            scope,
-            resync,
-        }
-    }
-
-    /// Works until the program ends.
-    pub async fn run(self) {
-        let (client, scope) = (&self.client.0, &self.scope);
-        let ours = || watcher::Config::default().labels(&managed_by_selector());
-        let changes = stream::unfold(self.demand.clone(), async |mut demand| {
-            demand.changed().await.ok()?;
-            Some(((), demand))
-        });
-        Controller::new(scope.services::<Guarded>(client), watcher::Config::default())
-            .with_config(Config::default().concurrency(CONCURRENCY))
-            .owns(scope.services::<PartialObjectMeta<Service>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<NetworkPolicy>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<Ingress>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<PodDisruptionBudget>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<HorizontalPodAutoscaler>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<Job>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<CronJob>>(client), ours())
-            .owns(scope.services::<PartialObjectMeta<Deployment>>(client), ours())
-            .reconcile_all_on(changes)
-            .run(reconcile, retry, Arc::new(self))
-            .for_each(|_| std::future::ready(()))
-            .await;
-    }
-
-    fn written(&self) -> MutexGuard<'_, HashMap<String, RiskServiceStatus>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Works on services until the program ends. `chain_servers` is the namespace of chain servers, if the operator runs any.
+pub(crate) async fn run(shared: Shared, chain_servers: Option<String>) {
+    let (sender, demand) = watch::channel(None);
+    tokio::spawn(follow_demand(shared.clone(), chain_servers, sender));
+    let (client, scope) = (shared.client.clone(), shared.scope.clone());
+    let (client, scope) = (&client, &scope);
+    let ours = || watcher::Config::default().labels(&managed_by_selector());
+    let changes = stream::unfold(demand.clone(), async |mut demand| {
+        demand.changed().await.ok()?;
+        Some(((), demand))
+    });
+    let (failures, written) = Default::default();
+    let context = Context { shared, demand, failures, written };
+    Controller::new(scope.services::<Guarded>(client), watcher::Config::default())
+        .with_config(Config::default().concurrency(CONCURRENCY))
+        .owns(scope.services::<PartialObjectMeta<Service>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<NetworkPolicy>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<Ingress>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<PodDisruptionBudget>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<HorizontalPodAutoscaler>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<Job>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<CronJob>>(client), ours())
+        .owns(scope.services::<PartialObjectMeta<Deployment>>(client), ours())
+        .reconcile_all_on(changes)
+        .run(reconcile, retry, Arc::new(context))
+        .for_each(|_| std::future::ready(()))
+        .await;
 }
 
 /// Updates the demand of tenants when the configuration in force changes it.
 async fn follow_demand(
-    mut in_force: watch::Receiver<InForce>,
+    Shared { mut in_force, clock, .. }: Shared,
     chain_servers: Option<String>,
     demand: watch::Sender<Option<Demand>>,
 ) {
     while in_force.changed().await.is_ok() {
         let directory = Arc::clone(&in_force.borrow_and_update().directory);
-        let now = Some(Demand::of(&directory, chain_servers.as_deref(), system::now()));
+        let now = Some(Demand::of(&directory, chain_servers.as_deref(), clock.now()));
         demand.send_if_modified(|known| {
             let is_news = *known != now;
             *known = now;
@@ -180,18 +123,18 @@ async fn follow_demand(
 }
 
 /// Fetch, validate, build, apply, status.
-async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, ServiceError> {
+async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Ok(object) = &guarded.0 else {
         // It is older than the CRD's schema, which refuses such objects.
-        context.health.metrics.failed(KIND, Reason::Invalid);
+        context.shared.metrics.failed(KIND, Reason::Invalid);
         return Ok(Action::await_change());
     };
-    if !context.writer.may_write() {
+    if !context.shared.writer.may_write() {
         return Err(WriteError::NotLeader.into());
     }
-    if !context.instance.owns(object) {
+    if !context.shared.instance.owns(object) {
         // The operator of the other installation continues with its objects.
-        context.written().remove(&object.uid().unwrap_or_default());
+        context.written.forget(object.meta().uid.as_ref());
         return Ok(Action::await_change());
     }
     let worked = tracing_spans::reconciling(KIND, object, Box::pin(work(object, &context))).await?;
@@ -199,10 +142,10 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     Ok(worked)
 }
 
-async fn work(object: &RiskService, context: &Context) -> Result<Action, ServiceError> {
+async fn work(object: &RiskService, context: &Context) -> Result<Action, ReconcileError> {
     if object.meta().deletion_timestamp.is_some() {
         // Garbage collection deletes its objects.
-        context.written().remove(&object.uid().unwrap_or_default());
+        context.written.forget(object.meta().uid.as_ref());
         return Ok(Action::await_change());
     }
     let inputs = fetch::fetch(object, context).instrument(stage!("fetch")).await?;
@@ -216,22 +159,22 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Service
         }
         Err(ready_state) => (StatusInputs::of_invalid(ready_state, &inputs)?, false),
     };
-    let writing = status::write(object, &status, context, system::now());
+    let writing = status::write(object, &status, context, context.shared.clock.now());
     writing.instrument(stage!("status")).await?;
-    let metrics = &context.health.metrics;
+    let metrics = &context.shared.metrics;
     metrics.reconciled(KIND, has_changed);
     let next = if status.ready_state.is_ready() {
-        context.resync
+        context.shared.resync
     } else {
         metrics.failed(KIND, status.ready_state.reason());
         RECHECK
     };
-    Ok(Action::requeue(backoff::spread(next, system::jitter())))
+    Ok(Action::requeue(backoff::spread(next, assay_system::random_fraction())))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
-fn retry(guarded: Arc<Guarded>, error: &ServiceError, context: Arc<Context>) -> Action {
-    context.health.metrics.failed(KIND, Reason::ApiServerUnavailable);
+fn retry(guarded: Arc<Guarded>, error: &ReconcileError, context: Arc<Context>) -> Action {
+    context.shared.metrics.failed(KIND, Reason::ApiServerUnavailable);
     let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to reconcile a service; retrying");

@@ -17,9 +17,6 @@ pub(super) const AUTOSCALED: &str = "Autoscaled";
 /// The condition type: expired records are purged.
 pub(super) const RETENTION_KEPT: &str = "RetentionKept";
 
-/// The condition type: the servers know the chain servers of every followed chain.
-pub(super) const CHAINS_CONFIGURED: &str = "ChainsConfigured";
-
 /// The state of the autoscaler. `None` until it has reported one.
 pub(super) fn autoscaling(autoscaler: &HorizontalPodAutoscaler) -> Option<ConditionState> {
     let status = autoscaler.status.as_ref()?;

@@ -6,21 +6,22 @@ use assay_crds::{
 };
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
-use kube::{Api, Resource, ResourceExt};
+use kube::Resource;
 
 use super::{
-    Context, ServiceError,
+    Context,
     apply::Applied,
     build::PURGE,
     demand::RequiredReplicas,
     fetch::Inputs,
-    state::{AUTOSCALED, CHAINS_CONFIGURED, RETENTION_KEPT, autoscaling, purge, ready_state},
-    validate::ValidatedService,
+    state::{AUTOSCALED, RETENTION_KEPT, autoscaling, purge, ready_state},
+    validate::{CHAINS_CONFIGURED, ValidatedService},
 };
 use crate::{
     conditions::{ConditionState, ReadyState, condition, conditions, ready_reason},
     pod_diagnostics::{self, JOB_NAME},
     reason::Reason,
+    shared::ReconcileError,
 };
 
 /// The condition type: `maxReplicas` covers what tenants' limits require.
@@ -53,7 +54,7 @@ impl StatusInputs {
         let owner = &service.owner;
         let diagnose = async |pods: Option<String>| match pods {
             Some(pods) => {
-                pod_diagnostics::of_pods(&context.client.0, owner.namespace(), &pods).await
+                pod_diagnostics::of_pods(&context.shared.client, owner.namespace(), &pods).await
             }
             None => Ok(None),
         };
@@ -80,7 +81,7 @@ impl StatusInputs {
     pub(super) fn of_invalid(
         ready_state: ReadyState,
         inputs: &Inputs,
-    ) -> Result<Self, ServiceError> {
+    ) -> Result<Self, ReconcileError> {
         let deployment = inputs.live.owned(&inputs.owner)?;
         Ok(Self {
             ready_state,
@@ -173,27 +174,22 @@ pub(super) async fn write(
     inputs: &StatusInputs,
     context: &Context,
     now: Timestamp,
-) -> Result<(), ServiceError> {
-    let uid = object.uid().unwrap_or_default();
-    let written = context.written().get(&uid).cloned();
-    let before = written.or_else(|| object.status.clone()).unwrap_or_default();
+) -> Result<(), ReconcileError> {
+    let before = context.written.current(object);
     let status = status(object, inputs, &before, now);
-    if before == status {
+    if !context.written.write(object, &before, status, &context.shared).await? {
         return Ok(());
     }
-    let namespace = object.namespace().unwrap_or_default();
-    let api: Api<RiskService> = Api::namespaced(context.client.0.clone(), &namespace);
-    match context.writer.status(&api, object, &(), &status).await {
-        Err(error) if !error.is_not_found() => return Err(error.into()),
-        _ => {}
-    }
-    context.written().insert(uid, status);
     let ready_state = &inputs.ready_state;
     let reason = ready_state.reason().as_str();
     if ready_reason(before.conditions()) != Some(reason) {
         let is_warning = matches!(ready_state, ReadyState::Stalled(..));
         let note = ready_state.message().to_owned();
-        context.writer.event(&object.object_ref(&()), is_warning, reason, "Reconcile", note).await;
+        context
+            .shared
+            .writer
+            .event(&object.object_ref(&()), is_warning, reason, "Reconcile", note)
+            .await;
     }
     Ok(())
 }

@@ -13,7 +13,6 @@ use super::{
     demand::{RequiredReplicas, required_replicas},
     fetch::{Inputs, SecretState},
     names,
-    state::CHAINS_CONFIGURED,
 };
 use crate::{
     conditions::{ConditionState, ReadyState},
@@ -23,6 +22,9 @@ use crate::{
     ports,
     reason::Reason,
 };
+
+/// The condition type: the servers know the chain servers of every followed chain.
+pub(super) const CHAINS_CONFIGURED: &str = "ChainsConfigured";
 
 /// A `RiskService` that can run.
 #[derive(Clone, Debug)]

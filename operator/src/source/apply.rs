@@ -6,11 +6,14 @@ use k8s_openapi::api::{
     batch::v1::{CronJob, Job},
     core::v1::{PersistentVolumeClaim, Pod, PodSpec},
 };
-use kube::{Api, api::ListParams};
+use kube::{
+    Api,
+    api::{DeleteParams, ListParams},
+};
 use serde_json::json;
 
 use super::{
-    Context, SourceError,
+    Context,
     build::{STORAGE, SourceObjects, Workload},
     fetch::Inputs,
     task::WorkloadEnd,
@@ -18,6 +21,7 @@ use super::{
 };
 use crate::{
     owned::{Applier, LiveObjects, OwnedKind, Owner},
+    shared::ReconcileError,
     writer::WriteError,
 };
 
@@ -45,10 +49,10 @@ pub(super) async fn apply<S>(
     objects: SourceObjects,
     inputs: &Inputs<'_, S>,
     context: &Context,
-) -> Result<(Applied, bool), SourceError> {
+) -> Result<(Applied, bool), ReconcileError> {
     let Inputs { owner, live, claims, .. } = inputs;
     let SourceObjects { network_policy, workload } = objects;
-    let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
+    let mut applier = Applier::new(&context.shared, owner, live);
     applier.apply(&network_policy).await?;
     let result = match workload {
         Workload::Importer { cron_job, first_job } => Applied::Importer {
@@ -62,7 +66,7 @@ pub(super) async fn apply<S>(
         },
         Workload::ChainServers { service, disruption_budget, stateful_set, forbidden_volume } => {
             // The follower of an earlier release has the labels of the servers, and is none.
-            applier.delete(OwnedKind::Deployment).await?;
+            applier.delete(OwnedKind::Deployment, DeleteParams::background()).await?;
             applier.apply(&*service).await?;
             applier.apply(&*disruption_budget).await?;
             let resize_failure = match volumes::template_size(&stateful_set) {
@@ -89,12 +93,12 @@ async fn grow(
     context: &Context,
 ) -> Result<Option<String>, WriteError> {
     let api: Api<PersistentVolumeClaim> =
-        Api::namespaced(context.client.0.clone(), owner.namespace());
+        Api::namespaced(context.shared.client.clone(), owner.namespace());
     let mut failure = volumes::resize_failure(claims);
     for name in volumes::to_grow(claims, size) {
         let requests = json!({STORAGE: size});
         let fields = json!({"spec": {"resources": {"requests": requests}}});
-        match context.writer.merge("volume_claim", &api, &name, &fields).await {
+        match context.shared.writer.merge("volume_claim", &api, &name, &fields).await {
             Ok(_) => {}
             // Its storage class cannot expand volumes, or it is not bound yet.
             Err(error) => match error.refusal() {
@@ -112,7 +116,7 @@ async fn has_pods_with(
     owner: &Owner,
     live: &LiveObjects,
     context: &Context,
-) -> Result<bool, SourceError> {
+) -> Result<bool, ReconcileError> {
     let has_volume = |pod: &PodSpec| {
         pod.volumes.as_ref().is_some_and(|volumes| volumes.iter().any(|it| it.name == volume))
     };
@@ -122,7 +126,7 @@ async fn has_pods_with(
         return Ok(true);
     }
     // A rollout may have ended before each pod was replaced.
-    let pods: Api<Pod> = Api::namespaced(context.client.0.clone(), owner.namespace());
+    let pods: Api<Pod> = Api::namespaced(context.shared.client.clone(), owner.namespace());
     let pods = pods.list(&ListParams::default().labels(&owner.pod_query())).await?.items;
     let mut staying = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
     Ok(staying.any(|pod| pod.spec.as_ref().is_some_and(has_volume)))
@@ -145,11 +149,11 @@ async fn apply_stateful_set(
         return Ok(before);
     }
     if must_end {
-        applier.delete(OwnedKind::StatefulSet).await?;
+        applier.delete(OwnedKind::StatefulSet, DeleteParams::background()).await?;
         return Ok(before);
     }
     if volumes::template_size(&before) != volumes::template_size(stateful_set) {
-        applier.delete_orphaning(OwnedKind::StatefulSet).await?;
+        applier.delete(OwnedKind::StatefulSet, DeleteParams::orphan()).await?;
         return Ok(before);
     }
     applier.apply(stateful_set).await
@@ -162,13 +166,13 @@ pub(super) async fn end(
     owner: &Owner,
     live: &LiveObjects,
     context: &Context,
-) -> Result<bool, SourceError> {
+) -> Result<bool, ReconcileError> {
     let first_job: &[OwnedKind] = match end {
         WorkloadEnd::Kept => return Ok(false),
         WorkloadEnd::Deleted => &[],
         WorkloadEnd::DeletedAtOnce => &[OwnedKind::Job],
     };
-    let mut applier = Applier::new(&context.client.0, &context.writer, owner, live);
+    let mut applier = Applier::new(&context.shared, owner, live);
     // The network policy goes last, so that no pod runs without it.
     let workload = [
         OwnedKind::CronJob,
@@ -179,7 +183,7 @@ pub(super) async fn end(
         OwnedKind::NetworkPolicy,
     ];
     for kind in first_job.iter().chain(&workload) {
-        applier.delete(*kind).await?;
+        applier.delete(*kind, DeleteParams::background()).await?;
     }
     Ok(applier.has_changed())
 }

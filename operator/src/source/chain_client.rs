@@ -12,14 +12,28 @@ use assay_chain_protocol::{
     client::{ServerUrl, choice::newest},
     message::ServerState,
 };
+use jiff::Timestamp;
 
-use super::{
-    branches::{self, StayingServer},
-    observed::ObservedChain,
-};
+use super::branches::{self, StayingServer};
+use crate::conditions::ConditionState;
 
 /// The rate from which on a server is reading earlier blocks, in blocks per second: no chain has as many new ones.
 const SYNCING_RATE: f64 = 0.1;
+
+/// The graph of a chain, as its servers describe it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ObservedChain {
+    /// The height of the newest block of any of them.
+    pub(super) height: u64,
+    /// The time in the header of that block.
+    pub(super) time: Timestamp,
+    /// The blocks that the fastest of them reads per second, while it reads earlier blocks.
+    pub(super) blocks_per_second: Option<f64>,
+    /// The bytes that the graph takes on the disk of the largest of them.
+    pub(super) bytes: u64,
+    /// The condition of their branches.
+    pub(super) branches: ConditionState,
+}
 
 /// A client of the chain servers of all chains. It keeps its connections.
 #[derive(Debug)]

@@ -6,10 +6,11 @@ use assay_tenancy::Name;
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::{Api, api::ListParams, core::PartialObjectMeta};
 
-use super::{Context, SourceError, WorkloadSettings, kind::Source};
+use super::{Context, WorkloadSettings, kind::Source};
 use crate::{
     owned::{LiveObjects, Owner},
     ports,
+    shared::ReconcileError,
 };
 
 /// The URL whose port is assumed while the Secret with the database's URL does not exist.
@@ -45,8 +46,8 @@ pub(super) async fn fetch<'a, K: Source>(
     owner: Owner,
     settings: &'a WorkloadSettings,
     context: &Context,
-) -> Result<Inputs<'a, K::Spec>, SourceError> {
-    let (client, namespace) = (&context.client.0, &*context.namespace);
+) -> Result<Inputs<'a, K::Spec>, ReconcileError> {
+    let (client, namespace) = (&context.shared.client, &*context.namespace);
     let live = LiveObjects::fetch(client, namespace, K::object_names(name.as_str())).await?;
     let claims = if K::HAS_VOLUMES {
         let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), namespace);
@@ -64,6 +65,7 @@ pub(super) async fn fetch<'a, K: Source>(
     let url = secret.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
     let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
     let database_ports = ports::of_url(url.as_deref().unwrap_or(USUAL_DATABASE));
-    let is_new = context.observed.borrow().is_new(name);
+    let imported = context.imported.borrow().clone();
+    let is_new = imported.map(|imported| !imported.contains(name.as_str()));
     Ok(Inputs { name, spec, is_new, owner, live, claims, credentials, database_ports, settings })
 }

@@ -2,17 +2,22 @@
 
 use std::fmt::Debug;
 
-use assay_crds::{ChainSource, IntelSource};
+use assay_crds::{
+    ChainSource, IntelSource,
+    status::{ChainSourceStatus, IntelSourceStatus, Status},
+};
 use assay_tenancy::{
     Name,
     manifest::{ChainMode, ChainProtocol, ChainSourceSpec, IntelSourceSpec, Kind},
 };
 use kube::Resource;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     CHAIN_SERVER, DesiredSources, WorkloadSettings,
     credentials::{CredentialsRefusal, RequestedCredentials, SourceCredentials},
     names,
+    status::{self, Replicas},
     task::{Endpoint, Idle, Import, Pause, ServeChain, Task},
 };
 use crate::owned::OwnedKind;
@@ -30,6 +35,8 @@ pub(super) trait Source:
     const HAS_VOLUMES: bool;
     /// The kind's spec.
     type Spec: Debug + Send + Sync;
+    /// The kind's status.
+    type Status: Status + Serialize + DeserializeOwned + Send + Sync;
 
     /// The source of that name, if it is in force.
     fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec>;
@@ -42,6 +49,9 @@ pub(super) trait Source:
 
     /// The task of its workload.
     fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle>;
+
+    /// The fields of its status about the pods of its workload.
+    fn workload_status(replicas: Option<Replicas>) -> Self::Status;
 }
 
 /// The inputs of a task beside the spec.
@@ -62,6 +72,7 @@ impl Source for IntelSource {
     const COMPONENT: &'static str = "intel";
     const HAS_VOLUMES: bool = false;
     type Spec = IntelSourceSpec;
+    type Status = IntelSourceStatus;
 
     fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
         desired.feeds.get(name).cloned()
@@ -98,6 +109,10 @@ impl Source for IntelSource {
             has_first_job: inputs.is_new == Some(true) && !spec.suspended,
         }))
     }
+
+    fn workload_status(_: Option<Replicas>) -> Self::Status {
+        IntelSourceStatus::default()
+    }
 }
 
 impl Source for ChainSource {
@@ -105,6 +120,7 @@ impl Source for ChainSource {
     const COMPONENT: &'static str = CHAIN_SERVER;
     const HAS_VOLUMES: bool = true;
     type Spec = ChainSourceSpec;
+    type Status = ChainSourceStatus;
 
     fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec> {
         desired.chains.get(name).cloned()
@@ -161,5 +177,9 @@ impl Source for ChainSource {
             pods: spec.pods.clone(),
             token,
         })))
+    }
+
+    fn workload_status(replicas: Option<Replicas>) -> Self::Status {
+        status::of_replicas(replicas)
     }
 }

@@ -1,15 +1,14 @@
 //! `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers, in the operator's
 //! namespace.
 //!
-//! The publisher stores the specs of sources, like those of every manifest; the workloads here follow the
-//! specs in force. The publisher also writes the statuses of sources, so that each object has a single
-//! writer of its status; it gets the condition of the workload through [`Observed`].
+//! The publisher stores the specs of sources, like those of every manifest, and writes the conditions about that; the
+//! workloads here follow the specs in force. Each of the tasks here writes the part of the status that it knows.
 //!
-//! - [`observed`]: the state of sources beside their specs; [`chain_client`]: what chain servers say of it;
+//! - [`observed`]: the state of sources beside their specs and workloads; [`chain_client`]: what chain servers say of it;
 //!   [`branches`]: the condition of their branches
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects; [`credentials`]: the Secrets that they may use
-//! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`] and [`state`];
+//! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`], [`state`] and [`status`];
 //!   [`volumes`]: the growth of chain servers' volumes
 
 mod apply;
@@ -23,6 +22,7 @@ mod kind;
 mod names;
 mod observed;
 mod state;
+mod status;
 mod task;
 mod validate;
 mod volumes;
@@ -30,7 +30,6 @@ mod volumes;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use assay_crds::{ChainSource, IntelSource};
@@ -39,24 +38,14 @@ use assay_tenancy::{
     Name,
     manifest::{ChainSourceSpec, IntelSourceSpec, Kind},
 };
-use kube::Client;
 use tokio::sync::watch;
 
-pub(crate) use self::{
-    branches::BRANCHES_AGREE,
-    chain_client::ChainClient,
-    names::chain_servers_url,
-    observed::Observed,
-    state::{Replicas, WORKING},
-};
+pub(crate) use self::{chain_client::ChainClient, names::chain_servers_url};
 use crate::{
     backoff::Failures,
-    client::SharedClient,
-    health::Health,
     in_force::InForce,
-    instance::Instance,
     pod::{PodDefaults, SecretFile},
-    writer::{WriteError, Writer},
+    shared::Shared,
 };
 
 /// The component of chain servers in labels and names.
@@ -90,33 +79,20 @@ impl DesiredSources {
     }
 }
 
-/// Why work on a source failed; it is retried.
-#[derive(Debug, thiserror::Error)]
-enum SourceError {
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error("the API server failed: {0}")]
-    Server(#[from] kube::Error),
-}
-
 /// The context of work on sources.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Context {
-    client: SharedClient,
-    instance: Instance,
-    writer: Writer,
-    health: Health,
+    shared: Shared,
     /// The namespace of workloads.
     namespace: String,
     /// `None`: the operator creates no workloads.
     settings: Option<WorkloadSettings>,
     desired: watch::Receiver<DesiredSources>,
-    observed: watch::Sender<Observed>,
-    failures: Arc<Failures>,
-    /// The interval between reconciliations while nothing changes.
-    resync: Duration,
+    /// The lists and label sets that were ever imported. `None` until the store was read.
+    imported: watch::Receiver<Option<BTreeSet<String>>>,
+    failures: Failures,
     /// The sources of other installations that have no workload here.
-    foreign: Arc<Mutex<BTreeSet<(Kind, Name)>>>,
+    foreign: Mutex<BTreeSet<(Kind, Name)>>,
 }
 
 impl Context {
@@ -125,21 +101,15 @@ impl Context {
     }
 }
 
-/// Works on sources until the program ends, and updates `observed`.
-#[expect(clippy::too_many_arguments, reason = "each is a part of the program")]
+/// Works on sources until the program ends.
 pub(crate) async fn run(
-    client: Client,
-    instance: Instance,
+    shared: Shared,
     store: Arc<dyn Store>,
     chain_client: ChainClient,
-    writer: Writer,
-    health: Health,
     namespace: String,
     settings: Option<WorkloadSettings>,
-    mut in_force: watch::Receiver<InForce>,
-    observed: watch::Sender<Observed>,
-    resync: Duration,
 ) {
+    let mut in_force = shared.in_force.clone();
     // Before the first publication no source is in force, and all workloads would be deleted.
     if in_force.changed().await.is_err() {
         return;
@@ -155,24 +125,17 @@ pub(crate) async fn run(
             });
         }
     };
-    let context = Arc::new(Context {
-        client: SharedClient(client),
-        instance,
-        writer,
-        health,
-        namespace: namespace.clone(),
-        settings,
-        desired: desired.clone(),
-        observed: observed.clone(),
-        failures: Arc::default(),
-        resync,
-        foreign: Arc::default(),
-    });
+    let (imported_sender, imported) = watch::channel(None);
+    let (failures, foreign) = Default::default();
+    let context = Context { shared, namespace, settings, desired, imported, failures, foreign };
+    let context = Arc::new(context);
+    let (feeds, working_on_feeds) = controller::start::<IntelSource>(&context);
+    let (chains, working_on_chains) = controller::start::<ChainSource>(&context);
     tokio::join!(
         follow,
-        observed::poll_store(store, observed.clone()),
-        observed::poll_chains(&chain_client, &namespace, desired, observed),
-        controller::run::<IntelSource>(Arc::clone(&context)),
-        controller::run::<ChainSource>(context),
+        observed::report_stored(store, feeds, imported_sender, Arc::clone(&context)),
+        observed::report_chains(chain_client, chains, context),
+        working_on_feeds,
+        working_on_chains,
     );
 }

@@ -1,13 +1,11 @@
 //! The state of a source's workload, as a condition.
 
-use k8s_openapi::api::{
-    apps::v1::StatefulSet,
-    batch::v1::{CronJob, Job},
-};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
 use kube::ResourceExt;
 
 use super::{
     apply::Applied,
+    status::{Replicas, WORKING},
     task::{Idle, Pause},
 };
 use crate::{
@@ -16,30 +14,18 @@ use crate::{
     reason::Reason,
 };
 
-/// The condition type: the workload of a source exists and works.
-pub(crate) const WORKING: &str = "Working";
-
 /// The condition of a source without a workload that runs.
 pub(super) fn idle(idle: &Idle) -> ConditionState {
     state(false, idle.reason(), idle.to_string())
 }
 
-/// The number of chain servers of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Replicas {
-    /// The number in the spec.
-    pub(crate) desired: i32,
-    /// The number of those that are ready.
-    pub(crate) ready: i32,
-}
-
-impl Replicas {
-    /// The chain servers of a `StatefulSet`.
-    fn of(stateful_set: &StatefulSet) -> Self {
-        let desired = stateful_set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
-        let ready = stateful_set.status.as_ref().and_then(|status| status.ready_replicas);
-        Self { desired, ready: ready.unwrap_or(0).min(desired) }
-    }
+/// The workload of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WorkloadState {
+    /// Its condition.
+    pub(super) condition: ConditionState,
+    /// The number of chain servers, if it has any.
+    pub(super) replicas: Option<Replicas>,
 }
 
 impl Applied {

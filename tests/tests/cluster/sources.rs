@@ -1,8 +1,10 @@
 //! Given an operator that knows what to make workloads of, when people apply sources, then there is a
 //! schedule for each list and there are chain servers for each chain. `kwok` plays the pods: it runs no image.
 
+use std::collections::BTreeMap;
+
 use assay_tests::Operator;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     modes::{CLUSTER, Mode},
@@ -255,8 +257,8 @@ fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() 
     platform.operator = with_workloads(&platform, "again");
     let looked = "assay_operator_reconciled_total{kind=\"Workload\",outcome=\"unchanged\"}";
     wait_until("it was looked at", || platform.operator.metric(looked) >= 1);
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    assert_eq!(before, versions(&platform), "{}", platform.operator.metrics());
+    let after = settled(|| versions(&platform));
+    assert_eq!(before, after, "{}", platform.operator.metrics());
 
     let on_demand = format!("{ON_DEMAND}, volume: {{storageClass: grows}}");
     platform.cluster.apply(&chain(&on_demand));
@@ -264,6 +266,98 @@ fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() 
     wait_until("the servers are gone", || names(&platform).is_empty());
     assert!(platform.cluster.has(&CLAIM), "their volume stays");
     platform.wait_for(&CHAIN, ".status.servers", "");
+}
+
+/// The field managers of a source's status, each with the conditions and other fields that it owns.
+fn managers(platform: &Platform) -> BTreeMap<String, Vec<String>> {
+    let object = platform.cluster.find(&CHAIN).unwrap();
+    let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
+    let of_status = entries.filter(|entry| entry["subresource"] == "status");
+    let owned = of_status.map(|entry| {
+        let fields = entry["fieldsV1"]["f:status"].as_object().unwrap();
+        let conditions = fields.get("f:conditions").and_then(Value::as_object);
+        let names = fields.keys().filter(|name| *name != "f:conditions");
+        let mut names: Vec<String> =
+            names.chain(conditions.into_iter().flat_map(Map::keys)).cloned().collect();
+        names.retain(|name| name != ".");
+        names.sort();
+        (entry["manager"].as_str().unwrap().to_owned(), names)
+    });
+    owned.collect()
+}
+
+/// Applies a part of the status of the chain by a field manager.
+fn apply_status(platform: &Platform, manager: &str, status: &Value) {
+    let object = json!({
+        "apiVersion": "assay.dev/v1alpha1", "kind": "ChainSource",
+        "metadata": {"name": "bitcoin"}, "status": status,
+    });
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), object.to_string()).unwrap();
+    let (path, manager) = (file.path().display().to_string(), format!("--field-manager={manager}"));
+    let apply = ["apply", "--server-side", "--subresource=status", "--force-conflicts", &manager];
+    platform.cluster.kubectl(&[&apply[..], &["-f", &path]].concat());
+}
+
+#[test]
+#[ignore = "needs Kubernetes"]
+fn each_part_of_a_status_has_a_field_manager_of_its_own_also_after_an_upgrade() {
+    // Given a source whose whole status an earlier release wrote by one manager, also what chain servers said,
+    let mut platform = platform();
+    provide_volumes(&platform, "grows");
+    platform.cluster.apply(&followed("", "20Gi", "grows"));
+    platform.wait_for(&CHAIN, WORKING, "ServersReady");
+    platform.wait_for(&CHAIN, ".status.servers", "1/1");
+    platform.operator.stop();
+    let mut whole = platform.status(&CHAIN);
+    let agree = json!({
+        "type": "BranchesAgree", "status": "True", "reason": "OneBranch", "message": "",
+        "lastTransitionTime": "2026-11-22T01:00:00Z",
+    });
+    whole["conditions"].as_array_mut().unwrap().push(agree.clone());
+    whole["tipHeight"] = json!(7);
+    apply_status(&platform, "assay-operator", &whole);
+    for manager in ["assay-operator/workload", "assay-operator/chain"] {
+        apply_status(&platform, manager, &json!({}));
+    }
+    assert_eq!(managers(&platform).len(), 1, "{:?}", managers(&platform));
+
+    // when an operator starts, and the spec changes,
+    platform.operator = with_workloads(&platform, "upgraded");
+    let workload = "assay-operator/workload";
+    wait_until("it takes over its part", || managers(&platform).contains_key(workload));
+    platform.cluster.apply(&followed(", suspended: true", "20Gi", "grows"));
+    platform.wait_for(&CHAIN, ".status.observedGeneration", "2");
+    platform.wait_for(&CHAIN, WORKING, "FollowingSuspended");
+    platform.wait_for_reason(&CHAIN, "Published");
+
+    // then each task owns what it writes, and no more;
+    let condition = |name: &str| format!("k:{{\"type\":\"{name}\"}}");
+    let own = [
+        vec!["f:observedGeneration".to_owned(), condition("Ready")],
+        vec![
+            "f:readyReplicas".into(),
+            "f:replicas".into(),
+            "f:servers".into(),
+            condition("Working"),
+        ],
+    ];
+    let names = ["assay-operator", workload].map(str::to_owned);
+    assert_eq!(managers(&platform), names.into_iter().zip(own).collect());
+    // and when it has nothing to say any more, its part goes, and the others stay.
+    apply_status(
+        &platform,
+        "assay-operator/chain",
+        &json!({"tipHeight": 7, "conditions": [agree]}),
+    );
+    let on_demand = format!("{ON_DEMAND}, volume: {{storageClass: grows}}");
+    platform.cluster.apply(&chain(&on_demand));
+    platform.wait_for(&CHAIN, WORKING, "NothingToRun");
+    platform.wait_for(&CHAIN, ".status.tipHeight", "");
+    wait_until("the condition goes", || {
+        let kinds = platform.cluster.field(&CHAIN, ".status.conditions[*].type");
+        !kinds.contains("BranchesAgree") && kinds.contains("Ready") && kinds.contains("Working")
+    });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_tenancy::Name;
 use jiff::Timestamp;
 
-use crate::{in_force::InForce, scope::WatchScope, source::Observed};
+use crate::{in_force::InForce, scope::WatchScope};
 
 /// The inputs of the statuses of all objects.
 #[derive(Clone, Copy, Debug)]
@@ -14,8 +14,6 @@ pub(super) struct StatusContext<'a> {
     pub(super) in_force: &'a InForce,
     /// The number of tenants by plan and policy.
     pub(super) tenant_counts: &'a TenantCounts,
-    /// The state of sources.
-    pub(super) observed: &'a Observed,
     /// The namespaces whose keys are watched.
     pub(super) scope: &'a WatchScope,
     /// The time.

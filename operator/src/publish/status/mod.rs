@@ -1,4 +1,5 @@
-//! The statuses of published objects. An unchanged status is not written.
+//! The statuses of published objects; of sources, the part that describes their publication. An unchanged status is not
+//! written.
 //!
 //! - [`object_status`]: the status of any kind; its own fields are in a file for each kind
 //! - [`ready`]: the ready state of an object
@@ -10,29 +11,29 @@ mod plan;
 mod rate_limit;
 mod ready;
 mod risk_policy;
-mod source;
 mod tenant;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use assay_tenancy::{CompactJson, manifest::Kind};
+use assay_tenancy::manifest::Kind;
 use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
+pub(super) use self::object_status::ObjectStatus;
 use self::{
     context::{StatusContext, TenantCounts},
-    object_status::ObjectStatus,
     ready::{misnamed, ready_state},
 };
 use super::{
     Publisher,
     apply::BoundedWrites,
-    fetch::{ObjectKey, Objects, Uid, WatchedObject, is_deleted, uid},
+    fetch::{ObjectKey, Objects, Uid, uid},
     validate::Validated,
 };
 use crate::{
     conditions::{ReadyState, ready_reason},
-    system,
+    watched::{WatchedObject, is_deleted},
+    writer::MANAGER,
 };
 
 /// A status to write.
@@ -53,13 +54,11 @@ impl Publisher {
         validated: &Validated,
     ) {
         let in_force = self.in_force.borrow().clone();
-        let observed = self.observed.borrow_and_update().clone();
         let context = StatusContext {
             in_force: &in_force,
             tenant_counts: &TenantCounts::of(&in_force),
-            observed: &observed,
-            scope: &self.scope,
-            now: system::now(),
+            scope: &self.shared.scope,
+            now: self.shared.clock.now(),
         };
         let existing: BTreeSet<Uid> = objects.stamps().into_keys().collect();
         self.retries.retain(|uid, _| existing.contains(uid));
@@ -109,9 +108,9 @@ impl Publisher {
             return None;
         }
         let has_changed = *before != status;
-        self.health.metrics.reconciled(kind.as_str(), has_changed);
+        self.shared.metrics.reconciled(kind.as_str(), has_changed);
         if !state.is_ready() {
-            self.health.metrics.failed(kind.as_str(), state.reason());
+            self.shared.metrics.failed(kind.as_str(), state.reason());
         }
         let is_new_reason = ready_reason(before.conditions()) != Some(state.reason().as_str());
         let event = (is_new_reason && !state.is_ready()).then_some(state);
@@ -123,7 +122,7 @@ impl Publisher {
     /// unaffected.
     pub(super) async fn report_store_failure(&mut self) {
         let failure = ReadyState::store_unavailable();
-        let now = system::now();
+        let now = self.shared.clock.now();
         let mut all = BoundedWrites::new();
         for ((kind, _), object) in self.caches.objects().named {
             let Some(before) = self.before(kind, &object) else { continue };
@@ -140,28 +139,28 @@ impl Publisher {
 
     /// Forgets the written statuses that the watch has delivered.
     pub(super) fn forget_written(&mut self, objects: &Objects) {
-        let misnamed = objects.misnamed.iter().map(|misnamed| &misnamed.object);
+        let misnamed = objects.misnamed.iter().map(|misnamed| (misnamed.kind, &misnamed.object));
         let mut ahead = std::mem::take(&mut self.written);
-        for object in objects.named.values().chain(misnamed) {
-            let uid = uid(object);
-            if let Some(status) =
-                ahead.remove(&uid).filter(|old| object.status.as_ref() != Some(old))
-            {
-                self.written.insert(uid, status);
+        for (kind, object) in
+            objects.named.iter().map(|((kind, _), it)| (*kind, it)).chain(misnamed)
+        {
+            let Some(status) = ahead.remove(&uid(object)) else { continue };
+            if ObjectStatus::read(kind, object).as_ref() != Some(&status) {
+                self.written.insert(uid(object), status);
             }
         }
     }
 
     /// The status of an object as it was last written.
     fn before(&self, kind: Kind, object: &WatchedObject) -> Option<ObjectStatus> {
-        ObjectStatus::read(kind, self.written.get(&uid(object)).or(object.status.as_ref()))
+        self.written.get(&uid(object)).cloned().or_else(|| ObjectStatus::read(kind, object))
     }
 
-    async fn write(&self, update: StatusUpdate) -> (Uid, Option<CompactJson>) {
+    async fn write(&self, update: StatusUpdate) -> (Uid, Option<ObjectStatus>) {
         let StatusUpdate { kind, object, status, event } = update;
         let uid = uid(&object);
         let Some((api, resource)) = self.caches.api_of(kind) else { return (uid, None) };
-        match self.writer.status(api, &*object, resource, &status).await {
+        match self.shared.writer.status(api, &*object, resource, MANAGER, &status).await {
             Err(error) if error.is_not_found() => {}
             Err(error) => {
                 let (kind, name) = (kind.as_str(), object.name_any());
@@ -172,11 +171,10 @@ impl Publisher {
                 if let Some(state) = event {
                     let reference = object.object_ref(resource);
                     let (reason, note) = (state.reason().as_str(), state.message().to_owned());
-                    self.writer.event(&reference, true, reason, "Publish", note).await;
+                    self.shared.writer.event(&reference, true, reason, "Publish", note).await;
                 }
             }
         }
-        // It was serialized for the write.
-        (uid, serde_json::to_value(&status).ok().map(|status| CompactJson::from(&status)))
+        (uid, Some(status))
     }
 }

@@ -4,21 +4,22 @@ use assay_crds::status::{
     ChainSourceStatus, IntelSourceStatus, PlanStatus, RateLimitStatus, RiskPolicyStatus, Status,
     TenantStatus,
 };
-use assay_tenancy::{CompactJson, manifest::Kind};
+use assay_tenancy::manifest::Kind;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 
-use super::{context::StatusContext, plan, rate_limit, risk_policy, source, tenant};
+use super::{context::StatusContext, plan, rate_limit, risk_policy, tenant};
 use crate::{
-    conditions::{ReadyState, condition, conditions},
+    conditions::{READY, ReadyState, STALLED, condition, conditions},
     publish::fetch::ObjectKey,
+    watched::{WatchedObject, parse_status},
 };
 
 /// The status of an object of any published kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(super) enum ObjectStatus {
+pub(in crate::publish) enum ObjectStatus {
     Plan(PlanStatus),
     Tenant(TenantStatus),
     RateLimit(RateLimitStatus),
@@ -44,18 +45,14 @@ macro_rules! each {
 impl ObjectStatus {
     /// Parses the status of an object; an absent or invalid one gives an empty one. `None` for a kind that
     /// has no custom resource.
-    pub(super) fn read(kind: Kind, status: Option<&CompactJson>) -> Option<Self> {
-        fn parse<S: Default + DeserializeOwned>(status: Option<&CompactJson>) -> S {
-            let parse = |status: &CompactJson| serde_json::from_value(status.value()).ok();
-            status.and_then(parse).unwrap_or_default()
-        }
+    pub(in crate::publish) fn read(kind: Kind, object: &WatchedObject) -> Option<Self> {
         Some(match kind {
-            Kind::Plan => Self::Plan(parse(status)),
-            Kind::Tenant => Self::Tenant(parse(status)),
-            Kind::RateLimit => Self::RateLimit(parse(status)),
-            Kind::RiskPolicy => Self::RiskPolicy(parse(status)),
-            Kind::IntelSource => Self::IntelSource(parse(status)),
-            Kind::ChainSource => Self::ChainSource(parse(status)),
+            Kind::Plan => Self::Plan(parse_status(object)),
+            Kind::Tenant => Self::Tenant(parse_status(object)),
+            Kind::RateLimit => Self::RateLimit(parse_status(object)),
+            Kind::RiskPolicy => Self::RiskPolicy(parse_status(object)),
+            Kind::IntelSource => Self::IntelSource(published(&parse_status(object))),
+            Kind::ChainSource => Self::ChainSource(published(&parse_status(object))),
             Kind::FormerTenant => return None,
         })
     }
@@ -63,7 +60,7 @@ impl ObjectStatus {
     /// The next status of an object, after `self`.
     pub(super) fn next(
         &self,
-        (kind, name): &ObjectKey,
+        (_, name): &ObjectKey,
         generation: Option<i64>,
         ready_state: &ReadyState,
         context: &StatusContext<'_>,
@@ -73,26 +70,14 @@ impl ObjectStatus {
             Self::Tenant(_) => Self::Tenant(tenant::status(name, context)),
             Self::RateLimit(_) => Self::RateLimit(rate_limit::status(name, context)),
             Self::RiskPolicy(_) => Self::RiskPolicy(risk_policy::status(name, context)),
-            Self::IntelSource(before) => {
-                Self::IntelSource(source::intel_status(name, context, before))
-            }
-            Self::ChainSource(before) => {
-                Self::ChainSource(source::chain_status(name, context, before))
-            }
+            Self::IntelSource(_) => Self::IntelSource(IntelSourceStatus::default()),
+            Self::ChainSource(_) => Self::ChainSource(ChainSourceStatus::default()),
         };
         let (before, now) = (self.conditions(), context.now);
         let mut all = conditions(ready_state, before, generation, now);
-        if matches!(self, Self::IntelSource(_) | Self::ChainSource(_)) {
-            let workload = source::workload(*kind, name, context, before);
-            all.extend(workload.map(|state| condition(&state, before, generation, now)));
-        }
         if matches!(self, Self::Tenant(_)) {
             let watched = tenant::keys_watched(name, context);
             all.extend(watched.map(|state| condition(&state, before, generation, now)));
-        }
-        if matches!(self, Self::ChainSource(_)) {
-            let branches = source::branches(name, context, before);
-            all.extend(branches.map(|state| condition(&state, before, generation, now)));
         }
         next.set(generation, all);
         next
@@ -127,32 +112,61 @@ impl ObjectStatus {
     }
 }
 
+/// The part of a source's status that describes its publication. Other field managers own the rest.
+fn published<S: Status>(status: &S) -> S {
+    let own = |condition: &&Condition| [READY, STALLED].contains(&&*condition.type_);
+    let mut part = S::default();
+    let conditions = status.conditions().iter().filter(own).cloned();
+    part.set(status.observed_generation(), conditions.collect());
+    part
+}
+
 #[cfg(test)]
 mod tests {
-    use assay_crds::status::PlanStatus;
-    use serde_json::json;
+    use assay_crds::{Plan, status::PlanStatus};
+    use assay_tenancy::CompactJson;
+    use kube::api::ApiResource;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::reason::Reason;
 
+    fn object(status: &Value) -> WatchedObject {
+        let kind = ApiResource::erase::<Plan>(&());
+        let mut object = WatchedObject::new("any", &kind, CompactJson::from(&json!({})));
+        object.status = Some(CompactJson::from(status));
+        object
+    }
+
+    fn condition(kind: &str) -> Value {
+        json!({
+            "type": kind, "status": "True", "reason": "Published", "message": "",
+            "lastTransitionTime": "2026-11-22T01:00:00Z",
+        })
+    }
+
     #[test]
     fn an_invalid_status_counts_as_an_empty_one() {
-        let text = json!({"conditions": "none", "tenants": -1});
-        let read = ObjectStatus::read(Kind::Plan, Some(&CompactJson::from(&text)));
+        let object = object(&json!({"conditions": "none", "tenants": -1}));
+        let read = ObjectStatus::read(Kind::Plan, &object);
         assert_eq!(read, Some(ObjectStatus::Plan(PlanStatus::default())));
-        assert_eq!(ObjectStatus::read(Kind::FormerTenant, None), None);
+        assert_eq!(ObjectStatus::read(Kind::FormerTenant, &object), None);
+    }
+
+    #[test]
+    fn of_a_source_only_the_part_about_its_publication_is_read() {
+        let conditions = ["Ready", "Working", "Stalled"].map(condition);
+        let whole = json!({"observedGeneration": 3, "conditions": conditions, "replicas": 2});
+        let read = ObjectStatus::read(Kind::ChainSource, &object(&whole));
+        let own = [conditions[0].clone(), conditions[2].clone()];
+        assert_eq!(json!(read), json!({"observedGeneration": 3, "conditions": own}));
     }
 
     #[test]
     fn a_failure_of_the_store_keeps_all_but_the_conditions() {
-        let text = json!({
-            "observedGeneration": 3, "tenants": 7,
-            "conditions": [{
-                "type": "Ready", "status": "True", "reason": "Published", "message": "",
-                "lastTransitionTime": "2026-11-22T01:00:00Z",
-            }],
-        });
-        let before = ObjectStatus::read(Kind::Plan, Some(&CompactJson::from(&text))).unwrap();
+        let text =
+            json!({"observedGeneration": 3, "tenants": 7, "conditions": [condition("Ready")]});
+        let before = ObjectStatus::read(Kind::Plan, &object(&text)).unwrap();
         let failed = ReadyState::Waiting(Reason::StoreUnavailable, "down".into());
         let after = json!(before.with_ready_state(None, &failed, Timestamp::UNIX_EPOCH));
         assert_eq!((&after["observedGeneration"], &after["tenants"]), (&json!(3), &json!(7)));

@@ -7,10 +7,11 @@ use crate::{
     conditions::ReadyState,
     instance,
     publish::{
-        fetch::{NamedObjects, ObjectKey, WatchedObject, is_deleted},
+        fetch::{NamedObjects, ObjectKey},
         validate::Validated,
     },
     reason::Reason,
+    watched::{WatchedObject, is_deleted},
 };
 
 /// The ready state of an object. `foreign` are the objects of other installations.

@@ -1,0 +1,53 @@
+//! The parts of the program that all controllers share.
+
+use std::{fmt, time::Duration};
+
+use assay_system::Clock;
+use kube::Client;
+use tokio::sync::watch;
+
+use crate::{
+    in_force::InForce,
+    instance::Instance,
+    metrics::Metrics,
+    scope::WatchScope,
+    writer::{WriteError, Writer},
+};
+
+/// The parts of the program that all controllers share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    /// The client of the API server, for reading.
+    pub(crate) client: Client,
+    /// The installation that the operator works for.
+    pub(crate) instance: Instance,
+    /// Writes to the API server.
+    pub(crate) writer: Writer,
+    /// The metrics.
+    pub(crate) metrics: Metrics,
+    /// The clock.
+    pub(crate) clock: Clock,
+    /// The configuration in force.
+    pub(crate) in_force: watch::Receiver<InForce>,
+    /// The namespaces whose objects the operator works on.
+    pub(crate) scope: WatchScope,
+    /// The interval between reconciliations while nothing changes.
+    pub(crate) resync: Duration,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Shared")
+    }
+}
+
+/// Why the reconciliation of an object failed; it is retried.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReconcileError {
+    /// An object was not written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The API server failed.
+    #[error("the API server failed: {0}")]
+    Server(#[from] kube::Error),
+}

@@ -1,0 +1,233 @@
+//! The parts of a source's status that are written here, beside that of the publisher. Each has a field manager of its
+//! own: server-side apply merges the parts, and removes what a manager no longer applies.
+
+use assay_crds::status::{ChainSourceStatus, Status};
+use k8s_openapi::{api::apps::v1::StatefulSet, apimachinery::pkg::apis::meta::v1::Condition};
+use kube::{Api, api::ApiResource};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+
+use super::{branches::BRANCHES_AGREE, chain_client::ObservedChain};
+use crate::{
+    conditions::{ConditionState, condition},
+    shared::Shared,
+    watched::{WatchedObject, parse_status},
+    writer::WriteError,
+};
+
+/// The condition type: the workload of a source exists and works.
+pub(super) const WORKING: &str = "Working";
+
+/// A part of a source's status.
+#[derive(Debug)]
+pub(super) struct StatusPart {
+    /// The field manager that owns it.
+    manager: &'static str,
+    /// The type of the condition in it.
+    condition: Option<&'static str>,
+    /// The other fields in it.
+    fields: &'static [&'static str],
+}
+
+/// The workload of a source: its condition, and the number of chain servers.
+pub(super) const WORKLOAD: StatusPart = StatusPart {
+    manager: "assay-operator/workload",
+    condition: Some(WORKING),
+    fields: &["replicas", "readyReplicas", "servers"],
+};
+/// The list or label set that the store has of a source.
+pub(super) const STORED: StatusPart = StatusPart {
+    manager: "assay-operator/stored",
+    condition: None,
+    fields: &["verifiedAt", "publishedAt", "digest", "entries"],
+};
+/// The graph of a followed chain, as its servers describe it.
+pub(super) const CHAIN: StatusPart = StatusPart {
+    manager: "assay-operator/chain",
+    condition: Some(BRANCHES_AGREE),
+    fields: &["tipHeight", "tipTime", "blocksPerSecond", "diskUsed"],
+};
+
+impl StatusPart {
+    /// Writes the part, unless the object has it already: the fields of `status`, and the condition in this state. The
+    /// object loses the fields and the condition that are absent.
+    pub(super) async fn write<S>(
+        &self,
+        object: &WatchedObject,
+        kind: &ApiResource,
+        (status, state): (&S, Option<&ConditionState>),
+        shared: &Shared,
+    ) -> Result<(), WriteError>
+    where
+        S: Status + Serialize + DeserializeOwned,
+    {
+        let before: S = parse_status(object);
+        let generation = object.metadata.generation;
+        let now = shared.clock.now();
+        let condition = state.map(|state| condition(state, before.conditions(), generation, now));
+        let next = self.of(status, condition.as_slice());
+        let has_it = next == self.of(&before, before.conditions());
+        // An earlier release wrote the whole status by one manager, which removes what it no longer applies.
+        let is_manager = next.is_empty() || self.manages(object);
+        if has_it && is_manager {
+            return Ok(());
+        }
+        let api = Api::all_with(shared.client.clone(), kind);
+        match shared.writer.status(&api, object, kind, self.manager, &next).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// The part of a status, with those of the conditions that belong to it.
+    fn of(&self, status: &impl Serialize, conditions: &[Condition]) -> Map<String, Value> {
+        let status = json!(status);
+        let field = |name: &&str| Some(((*name).to_owned(), status.get(*name)?.clone()));
+        let mut part: Map<String, Value> = self.fields.iter().filter_map(field).collect();
+        if let Some(own) = conditions.iter().find(|known| Some(&*known.type_) == self.condition) {
+            part.insert("conditions".to_owned(), json!([own]));
+        }
+        part
+    }
+
+    fn manages(&self, object: &WatchedObject) -> bool {
+        let mut managers = object.metadata.managed_fields.iter().flatten();
+        managers.any(|known| known.manager.as_deref() == Some(self.manager))
+    }
+}
+
+/// The number of chain servers of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Replicas {
+    /// The number in the spec.
+    pub(super) desired: i32,
+    /// The number of those that are ready.
+    pub(super) ready: i32,
+}
+
+impl Replicas {
+    /// The chain servers of a `StatefulSet`.
+    pub(super) fn of(stateful_set: &StatefulSet) -> Self {
+        let desired = stateful_set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
+        let ready = stateful_set.status.as_ref().and_then(|status| status.ready_replicas);
+        Self { desired, ready: ready.unwrap_or(0).min(desired) }
+    }
+}
+
+/// The fields about chain servers.
+pub(super) fn of_replicas(replicas: Option<Replicas>) -> ChainSourceStatus {
+    ChainSourceStatus {
+        replicas: replicas.map(|replicas| replicas.desired),
+        ready_replicas: replicas.map(|replicas| replicas.ready),
+        servers: replicas.map(|Replicas { ready, desired }| format!("{ready}/{desired}")),
+        ..ChainSourceStatus::default()
+    }
+}
+
+/// The fields about the graph of a chain.
+pub(super) fn of_chain(chain: &ObservedChain) -> ChainSourceStatus {
+    ChainSourceStatus {
+        tip_height: Some(chain.height),
+        tip_time: Some(chain.time),
+        blocks_per_second: chain.blocks_per_second.map(two_digits),
+        disk_used: Some(disk_size(chain.bytes)),
+        ..ChainSourceStatus::default()
+    }
+}
+
+/// A rate with two significant digits, so that it does not change each time that it is measured.
+fn two_digits(rate: f64) -> f64 {
+    if !rate.is_normal() {
+        return 0.0;
+    }
+    let unit = 10_f64.powf(rate.abs().log10().floor() - 1.0);
+    // The quotient of whole numbers is exact in decimals, and a product with 0.1 is not.
+    if unit < 1.0 {
+        (rate / unit).round() / unit.recip().round()
+    } else {
+        (rate / unit).round() * unit
+    }
+}
+
+/// A number of bytes in the largest binary unit that leaves three digits.
+fn disk_size(bytes: u64) -> String {
+    let mut number = bytes.div_ceil(1 << 20);
+    let mut units = ["Mi", "Gi", "Ti"].into_iter();
+    let mut unit = units.next().unwrap_or_default();
+    for larger in units {
+        if number < 10_000 {
+            break;
+        }
+        (number, unit) = (number.div_ceil(1024), larger);
+    }
+    format!("{number}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_crds::status::IntelSourceStatus;
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::source::branches;
+
+    fn condition(kind: &str) -> Condition {
+        serde_json::from_value(json!({
+            "type": kind, "status": "True", "reason": "Any", "message": "",
+            "lastTransitionTime": "2026-11-22T01:00:00Z",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_part_has_all_its_fields_and_its_condition() {
+        let time = Timestamp::UNIX_EPOCH;
+        let branches = branches::condition(None, &[]);
+        let chain =
+            ObservedChain { height: 9, time, blocks_per_second: Some(1.0), bytes: 1, branches };
+        let stored = IntelSourceStatus {
+            verified_at: Some(time),
+            published_at: Some(time),
+            digest: Some("ab".into()),
+            entries: Some(1),
+            ..IntelSourceStatus::default()
+        };
+        let conditions = ["Ready", "Working", "BranchesAgree"].map(condition);
+        for (part, mut status, own) in [
+            (STORED, json!(stored), None),
+            (CHAIN, json!(of_chain(&chain)), Some(&conditions[2])),
+            (
+                WORKLOAD,
+                json!(of_replicas(Some(Replicas { desired: 2, ready: 1 }))),
+                Some(&conditions[1]),
+            ),
+        ] {
+            let mut expected = status.clone();
+            let fields = expected.as_object_mut().unwrap();
+            fields.remove("conditions").unwrap();
+            fields.extend(own.map(|own| ("conditions".to_owned(), json!([own]))));
+            status["observedGeneration"] = json!(3);
+            assert_eq!(json!(part.of(&status, &conditions)), expected, "{}", part.manager);
+            assert_eq!(json!(part.of(&json!({}), &[])), json!({}), "{}", part.manager);
+        }
+    }
+
+    #[test]
+    fn sizes_and_rates_are_rounded() {
+        for (bytes, size) in [
+            (1, "1Mi"),
+            (20 << 30, "20Gi"),
+            ((9999 << 20) + 1, "10Gi"),
+            (598 << 30, "598Gi"),
+            (11_u64 << 40, "11Ti"),
+        ] {
+            assert_eq!(disk_size(bytes), size);
+        }
+        for (rate, rounded) in
+            [(0.0, 0.0), (0.123, 0.12), (7.49, 7.5), (123.0, 120.0), (9.99, 10.0)]
+        {
+            assert!((two_digits(rate) - rounded).abs() < 1e-9, "{rate}");
+            assert!(two_digits(rate).to_string().len() <= 5, "{}", two_digits(rate));
+        }
+    }
+}
