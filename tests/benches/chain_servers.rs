@@ -15,7 +15,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -23,7 +22,7 @@ use assay_address::ChainId;
 use assay_tests::{
     Caller, Connection, Figures, Server, assay,
     big_chain::{Person, Shape, recorded},
-    is_full, on_plan, release_program,
+    is_full, on_plan, release_program, repeat, wait_every,
 };
 use tempfile::TempDir;
 
@@ -117,13 +116,10 @@ fn address(person: Person) -> String {
 /// Waits until what transactions are made of is known to a server.
 fn composed(server: &Server) {
     let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
-    loop {
+    let _ = wait_every(Duration::from_millis(200), Duration::from_hours(1), name, || {
         let metrics = Caller::new(server.admin, "").get("/metrics").text;
-        if metrics.lines().any(|line| line == name) {
-            return;
-        }
-        thread::sleep(Duration::from_millis(200));
-    }
+        metrics.lines().any(|line| line == name)
+    });
 }
 
 /// A new check of a wallet: none is repeated from memory.
@@ -183,13 +179,13 @@ fn fill(installation: &Installation, wallets: u64, neighbor: &Server) {
     let filled = Server::start_chain(Arc::clone(&empty), &["btc", "--neighbors", &url]);
     let (mut connection, mut dice) = (Connection::to(asking.api), Random::new(6));
     let mut answered = Vec::new();
-    while Caller::new(filled.admin, "").get("/readyz").status != 200 {
+    let is_filled = || Caller::new(filled.admin, "").get("/readyz").status == 200;
+    repeat(Duration::from_millis(20), is_filled, || {
         let request = request(&installation.key, dice.below(wallets));
         let asked = Instant::now();
         assert_eq!(connection.ask(&request), 200);
         answered.push(asked.elapsed());
-        thread::sleep(Duration::from_millis(20));
-    }
+    });
     let seconds = begun.elapsed().as_secs_f64();
     let bytes =
         fs::metadata(empty.path().join("chains/btc.graph/data.mdb")).expect("a graph").len();

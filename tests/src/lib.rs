@@ -38,13 +38,13 @@ pub mod security;
 mod server;
 mod small_disk;
 mod tools;
-mod wait;
 mod wall_clock;
 pub mod wallets;
 pub mod world;
 
 pub use assay_test_servers::{
-    Authority, Certified, Listener, Postgres, Starting, free_port, redis,
+    Authority, Certified, Listener, Postgres, Starting, eventually, free_port, holds_within, redis,
+    repeat, wait_at_most, wait_every, wait_until,
 };
 pub use caller::{Answer, Caller};
 pub use cluster::{Cluster, ContainerProcess};
@@ -64,5 +64,4 @@ pub use process::{
 };
 pub use server::{CHAIN_TOKEN, Server, production, sample};
 pub use small_disk::SmallDisk;
-pub use wait::{wait_at_most, wait_every, wait_until};
 pub use wall_clock::WallClock;

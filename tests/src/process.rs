@@ -6,9 +6,10 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
-    thread,
     time::{Duration, Instant},
 };
+
+use crate::holds_within;
 
 /// The `assay` program that was built with the tests.
 ///
@@ -147,14 +148,14 @@ pub fn measure(command: &mut Command) -> (ExitStatus, f64, u64) {
     let start = Instant::now();
     let mut child = command.spawn().expect("the command runs");
     let mut peak = 0;
-    loop {
+    let mut status = None;
+    let _ = holds_within(Duration::from_millis(2), Duration::MAX, || {
         // The kernel keeps the peak itself, so that looking now and then misses little.
         peak = peak_resident_bytes(child.id()).unwrap_or(0).max(peak);
-        if let Some(status) = child.try_wait().expect("the command can be waited for") {
-            return (status, start.elapsed().as_secs_f64(), peak);
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
+        status = child.try_wait().expect("the command can be waited for");
+        status.is_some()
+    });
+    (status.expect("it ended"), start.elapsed().as_secs_f64(), peak)
 }
 
 fn peak_resident_bytes(process: u32) -> Option<u64> {

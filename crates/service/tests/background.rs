@@ -17,13 +17,10 @@ use assay_store::{
     jobs::{Job, JobId, JobOutcome, NewJob, Retry},
 };
 use assay_system::Clock;
-use assay_test_servers::Postgres;
+use assay_test_servers::{Postgres, eventually};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use tokio::{
-    task::JoinHandle,
-    time::{sleep, timeout},
-};
+use tokio::{task::JoinHandle, time::sleep};
 
 /// Longer than anything takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -71,6 +68,7 @@ impl JobKind for Work {
         if self.fails.swap(false, Ordering::Relaxed) {
             return Err(JobError::Incomplete);
         }
+        // The work takes its time.
         sleep(self.takes).await;
         self.done.lock().unwrap().push((job.id.key.clone(), self.runner));
         Ok(JobOutcome::Done)
@@ -113,16 +111,13 @@ impl World {
     }
 
     async fn until_all_are_done(&self) -> BTreeMap<String, Job> {
-        let all = async {
-            loop {
-                let jobs = self.store.jobs(Some("work")).await.unwrap();
-                if jobs.iter().all(|job| job.status.as_str() == "done") {
-                    return jobs.into_iter().map(|job| (job.id.key.clone(), job)).collect();
-                }
-                sleep(Duration::from_millis(50)).await;
-            }
-        };
-        timeout(PATIENCE, all).await.unwrap()
+        let mut jobs = Vec::new();
+        eventually("all jobs are done", async || {
+            jobs = self.store.jobs(Some("work")).await.unwrap();
+            jobs.iter().all(|job| job.status.as_str() == "done")
+        })
+        .await;
+        jobs.into_iter().map(|job| (job.id.key.clone(), job)).collect()
     }
 }
 
@@ -152,12 +147,7 @@ async fn the_jobs_of_a_killed_runner_are_run_by_another() {
     let (hangs, works) = (Work::taking(PATIENCE), Work::taking(Duration::from_millis(10)));
     let lease = SignedDuration::from_secs(2);
     let killed = world.runner(&hangs, "killed", lease).await;
-    let begun = async {
-        while hangs.begun.lock().unwrap().len() < 2 {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(PATIENCE, begun).await.unwrap();
+    eventually("it has begun", async || hangs.begun.lock().unwrap().len() == 2).await;
     // Longer than a lease: claims are extended as long as the runner lives.
     let other = world.runner(&works, "other", lease).await;
     sleep(Duration::from_secs(3)).await;

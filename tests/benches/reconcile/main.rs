@@ -19,14 +19,16 @@ mod reflect;
 
 use std::{
     collections::BTreeMap,
-    env, fs, thread,
+    env, fs,
     time::{Duration, Instant},
 };
 
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store};
-use assay_tests::{Cluster, Operator, Postgres, is_full, release_operator, to_megabytes};
+use assay_tests::{
+    Cluster, Operator, Postgres, holds_within, is_full, release_operator, to_megabytes,
+};
 use kube::Client;
 use tokio::runtime::Runtime;
 
@@ -91,19 +93,17 @@ fn until_ready(operator: &Operator, count: u32) -> Duration {
     let statuses = || operator.metric("assay_operator_writes_total{what=\"status\"}");
     let made = || operator.metric("assay_operator_keys_issued_total");
     let mut last = (0, Instant::now());
-    loop {
+    let is_done = holds_within(Duration::from_millis(100), PATIENCE, || {
         let now = statuses();
         if now != last.0 {
             last = (now, Instant::now());
         }
         // A status for each tenant and key at least; then silence.
         let all = made() >= u64::from(count) && now >= 2 * u64::from(count);
-        if all && last.1.elapsed() > Duration::from_secs(5) {
-            return last.1 - working;
-        }
-        assert!(working.elapsed() < PATIENCE, "{now} statuses: {}", operator.log());
-        thread::sleep(Duration::from_millis(100));
-    }
+        all && last.1.elapsed() > Duration::from_secs(5)
+    });
+    assert!(is_done, "{} statuses: {}", last.0, operator.log());
+    last.1 - working
 }
 
 /// Anonymous memory of a process, in bytes.

@@ -9,8 +9,10 @@ mod listener;
 mod port;
 mod postgres;
 pub mod redis;
+mod wait;
 
 pub use certificates::{Authority, Certified};
 pub use listener::Listener;
 pub use port::free_port;
 pub use postgres::{Postgres, PostgresServer, Starting};
+pub use wait::{eventually, holds_within, repeat, wait_at_most, wait_every, wait_until};

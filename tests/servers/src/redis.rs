@@ -11,12 +11,12 @@ use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tempfile::TempDir;
 
-use crate::{Authority, free_port};
+use crate::{Authority, free_port, holds_within};
 
 /// Longest wait for a server to say something.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -119,15 +119,12 @@ impl Redis {
     ///
     /// Panics if it does not within the time limit.
     pub fn wait(&self, word: &str, arguments: &[&str]) {
-        let begun = Instant::now();
-        loop {
-            let answer = self.cli(arguments);
-            if answer.contains(word) || (word == "PONG" && answer.contains("NOAUTH")) {
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{arguments:?}: {answer} and never {word}");
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut answer = String::new();
+        let is_there = holds_within(Duration::from_millis(20), PATIENCE, || {
+            answer = self.cli(arguments);
+            answer.contains(word) || (word == "PONG" && answer.contains("NOAUTH"))
+        });
+        assert!(is_there, "{arguments:?}: {answer} and never {word}");
     }
 
     /// Output of `redis-cli` for a command.
@@ -167,6 +164,18 @@ impl Redis {
     /// Lets it stand still; connections stay.
     pub fn pause(&self) {
         self.signal("-STOP");
+    }
+
+    /// Stops answering for a while.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it does not run.
+    pub fn pause_for(&self, length: Duration) {
+        self.pause();
+        // It does not answer for this long.
+        thread::sleep(length);
+        self.go_on();
     }
 
     /// Lets it go on.

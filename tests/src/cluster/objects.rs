@@ -11,7 +11,7 @@ use ureq::{
 };
 
 use super::PATIENCE;
-use crate::wait::wait_every;
+use crate::wait_every;
 
 /// Interval between two requests to the API server.
 const POLL: Duration = Duration::from_millis(100);

@@ -38,6 +38,7 @@ fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bo
         let Behaviour { latency, lie, without_proofs, .. } = state.behaviour;
         (ledger, failure, latency, lie, without_proofs)
     };
+    // A server that answers late is what the test asks for.
     thread::sleep(latency);
     let answered = || {
         if without_proofs && path.ends_with("/merkle-proof") {

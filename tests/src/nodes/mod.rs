@@ -15,8 +15,7 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use assay_test_servers::free_port;
@@ -25,8 +24,9 @@ use tempfile::TempDir;
 
 use crate::{
     block_builder::{Block, Network},
-    process,
+    holds_within, process,
     tools::tool,
+    wait_at_most,
 };
 
 /// Time limit for the start or stop of a node. The slowest seen here takes a few seconds; a busy
@@ -146,13 +146,13 @@ impl Node {
             .spawn()
             .unwrap_or_else(|error| panic!("{}: {error}", self.program.display()));
         self.child = Some(child);
-        let start = Instant::now();
-        while self.call("getblockcount", &[]).is_err() {
-            let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
-            let waits = ended.is_none() && start.elapsed() < PATIENCE;
-            assert!(waits, "{} did not start ({ended:?}):\n{}", self.kind, self.log());
-            thread::sleep(Duration::from_millis(20));
-        }
+        let mut ended = None;
+        let has_started = holds_within(Duration::from_millis(20), PATIENCE, || {
+            ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+            ended.is_some() || self.call("getblockcount", &[]).is_ok()
+        });
+        let is_there = has_started && ended.is_none();
+        assert!(is_there, "{} did not start ({ended:?}):\n{}", self.kind, self.log());
     }
 
     /// Asks it to stop and waits until it has stopped.
@@ -163,11 +163,9 @@ impl Node {
     pub fn stop(&mut self) {
         let mut child = self.child.take().expect("it runs");
         process::signal(&child, "TERM");
-        let start = Instant::now();
-        while child.try_wait().expect("it can be waited for").is_none() {
-            assert!(start.elapsed() < PATIENCE, "{} does not stop", self.kind);
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_at_most(PATIENCE, "the node stops", || {
+            child.try_wait().expect("it can be waited for").is_some()
+        });
     }
 
     /// Ends it at once, with no chance to write anything (`kill -9`).

@@ -3,8 +3,7 @@
 use std::{
     path::Path,
     process::{Child, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use assay_address::ChainId;
@@ -18,6 +17,7 @@ use super::{
 use crate::{
     assay,
     block_builder::Block,
+    holds_within,
     nodes::{Credentials, Node},
     process,
 };
@@ -181,26 +181,21 @@ impl Follower {
     ///
     /// Panics if the follower ends or does not reach the block in time.
     pub fn catch_up(&mut self, directory: &Path, chain: ChainId, height: u64) {
-        let start = Instant::now();
         let anybody = address(chain, "miner");
-        loop {
+        let (mut tip, mut ended, mut said) = (None, None, String::new());
+        let _ = holds_within(Duration::from_millis(50), PATIENCE, || {
             let answer = assay(directory, ["check", chain.as_str(), anybody.as_str(), "--json"]);
-            let tip = serde_json::from_str(&answer.stdout).ok();
-            let tip = tip.and_then(|answer| tip_of(&answer));
-            if tip == Some(height) {
-                return;
-            }
-            let ended = self.child.try_wait().expect("it can be waited for");
-            if ended.is_some() || start.elapsed() > PATIENCE {
-                let log = std::fs::read_to_string(directory.join("follower.log"));
-                panic!(
-                    "the follower is at {tip:?}, not at {height} ({ended:?}): {}\n{}",
-                    log.unwrap_or_default(),
-                    answer.stderr
-                );
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
+            let told = serde_json::from_str(&answer.stdout).ok();
+            (tip, said) = (told.and_then(|answer| tip_of(&answer)), answer.stderr);
+            ended = self.child.try_wait().expect("it can be waited for");
+            tip == Some(height) || ended.is_some()
+        });
+        let log = || std::fs::read_to_string(directory.join("follower.log")).unwrap_or_default();
+        assert!(
+            tip == Some(height),
+            "the follower is at {tip:?}, not at {height} ({ended:?}): {}\n{said}",
+            log(),
+        );
     }
 }
 

@@ -116,6 +116,7 @@ fn killed_on(place: &Place, file: &Path, kills: usize) {
             let mut ingest = start_assay(place.path(), arguments(file, &[]));
             // From the opening of the graph to about half of the work.
             let span = nothing_new / 2 + whole.saturating_sub(nothing_new).mul_f64(0.5 * patience);
+            // It is killed at any point.
             thread::sleep(nothing_new / 2 + span * u32::try_from(dice.below(1000)).unwrap() / 1000);
             if let Some(status) = ingest.try_wait().unwrap() {
                 assert!(status.success(), "{status}");

@@ -13,11 +13,9 @@ use assay_tests::{
         EXPECTATIONS, Moment, Scenario, accepting, address, blocks::Times, cast::lock,
         check_scenario, files::Files, play::arguments,
     },
-    tenant,
+    tenant, wait_every,
 };
 use serde_json::Value;
-
-use crate::support::wait_until;
 
 fn scenario() -> Scenario {
     Scenario::new(Network::BitcoinRegtest, Times::FIXED)
@@ -529,11 +527,8 @@ fn flows_of_a_past_day_are_not_shown_as_current() {
 }
 
 /// Waits until `holds`, asking seldom enough for the plan's limits.
-fn patiently(what: &str, mut holds: impl FnMut() -> bool) {
-    wait_until(what, || {
-        std::thread::sleep(Duration::from_millis(200));
-        holds()
-    });
+fn patiently(what: &str, holds: impl FnMut() -> bool) {
+    let _ = wait_every(Duration::from_millis(200), Duration::from_mins(1), what, holds);
 }
 
 #[test]

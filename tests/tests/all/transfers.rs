@@ -3,7 +3,7 @@
 
 mod story;
 
-use std::{collections::BTreeMap, thread, time::Duration};
+use std::collections::BTreeMap;
 
 use assay_engine::utxo::{ScriptOwner, Transaction, TransactionKind};
 use assay_tests::{
@@ -171,13 +171,14 @@ fn every_withdrawal_of_the_story_is_judged_as_its_receiver_or_worse() {
             let mut answer = answered(&enterprise, &by_output(paid, output, "withdrawal"));
             let transfer = answer["transfer"].take();
             let receiver = paid_to(&paid_out.owner);
-            let mut of_address = loop {
+            let mut of_address = Value::Null;
+            wait_until("the plan admits it", || {
                 let answer = business.check("btc", &receiver);
                 if answer.status == 200 {
-                    break answer.json();
+                    of_address = answer.json();
                 }
-                thread::sleep(Duration::from_millis(200));
-            };
+                answer.status == 200
+            });
             // Where this money went is shown to the last unit.
             assert_eq!(sum(transfer["destinations"].as_array().unwrap()), paid_out.value);
             let basis = transfer["basis"].as_str().unwrap().to_owned();

@@ -1,11 +1,7 @@
 //! Given the API server's audit log of the operator's requests, then it contains no unnecessary
 //! request and no refused one, and every granted right is used.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    thread,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_tests::Cluster;
 use serde_json::Value;
@@ -13,7 +9,7 @@ use serde_json::Value;
 use crate::{
     modes::{CLUSTER, Mode, NAMESPACES},
     pages::{GOLD, key, raised, tenant},
-    platform::{Platform, wait_until},
+    platform::{Platform, settled, wait_until},
     service::{DATABASE, service},
     sources::{FOLLOW, ON_DEMAND, chain, feed, follower, provide_volumes, with_workloads_by},
 };
@@ -73,11 +69,7 @@ fn used(asked: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
 
 /// Waits until the operator asks for nothing that would change anything but its Lease.
 fn wait_until_quiet(cluster: &Cluster, user: &str) {
-    wait_until("nothing is written any more", || {
-        let since = cluster.audit().len();
-        thread::sleep(Duration::from_secs(3));
-        writes(cluster, user, since).is_empty()
-    });
+    let _ = settled(|| writes(cluster, user, 0));
 }
 
 /// Requests that change anything but the Lease, and their number.
@@ -145,8 +137,8 @@ fn requests_match_rights(mode: &Mode) {
             format!("assay_operator_reconciled_total{{kind=\"{kind}\",outcome=\"unchanged\"}}");
         wait_until("everything is looked at", || platform.operator.metric(&looked) >= 1);
     }
-    thread::sleep(Duration::from_secs(2));
-    assert_eq!(writes(&platform.cluster, &account, restarted), BTreeMap::new());
+    let written = settled(|| writes(&platform.cluster, &account, restarted));
+    assert_eq!(written, BTreeMap::new());
 
     // And when all of it changes and goes,
     let first = platform.key("default", "backend");

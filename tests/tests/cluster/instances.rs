@@ -1,7 +1,7 @@
 //! Given two installations in a cluster, then each has objects, keys and a database of its own; and a key whose object
 //! is gone is refused, whether an operator ran at that moment or not.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::sync::Arc;
 
 use assay_tests::{Operator, Postgres, Server, migrated_database};
 
@@ -209,8 +209,9 @@ fn an_installation_that_would_share_is_refused_and_writes_nothing() {
         let operator = start();
         wait_until(&format!("{words}: {}", operator.log()), || operator.log().contains(words));
         assert!(operator.log().contains("set `--instance` (the chart's value `instance`)"));
-        // It tries again, with the same result.
-        thread::sleep(Duration::from_secs(2));
+        wait_until("it tries again, with the same result", || {
+            operator.log().matches(words).count() > 1
+        });
         assert!(!operator.is_ready(), "{}", operator.log());
         assert!(!operator.metrics().contains("assay_operator_writes_total{"), "{words}");
     }

@@ -2,12 +2,12 @@
 
 use std::{
     sync::{Arc, MutexGuard},
-    thread,
     time::{Duration, Instant},
 };
 
 use assay_tests::{
-    Answer, Cluster, Operator, Postgres, Server, migrated_database, wait_at_most, wait_every,
+    Answer, Cluster, Operator, Postgres, Server, holds_within, migrated_database, wait_at_most,
+    wait_every,
 };
 use serde_json::Value;
 
@@ -24,13 +24,13 @@ pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
 
 /// The value of `look` after it stayed the same for two seconds.
 pub(crate) fn settled<T: PartialEq>(look: impl Fn() -> T) -> T {
-    let mut before = look();
-    wait_until("nothing changes any more", || {
-        thread::sleep(Duration::from_secs(2));
+    let (mut before, mut since) = (look(), Instant::now());
+    let _ = wait_every(Duration::from_millis(500), PATIENCE, "nothing changes any more", || {
         let now = look();
-        let is_same = now == before;
-        before = now;
-        is_same
+        if now != before {
+            (before, since) = (now, Instant::now());
+        }
+        since.elapsed() >= Duration::from_secs(2)
     });
     before
 }
@@ -64,17 +64,16 @@ impl Platform {
     /// Waits until a field of an object says that.
     pub(crate) fn wait_for(&self, object: &[&str], path: &str, wanted: &str) {
         let mut last = String::new();
-        let begun = Instant::now();
-        while last != wanted {
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{object:?} {path} is `{last}` and not `{wanted}`: {}\n{}",
-                self.cluster.try_kubectl(object_as_yaml(object).as_slice()).stdout,
-                self.operator.log()
-            );
+        let is_there = holds_within(Duration::from_millis(20), PATIENCE, || {
             last = self.cluster.field(object, path);
-            thread::sleep(Duration::from_millis(20));
-        }
+            last == wanted
+        });
+        assert!(
+            is_there,
+            "{object:?} {path} is `{last}` and not `{wanted}`: {}\n{}",
+            self.cluster.try_kubectl(object_as_yaml(object).as_slice()).stdout,
+            self.operator.log()
+        );
     }
 
     /// Waits until an object is ready, or not for that reason.

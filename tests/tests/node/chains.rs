@@ -16,7 +16,7 @@ use std::{
 use assay_tests::{
     Caller,
     nodes::{Credentials, Kind, Node},
-    wait_at_most,
+    repeat, wait_at_most,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -140,13 +140,14 @@ spec:
     let asking = caller.clone();
     let callers = thread::spawn(move || {
         let (mut answers, mut wrong) = (0, Vec::new());
-        while !ended.load(Ordering::Relaxed) {
-            match check(&asking) {
+        repeat(
+            Duration::from_millis(20),
+            || ended.load(Ordering::Relaxed),
+            || match check(&asking) {
                 Some(answer) if has_flows(&answer) => answers += 1,
                 other => wrong.push(format!("{other:?}")),
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+            },
+        );
         (answers, wrong)
     });
     // Ready for as long as DNS servers remember names: so a rolling update waits, too.

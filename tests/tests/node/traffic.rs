@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Connection, wait_at_most};
+use assay_tests::{Connection, repeat, wait_at_most};
 
 use crate::world::PATIENCE;
 
@@ -64,18 +64,20 @@ impl Traffic {
             let (is_over, seen, request) = (is_over.clone(), seen.clone(), request.clone());
             thread::spawn(move || {
                 let mut connection = None;
-                while !is_over.load(Ordering::Relaxed) {
-                    let asked = ask(server, &request, habit, &mut connection);
-                    let at = begun.elapsed().as_secs_f64();
-                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                    match asked {
-                        Ok(Answered::Well) => seen.answered += 1,
-                        Ok(Answered::Uncounted) => seen.uncounted += 1,
-                        Err(why) => seen.lost.push(format!("{habit:?} after {at:.1} s: {why}")),
-                    }
-                    drop(seen);
-                    thread::sleep(pause);
-                }
+                repeat(
+                    pause,
+                    || is_over.load(Ordering::Relaxed),
+                    || {
+                        let asked = ask(server, &request, habit, &mut connection);
+                        let at = begun.elapsed().as_secs_f64();
+                        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                        match asked {
+                            Ok(Answered::Well) => seen.answered += 1,
+                            Ok(Answered::Uncounted) => seen.uncounted += 1,
+                            Err(why) => seen.lost.push(format!("{habit:?} after {at:.1} s: {why}")),
+                        }
+                    },
+                );
             })
         });
         let callers = callers.collect();

@@ -77,6 +77,7 @@ fn every_answer_is_correct_or_names_the_reason_and_everything_recovers() {
     chain.0.launch();
     chain.grow(2);
     platform.redis.again();
+    // Time in which a server would let callers in that must not.
     std::thread::sleep(Duration::from_secs(2));
     assert!(callers.iter().all(|caller| ask(caller).status == 503), "who may ask is not known yet");
     platform.postgres.go_on();

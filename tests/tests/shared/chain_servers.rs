@@ -9,11 +9,12 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use assay_tests::{
-    CHAIN_TOKEN, Caller, Server, SmallDisk, nodes::Credentials, platform::Platform, wait_at_most,
+    CHAIN_TOKEN, Caller, Server, SmallDisk, nodes::Credentials, platform::Platform, repeat,
+    wait_at_most,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -129,16 +130,16 @@ impl Load {
             let (answered, expected) = (Arc::clone(&answered), digest(expected));
             thread::spawn(move || {
                 let mut wrong = Vec::new();
-                while !over.load(Ordering::Relaxed) {
-                    let begun = Instant::now();
-                    match anew(&balancer.pick()) {
+                repeat(
+                    pause,
+                    || over.load(Ordering::Relaxed),
+                    || match anew(&balancer.pick()) {
                         Some(answer) if digest(&answer) == expected => {
                             answered.fetch_add(1, Ordering::Relaxed);
                         }
                         other => wrong.push(format!("{other:?}")),
-                    }
-                    thread::sleep(pause.saturating_sub(begun.elapsed()));
-                }
+                    },
+                );
                 wrong
             })
         });
@@ -248,12 +249,13 @@ fn answers_state_what_is_missing_and_no_server_that_is_behind_is_asked() {
     let asked = |server: &Server| {
         server.metric::<u64>("assay_chain_questions_total{question=\"trace\",outcome=\"answered\"}")
     };
-    thread::sleep(Duration::from_secs(1));
-    let before = asked(&one);
-    for _ in 0..20 {
-        assert_eq!(state(), is(8, "allow"));
-    }
-    assert_eq!(asked(&one), before + 20);
+    wait_at_most(PATIENCE, "the one that has them is asked alone", || {
+        let before = asked(&one);
+        for _ in 0..20 {
+            assert_eq!(state(), is(8, "allow"));
+        }
+        asked(&one) == before + 20
+    });
 
     // Given a reorganisation, which the other one does not know of,
     let hash = world.chain.0.block_hash(5);

@@ -44,8 +44,8 @@ fn a_limit_is_never_exceeded(jumps: &[Jump]) {
     let mut admitted_in_all = 0;
     for (what, before, within) in jumps {
         clock.set_ahead(*before);
-        let counted = crowd(&callers(&servers), &[3; 3], || {
-            std::thread::sleep(std::time::Duration::from_secs(1));
+        let counted = crowd(&callers(&servers), &[3; 3], |counted| {
+            counted.wait_for_more();
             clock.set_ahead(*within);
         });
         let admitted = count(&counted.admitted);

@@ -3,13 +3,13 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
     time::Duration,
 };
 
-use assay_tests::{Caller, Server, on_plan, platform::Platform};
+use assay_tests::{Caller, Server, on_plan, platform::Platform, repeat, wait_at_most};
 
 use crate::support::PATIENCE;
 
@@ -28,12 +28,13 @@ fn since_1970() -> Duration {
     Duration::from_micros(u64::try_from(now.as_microsecond()).unwrap())
 }
 
-/// Sleeps until a window is this old.
-fn sleep_until(into_window: Duration) {
-    let now = since_1970().as_micros() % WINDOW.as_micros();
-    let wanted = into_window.as_micros();
-    let wait = if now <= wanted { wanted - now } else { WINDOW.as_micros() + wanted - now };
-    thread::sleep(Duration::from_micros(u64::try_from(wait).unwrap()));
+/// Sleeps until a window has begun, one that begins after `margin` at the earliest.
+fn sleep_until_window(margin: Duration) {
+    let earliest = (since_1970() + margin).as_micros();
+    let next = (earliest / WINDOW.as_micros() + 1) * WINDOW.as_micros();
+    let begun = Duration::from_micros(u64::try_from(next).unwrap()) + Duration::from_millis(50);
+    // Windows are those of the clock.
+    thread::sleep(begun.saturating_sub(since_1970()));
 }
 
 /// Answers to callers that sent requests as fast as they could.
@@ -47,37 +48,53 @@ pub(crate) struct Counted {
 
 /// Asks for most of one window, whose beginning is waited for: `shares` says how many ask as each caller.
 /// Meanwhile `happening` happens.
-pub(crate) fn crowd(callers: &[Caller], shares: &[usize], happening: impl FnOnce()) -> Counted {
-    sleep_until(Duration::from_millis(50));
-    let (counted, over) = (Arc::new(Counted::default()), Arc::new(AtomicBool::new(false)));
+pub(crate) fn crowd(
+    callers: &[Caller],
+    shares: &[usize],
+    happening: impl FnOnce(&Counted),
+) -> Counted {
+    sleep_until_window(Duration::ZERO);
+    let counted = Arc::new(Counted::default());
+    // All requests end within the window in any case.
     let end = since_1970() + WINDOW.saturating_sub(Duration::from_millis(600));
     thread::scope(|scope| {
         for (caller, share) in callers.iter().zip(shares) {
             for _ in 0..*share {
-                let (counted, over, caller) =
-                    (Arc::clone(&counted), Arc::clone(&over), caller.clone());
+                let (counted, caller) = (Arc::clone(&counted), caller.clone());
                 scope.spawn(move || {
-                    while !over.load(Ordering::Relaxed) && since_1970() < end {
-                        let status = caller.try_check("btc", ADDRESS).map(|answer| answer.status);
-                        let outcome = match status {
-                            Ok(200) => &counted.admitted,
-                            Ok(429) => &counted.refused,
-                            Ok(503) => &counted.unavailable,
-                            _ => &counted.other,
-                        };
-                        outcome.fetch_add(1, Ordering::Relaxed);
-                        thread::sleep(PAUSE);
-                    }
+                    repeat(
+                        PAUSE,
+                        || since_1970() >= end,
+                        || {
+                            let status =
+                                caller.try_check("btc", ADDRESS).map(|answer| answer.status);
+                            let outcome = match status {
+                                Ok(200) => &counted.admitted,
+                                Ok(429) => &counted.refused,
+                                Ok(503) => &counted.unavailable,
+                                _ => &counted.other,
+                            };
+                            outcome.fetch_add(1, Ordering::Relaxed);
+                        },
+                    );
                 });
             }
         }
-        happening();
-        // All requests end within the window in any case.
-        let left = end.saturating_sub(since_1970());
-        thread::sleep(left);
-        over.store(true, Ordering::Relaxed);
+        happening(&counted);
     });
     Arc::into_inner(counted).unwrap()
+}
+
+impl Counted {
+    /// Waits until some requests more were answered.
+    pub(crate) fn wait_for_more(&self) {
+        let all = || {
+            let Self { admitted, refused, unavailable, other } = self;
+            [admitted, refused, unavailable, other].map(count).iter().sum::<u64>()
+        };
+        let before = all();
+        wait_at_most(PATIENCE, "more requests", || all() >= before + 100);
+    }
 }
 
 pub(crate) fn count(counter: &AtomicU64) -> u64 {
@@ -112,7 +129,7 @@ fn admit_the_limit(groups: &[(usize, &[usize])]) {
         let least = if shares.iter().max() == shares.iter().min() { 97 } else { 90 };
         // A machine that is busy with something else may have no time for a window's last requests.
         let is_used = (0..3).any(|_| {
-            let counted = crowd(&callers(&servers), shares, || {});
+            let counted = crowd(&callers(&servers), shares, |_| {});
             let (admitted, refused) = (count(&counted.admitted), count(&counted.refused));
             eprintln!(
                 "{replicas} servers, asked by {shares:?}: {admitted} of {LIMIT} admitted, {refused} \
@@ -153,9 +170,9 @@ impl Trio {
     }
 
     /// Sends requests for most of a window during an event, and checks the number of admitted ones.
-    fn asked_while(&mut self, what: &str, happening: impl FnOnce(&mut Self)) -> Counted {
+    fn asked_while(&mut self, what: &str, happening: impl FnOnce(&mut Self, &Counted)) -> Counted {
         let callers = callers(&self.servers);
-        let counted = crowd(&callers, &vec![3; callers.len()], || happening(self));
+        let counted = crowd(&callers, &vec![3; callers.len()], |counted| happening(self, counted));
         let admitted = count(&counted.admitted);
         eprintln!(
             "{what}: {admitted} of {LIMIT} admitted, {} refused, {} unavailable",
@@ -170,15 +187,15 @@ impl Trio {
 #[test]
 fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
     let mut trio = Trio::start();
-    let _ = trio.asked_while("Redis is killed and comes back empty", |trio| {
-        thread::sleep(Duration::from_millis(200));
+    let _ = trio.asked_while("Redis is killed and comes back empty", |trio, counted| {
+        counted.wait_for_more();
         trio.platform.redis.kill();
-        thread::sleep(Duration::from_millis(500));
+        counted.wait_for_more();
         trio.platform.redis.again();
     });
     // The window after the one in which it noticed is a usual one.
-    let _ = crowd(&callers(&trio.servers), &[1; 3], || {});
-    let counted = trio.asked_while("Redis is back", |_| {});
+    let _ = crowd(&callers(&trio.servers), &[1; 3], |_| {});
+    let counted = trio.asked_while("Redis is back", |_, _| {});
     assert!(count(&counted.admitted) > 0);
 }
 
@@ -186,28 +203,26 @@ fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
 #[ignore = "needs more time"]
 fn other_faults_of_redis_or_a_server_never_exceed_the_limit() {
     let mut trio = Trio::start();
-    let _ = trio.asked_while("Redis forgets everything", |trio| {
-        thread::sleep(Duration::from_millis(200));
+    let _ = trio.asked_while("Redis forgets everything", |trio, counted| {
+        counted.wait_for_more();
         let _ = trio.platform.redis.cli(&["flushall"]);
     });
-    let _ = trio.asked_while("Redis pauses for two seconds", |trio| {
-        thread::sleep(Duration::from_millis(200));
-        trio.platform.redis.pause();
-        thread::sleep(Duration::from_secs(2));
-        trio.platform.redis.go_on();
+    let _ = trio.asked_while("Redis pauses for two seconds", |trio, counted| {
+        counted.wait_for_more();
+        trio.platform.redis.pause_for(Duration::from_secs(2));
     });
-    let _ = trio.asked_while("a server is killed", |trio| {
-        thread::sleep(Duration::from_millis(300));
+    let _ = trio.asked_while("a server is killed", |trio, counted| {
+        counted.wait_for_more();
         trio.servers[2].0.signal("KILL");
     });
     let _ = trio.servers.pop();
     trio.platform.redis.kill();
-    let counted = trio.asked_while("Redis is away", |_| {});
+    let counted = trio.asked_while("Redis is away", |_, _| {});
     assert_eq!(count(&counted.other), 0, "{counted:?}");
     trio.platform.redis.again();
     // The window after the one in which it noticed is a usual one.
-    let _ = crowd(&callers(&trio.servers), &[1; 2], || {});
-    let counted = trio.asked_while("Redis is back", |_| {});
+    let _ = crowd(&callers(&trio.servers), &[1; 2], |_| {});
+    let counted = trio.asked_while("Redis is back", |_, _| {});
     assert!(count(&counted.admitted) > 0);
 }
 
@@ -228,10 +243,9 @@ fn tenants_that_were_idle_when_redis_forgot_are_admitted_in_the_next_window() {
     assert_eq!(epochs(), 64);
     // When Redis forgets while nobody sends a request.
     let _ = platform.redis.cli(&["flushall"]);
-    assay_tests::wait_at_most(PATIENCE, "the server notices", || epochs() == 64);
+    wait_at_most(PATIENCE, "the server notices", || epochs() == 64);
     // Then everybody is admitted in the window that begins after the margin.
-    thread::sleep(Duration::from_secs(2));
-    sleep_until(Duration::from_millis(50));
+    sleep_until_window(Duration::from_secs(2));
     for caller in &callers {
         let answer = caller.check("btc", ADDRESS);
         assert_eq!(answer.status, 200, "{}", answer.text);

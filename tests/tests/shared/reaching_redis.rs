@@ -9,7 +9,7 @@ use assay_tests::{
     redis::{Cluster, Redis, Watched},
 };
 use redis::{Cmd, Script, cmd};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::timeout;
 
 fn settings(url: &str) -> RedisSettings {
     RedisSettings::new(url.parse().unwrap())
@@ -33,14 +33,13 @@ fn get(key: &str) -> Cmd {
 
 /// Retries until success; the recovery of Redis may take several attempts.
 async fn eventually<T, E: std::fmt::Debug>(mut attempt: impl AsyncFnMut() -> Result<T, E>) -> T {
-    let begun = Instant::now();
-    loop {
-        match attempt().await {
-            Ok(done) => return done,
-            Err(error) => assert!(begun.elapsed() < Duration::from_secs(30), "{error:?}"),
-        }
-        sleep(Duration::from_millis(20)).await;
-    }
+    let mut done = None;
+    assay_tests::eventually("the recovery of Redis", async || {
+        done = attempt().await.ok();
+        done.is_some()
+    })
+    .await;
+    done.unwrap()
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Caller, platform::Platform, wait_until};
+use assay_tests::{Caller, platform::Platform, repeat, wait_until};
 
 use crate::support::{ADDRESSES, is_ready, roomy};
 
@@ -60,17 +60,18 @@ fn a_rolling_restart_loses_no_request() {
                 (Arc::clone(&balancer), Arc::clone(&over), Arc::clone(&answered));
             thread::spawn(move || {
                 let mut lost = Vec::new();
-                while !over.load(Ordering::Relaxed) {
-                    match balancer.pick().try_check("btc", ADDRESSES[0]) {
+                // A load that keeps no server from its limits, however few cores there are.
+                repeat(
+                    PAUSE,
+                    || over.load(Ordering::Relaxed),
+                    || match balancer.pick().try_check("btc", ADDRESSES[0]) {
                         Ok(answer) if answer.status == 200 => {
                             answered.fetch_add(1, Ordering::Relaxed);
                         }
                         Ok(answer) => lost.push(format!("{}: {}", answer.status, answer.text)),
                         Err(error) => lost.push(format!("{error:?}")),
-                    }
-                    // A load that keeps no server from its limits, however few cores there are.
-                    thread::sleep(PAUSE);
-                }
+                    },
+                );
                 lost
             })
         })
@@ -85,8 +86,10 @@ fn a_rolling_restart_loses_no_request() {
         balancer.add(&caller);
         servers.push((new, caller));
         old.signal("TERM");
-        // The balancer learns late of it.
-        thread::sleep(Duration::from_millis(300));
+        let before = answered.load(Ordering::Relaxed);
+        wait_until("the balancer learns late of it", || {
+            answered.load(Ordering::Relaxed) > before + 100
+        });
         balancer.remove(&old_caller);
         assert_eq!(old.wait(), Some(0), "{}", old.log());
     }

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Caller, Server, platform::Platform, tenant};
+use assay_tests::{Caller, Server, holds_within, platform::Platform, repeat, tenant};
 
 use crate::support::{ADDRESSES, charged};
 
@@ -126,43 +126,47 @@ fn charges_equal_what_was_admitted_through_overload_kills_and_a_restart_of_redis
             let (fleet, counted, over) = (&fleet, &counted, &over);
             scope.spawn(move || {
                 let mut turn = usize::try_from(number).unwrap();
-                while !over.load(Ordering::Relaxed) {
-                    let outcome = match fleet.check(turn, false) {
-                        Some(200) => &counted.admitted,
-                        Some(_) => &counted.refused,
-                        None => &counted.cut,
-                    };
-                    outcome.fetch_add(1, Ordering::Relaxed);
-                    turn += 1;
-                    thread::sleep(PAUSE);
-                }
+                repeat(
+                    PAUSE,
+                    || over.load(Ordering::Relaxed),
+                    || {
+                        let outcome = match fleet.check(turn, false) {
+                            Some(200) => &counted.admitted,
+                            Some(_) => &counted.refused,
+                            None => &counted.cut,
+                        };
+                        outcome.fetch_add(1, Ordering::Relaxed);
+                        turn += 1;
+                    },
+                );
             });
         }
         let (fleet_of_quiet, counted_quiet, over_quiet) = (&fleet, &counted, &over);
         scope.spawn(move || {
             let mut turn = 0;
-            while !over_quiet.load(Ordering::Relaxed) {
-                // It asks the next server where one is gone, or has no allowance yet.
-                let is_served = (0..12).any(|_| {
-                    turn += 1;
-                    let served = fleet_of_quiet.check(turn, true) == Some(200);
-                    if !served {
-                        thread::sleep(Duration::from_millis(250));
-                    }
-                    served
-                });
-                let outcome = if is_served {
-                    &counted_quiet.quiet_served
-                } else {
-                    &counted_quiet.quiet_waited
-                };
-                outcome.fetch_add(1, Ordering::Relaxed);
-                thread::sleep(Duration::from_secs(1));
-            }
+            repeat(
+                Duration::from_secs(1),
+                || over_quiet.load(Ordering::Relaxed),
+                || {
+                    // It asks the next server where one is gone, or has no allowance yet.
+                    let is_served =
+                        holds_within(Duration::from_millis(250), Duration::from_secs(3), || {
+                            turn += 1;
+                            fleet_of_quiet.check(turn, true) == Some(200)
+                        });
+                    let outcome = if is_served {
+                        &counted_quiet.quiet_served
+                    } else {
+                        &counted_quiet.quiet_waited
+                    };
+                    outcome.fetch_add(1, Ordering::Relaxed);
+                },
+            );
         });
         // One kill a minute, or ten in a shorter run, and one restart of Redis in the middle.
         let rounds = 10.max(seconds / 60);
         for round in 0..rounds {
+            // The length of the test is given.
             thread::sleep(length / u32::try_from(rounds).unwrap());
             if round == rounds / 2 {
                 platform.redis.kill();

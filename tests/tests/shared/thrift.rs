@@ -71,6 +71,7 @@ fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) 
                 let mut connection = Connection::to(server.api);
                 for nth in 0..each {
                     let due = Duration::from_secs(seconds.into()) * nth / each;
+                    // The figures are those of requests at this rate.
                     thread::sleep(due.saturating_sub(begun.elapsed()));
                     let status = connection.ask(&request);
                     assert!([200, 429].contains(&status), "{status}");

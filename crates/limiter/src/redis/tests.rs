@@ -8,7 +8,7 @@ use std::{
 
 use ::redis::aio::MultiplexedConnection;
 use assay_tenancy::manifest::Per;
-use assay_test_servers::redis::Redis;
+use assay_test_servers::{eventually, redis::Redis};
 
 use super::*;
 use crate::{Ledger, SECOND, ServerClock, token_store::ReturnedTokens};
@@ -173,6 +173,7 @@ async fn the_script_agrees_with_the_ledger() {
             _ => {}
         }
         if random.per_mille(20) {
+            // Windows are those of the server's clock.
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -243,9 +244,10 @@ async fn every_bucket_of_a_server_that_forgot_is_opened_though_nobody_uses_it() 
     let watch = tokio::spawn(async move { watching.watch(&*registry).await });
     // When the server forgets everything, and no tenant sends a request.
     connection.command(&["FLUSHALL"]).await;
-    while epochs(&connection).await < usize::try_from(BUCKETS).unwrap() {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    eventually("every bucket is opened", async || {
+        epochs(&connection).await >= usize::try_from(BUCKETS).unwrap()
+    })
+    .await;
     // Then a window that begins after that is a usual one.
     let request = |sequence| LeaseRequest { sequence, windows: vec![window("burst", 1, 60, 9)] };
     let first = store.lease(&subject(), &request(1)).await.unwrap().windows[0];

@@ -11,7 +11,7 @@ use assay_tenancy::{
     manifest::{Counts, OnTokenStoreLoss, Per},
 };
 
-use assay_test_servers::redis::Redis;
+use assay_test_servers::{eventually, redis::Redis};
 
 use super::*;
 use crate::{
@@ -228,6 +228,7 @@ impl TokenStore for LosesResponses {
         if number <= self.lost {
             std::future::pending::<()>().await;
         }
+        // A store answers after a while, of paused time.
         tokio::time::sleep(Duration::from_millis(10)).await;
         grant
     }
@@ -281,7 +282,7 @@ async fn an_unreachable_store_is_asked_for_one_token_at_a_time_and_found_again()
         replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0).await
     {
         refused += 1;
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::advance(Duration::from_millis(10)).await;
     }
     let requested = requested.lock().unwrap().clone();
     assert!(refused > 100 && requested.len() == 9, "{refused}, {requested:?}");
@@ -315,11 +316,11 @@ async fn an_outage_of_long_ago_refuses_no_request() {
     let mut refused = 0;
     while requested.lock().unwrap().len() < 8 {
         refused += usize::from(matches!(ask().await, Decision::Unavailable { .. }));
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::advance(Duration::from_millis(10)).await;
     }
     assert!(refused > 0);
     // Given a store that has long recovered, without a request in the meantime, then the next request waits
-    // for its own attempt.
+    // for its own attempt. The ten minutes are of paused time.
     tokio::time::sleep(Duration::from_mins(10)).await;
     assert!(matches!(ask().await, Decision::Admitted { .. }));
 }
@@ -332,10 +333,8 @@ async fn a_restarted_redis_grants_nothing_before_the_next_window() {
     let ask = async |replica: &SharedLimiter| {
         replica.admit(ACME, RequestKind::Request, &limits, CLOSED, 0).await
     };
-    let until = Instant::now() + Duration::from_mins(1);
-    while !matches!(ask(&replica).await, Decision::Admitted { .. }) {
-        assert!(Instant::now() < until);
-    }
+    eventually("it is admitted", async || matches!(ask(&replica).await, Decision::Admitted { .. }))
+        .await;
     server.kill();
     server.again();
     let returned = Connection::to(&server).await;
@@ -343,15 +342,15 @@ async fn a_restarted_redis_grants_nothing_before_the_next_window() {
     let replica = self::replica(2, &returned, long_timeout_settings());
     // The window of the restart is over within two seconds.
     let mut unavailable = 0;
-    loop {
-        match ask(&replica).await {
-            Decision::Admitted { .. } => break,
-            Decision::Unavailable { closed: true, .. } => unavailable += 1,
-            other => panic!("{other:?}"),
+    eventually("the window of the restart is over", async || match ask(&replica).await {
+        Decision::Admitted { .. } => true,
+        Decision::Unavailable { closed: true, .. } => {
+            unavailable += 1;
+            false
         }
-        assert!(Instant::now() < until);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        other => panic!("{other:?}"),
+    })
+    .await;
     assert!(unavailable > 0, "it recovers first");
 }
 
@@ -419,6 +418,7 @@ async fn send_until_stopped(
             assert!((before / length..=after / length).contains(&spent.window));
             *seen.lock().unwrap().entry(spent.window).or_default() += spent.leased;
         }
+        // Without pauses it would be another load.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
@@ -439,11 +439,7 @@ async fn no_window_is_exceeded_while_redis_pauses_flushes_and_restarts_and_repli
     let mut replicas: Vec<_> = (1..=3).map(start).collect();
     let admitted = || seen.lock().unwrap().values().sum::<u64>();
     let more = async |than: u64| {
-        let until = Instant::now() + Duration::from_mins(1);
-        while admitted() <= than {
-            assert!(Instant::now() < until, "nothing more than {than} admitted");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        eventually("more is admitted", async || admitted() > than).await;
     };
     more(80).await;
     // A replica is killed, and another one replaces it.
@@ -454,9 +450,7 @@ async fn no_window_is_exceeded_while_redis_pauses_flushes_and_restarts_and_repli
     connection.command(&["FLUSHALL"]).await;
     more(admitted() + 60).await;
     // Redis pauses for two seconds: pending commands are processed afterwards.
-    server.pause();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    server.go_on();
+    tokio::task::block_in_place(|| server.pause_for(Duration::from_secs(2)));
     more(admitted() + 60).await;
     // Redis is killed and restarts empty.
     server.kill();
@@ -482,9 +476,5 @@ async fn idle_subjects_are_evicted_and_their_tokens_returned() {
         let _ = replica.admit(account, RequestKind::Request, &limits, CLOSED, 0).await;
     }
     assert!(replica.subjects() > 0);
-    let until = Instant::now() + Duration::from_mins(1);
-    while replica.subjects() > 0 {
-        assert!(Instant::now() < until, "{} subjects are left", replica.subjects());
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    eventually("no subject is left", async || replica.subjects() == 0).await;
 }

@@ -29,6 +29,7 @@ fn dribble(mut stream: TcpStream, letter: &[u8]) -> String {
     let letter = letter.to_owned();
     let sender = thread::spawn(move || {
         while sending.write_all(&letter).is_ok() {
+            // A slow caller is what the test is about.
             thread::sleep(Duration::from_millis(100));
         }
     });

@@ -1,6 +1,6 @@
 //! Requests of the control plane are answered in time or canceled, regardless of other work.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use assay_address::ChainId;
 use assay_database::DatabaseError;
@@ -9,7 +9,7 @@ use assay_engine::facts::Environment;
 use assay_store::{
     ControlStore, FetchedStore, PostgresStore, Store, StoreError, fetched::FetchedKind,
 };
-use assay_test_servers::PostgresServer;
+use assay_test_servers::{PostgresServer, eventually};
 use sqlx::{Connection, Executor, PgConnection, Row};
 
 use super::PATIENCE;
@@ -76,12 +76,10 @@ async fn checks_that_read_chains_do_not_hold_up_limits_and_revocations() {
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
     // A transaction would see the same activity again and again.
     let mut watcher = PgConnection::connect(&url).await.unwrap();
-    let busy = async {
-        while watcher.fetch_one(waiting).await.unwrap().get::<i64, _>(0) < 2 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, busy).await.expect("every reader is busy");
+    eventually("every reader is busy", async || {
+        watcher.fetch_one(waiting).await.unwrap().get::<i64, _>(0) >= 2
+    })
+    .await;
     // Nothing of this waits for a reader: the lock is still held.
     store.revisions().await.unwrap();
     store.control().await.unwrap();

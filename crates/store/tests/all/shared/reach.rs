@@ -6,7 +6,7 @@ use assay_database::DatabaseError;
 use assay_database::postgres::DatabaseAddress;
 use assay_engine::facts::Environment;
 use assay_store::{ControlStore, PostgresStore, Store, StoreError};
-use assay_test_servers::PostgresServer;
+use assay_test_servers::{PostgresServer, eventually};
 use futures_util::future::{Either, join_all, select};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
@@ -39,15 +39,13 @@ async fn end_connections(url: &str) {
 
 /// Tries until it works.
 async fn in_the_end<T>(mut attempt: impl AsyncFnMut() -> Result<T, StoreError>) -> T {
-    let trying = async {
-        loop {
-            match attempt().await {
-                Ok(value) => return value,
-                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-    };
-    tokio::time::timeout(PATIENCE, trying).await.expect("it works in the end")
+    let mut value = None;
+    eventually("it works", async || {
+        value = attempt().await.ok();
+        value.is_some()
+    })
+    .await;
+    value.unwrap()
 }
 
 /// The URL for these hosts in the place of its own.
@@ -156,17 +154,12 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
          WHERE datname = current_database() AND usename LIKE '%rotated%'"
     );
     let mut connection = PgConnection::connect(&login.superuser).await.unwrap();
-    let taken_over = async {
-        loop {
-            store.revisions().await.unwrap();
-            let who = AssertSqlSafe(who.clone());
-            if connection.fetch_one(who).await.unwrap().get::<bool, _>(0) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, taken_over).await.expect("old connections are replaced");
+    eventually("old connections are replaced", async || {
+        store.revisions().await.unwrap();
+        let who = AssertSqlSafe(who.clone());
+        connection.fetch_one(who).await.unwrap().get::<bool, _>(0)
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -178,15 +171,13 @@ async fn connections_are_replaced_after_their_lifetime() {
     let pids = "SELECT pid FROM pg_stat_activity
                 WHERE datname = current_database() AND pid <> pg_backend_pid()";
     let mut seen = BTreeSet::new();
-    let replaced = async {
-        while seen.len() < 3 {
-            store.revisions().await.unwrap();
-            let rows = connection.fetch_all(pids).await.unwrap();
-            seen.extend(rows.iter().map(|row| row.get::<i32, _>(0)));
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, replaced).await.expect("new connections");
+    eventually("new connections", async || {
+        store.revisions().await.unwrap();
+        let rows = connection.fetch_all(pids).await.unwrap();
+        seen.extend(rows.iter().map(|row| row.get::<i32, _>(0)));
+        seen.len() >= 3
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -260,12 +251,10 @@ async fn the_primary_is_found_again_after_a_failover() {
     tokio::time::timeout(PATIENCE, hints.changed()).await.unwrap();
     let mut connection = PgConnection::connect(&standby_url).await.unwrap();
     let arrived = "SELECT control_revision = 1 FROM installation";
-    let replicated = async {
-        while !connection.fetch_one(arrived).await.unwrap().get::<bool, _>(0) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, replicated).await.expect("the standby follows");
+    eventually("the standby follows", async || {
+        connection.fetch_one(arrived).await.unwrap().get::<bool, _>(0)
+    })
+    .await;
 
     drop(primary);
     // It takes a moment to go.
@@ -304,12 +293,8 @@ async fn a_server_that_is_demoted_while_connected_is_left() {
     // Connections that are open stay so, and notice.
     run(&one, "ALTER SYSTEM SET default_transaction_read_only = on").await;
     run(&one, "SELECT pg_reload_conf()").await;
-    let moved = async {
-        while store.revisions().await.unwrap().control > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, moved).await.expect("it goes to the other one");
+    eventually("it goes to the other one", async || store.revisions().await.unwrap().control == 0)
+        .await;
     store.add_key(&key(2, "acme"), None).await.unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, SlotStore};
-use assay_test_servers::PostgresServer;
+use assay_test_servers::{PostgresServer, eventually};
 use jiff::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
@@ -44,9 +44,7 @@ impl SlotTable {
             "SELECT 1::bigint FROM seats WHERE holder = '{holder}'
              AND expires_at <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
         );
-        while self.number(expired.clone()).await.is_none() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        eventually("it expires", async || self.number(expired.clone()).await.is_some()).await;
     }
 }
 

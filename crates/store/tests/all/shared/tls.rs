@@ -10,7 +10,7 @@ use std::{
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 use assay_store::{PostgresStore, Store, StoreError};
-use assay_test_servers::{Authority, PostgresServer};
+use assay_test_servers::{Authority, PostgresServer, eventually};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tempfile::TempDir;
 
@@ -76,12 +76,8 @@ impl Secured {
         connection.execute(AssertSqlSafe(copy)).await.unwrap();
         connection.execute("SELECT pg_reload_conf()").await.unwrap();
         let url = url.replace("127.0.0.1", "localhost");
-        let ready = async {
-            while open(&format!("{url}?sslmode=require")).await.is_err() {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, ready).await.expect("a server with TLS");
+        let with_tls = format!("{url}?sslmode=require");
+        eventually("a server with TLS", async || open(&with_tls).await.is_ok()).await;
         Self { server, certificates, url }
     }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use assay_database::ChangeSubscription;
 use assay_engine::facts::Environment;
 use assay_store::{ControlStore, IntelStore, PostgresStore, Store};
-use assay_test_servers::PostgresServer;
+use assay_test_servers::{PostgresServer, eventually};
 use sqlx::{Connection, Executor, PgConnection, Row, postgres::PgListener};
 
 use super::{PATIENCE, at, backends, key};
@@ -126,10 +126,8 @@ async fn dropped_notifications_end_the_subscription() {
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let listening = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
                      AND (query LIKE '%LISTEN%' OR query = 'SELECT 1') AND pid <> pg_backend_pid()";
-    let gone = async {
-        while connection.fetch_one(listening).await.unwrap().get::<i64, _>(0) > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, gone).await.expect("the connection is closed");
+    eventually("the connection is closed", async || {
+        connection.fetch_one(listening).await.unwrap().get::<i64, _>(0) == 0
+    })
+    .await;
 }
