@@ -14,125 +14,77 @@ use crate::status::{
     TenantStatus,
 };
 
-/// A plan: the API access, limits, cache lifetime and retention of the tenants on it.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[kube(
-    group = "assay.dev",
-    version = "v1alpha1",
-    kind = "Plan",
-    plural = "plans",
-    shortname = "pln",
-    category = "assay",
-    status = "PlanStatus",
-    doc = "A plan: the API access, limits, cache lifetime and retention of the tenants on it.",
-    derive = "PartialEq",
-    printcolumn(name = "API", type_ = "boolean", json_path = ".spec.apiAccess"),
-    printcolumn(name = "Tenants", type_ = "integer", json_path = ".status.tenants")
-)]
-pub struct PlanObject(pub PlanSpec);
+/// Declares the kinds: for each its description, its names, the spec, the status, and its printer columns beside those of
+/// all kinds (name, type, path, and a description where the name is not enough).
+macro_rules! kinds {
+    ($(
+        $doc:tt
+        $object:ident($spec:ty): $kind:tt, $plural:tt, $short:tt, $status:tt,
+        [$(($column:tt, $type:tt, $path:tt $(, $about:tt)?),)*]
+    )*) => {$(
+        #[doc = $doc]
+        #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        #[kube(
+            group = "assay.dev",
+            version = "v1alpha1",
+            kind = $kind,
+            plural = $plural,
+            shortname = $short,
+            category = "assay",
+            status = $status,
+            doc = $doc,
+            derive = "PartialEq",
+            $(printcolumn(
+                name = $column,
+                type_ = $type,
+                json_path = $path,
+                $(description = $about)?
+            ),)*
+        )]
+        pub struct $object(pub $spec);
+    )*};
+}
 
-/// A customer of the API: its plan, its risk policy, and the namespaces that may hold its keys.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[kube(
-    group = "assay.dev",
-    version = "v1alpha1",
-    kind = "Tenant",
-    plural = "tenants",
-    shortname = "tnt",
-    category = "assay",
-    status = "TenantStatus",
-    doc = "A customer of the API: its plan, its risk policy, and the namespaces that may hold its keys.",
-    derive = "PartialEq",
-    printcolumn(name = "Plan", type_ = "string", json_path = ".spec.plan"),
-    printcolumn(name = "Policy", type_ = "string", json_path = ".spec.policy"),
-    printcolumn(name = "Suspended", type_ = "boolean", json_path = ".spec.suspended")
-)]
-pub struct TenantObject(pub TenantSpec);
-
-/// Replaces numbers in the limits of a plan or a tenant, permanently or until a given time.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[kube(
-    group = "assay.dev",
-    version = "v1alpha1",
-    kind = "RateLimit",
-    plural = "ratelimits",
-    shortname = "rl",
-    category = "assay",
-    status = "RateLimitStatus",
-    doc = "Replaces numbers in the limits of a plan or a tenant, permanently or until a given time.",
-    derive = "PartialEq",
-    printcolumn(name = "Plan", type_ = "string", json_path = ".spec.target.plan"),
-    printcolumn(name = "Tenant", type_ = "string", json_path = ".spec.target.tenant"),
-    printcolumn(name = "Limit", type_ = "string", json_path = ".spec.limits[*].name"),
-    printcolumn(name = "Requests", type_ = "string", json_path = ".spec.limits[*].requests"),
-    printcolumn(name = "Until", type_ = "string", json_path = ".spec.until")
-)]
-pub struct RateLimitObject(pub RateLimitSpec);
-
-/// A risk policy: severities, thresholds, lists and mandatory sources. Unset fields keep their defaults.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[kube(
-    group = "assay.dev",
-    version = "v1alpha1",
-    kind = "RiskPolicy",
-    plural = "riskpolicies",
-    shortname = "rpol",
-    category = "assay",
-    status = "RiskPolicyStatus",
-    doc = "A risk policy: severities, thresholds, lists and mandatory sources. Unset fields keep their defaults.",
-    derive = "PartialEq",
-    printcolumn(name = "Revision", type_ = "string", json_path = ".status.revision"),
-    printcolumn(name = "Review", type_ = "number", json_path = ".spec.thresholds.review"),
-    printcolumn(name = "Block", type_ = "number", json_path = ".spec.thresholds.block")
-)]
-pub struct RiskPolicyObject(pub PolicySpec);
-
-/// A sanctions list or label set that is fetched on a schedule.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[kube(
-    group = "assay.dev",
-    version = "v1alpha1",
-    kind = "IntelSource",
-    plural = "intelsources",
-    shortname = "isrc",
-    category = "assay",
-    status = "IntelSourceStatus",
-    doc = "A sanctions list or label set that is fetched on a schedule.",
-    derive = "PartialEq",
-    printcolumn(name = "Format", type_ = "string", json_path = ".spec.format"),
-    printcolumn(name = "Mandatory", type_ = "boolean", json_path = ".spec.mandatory"),
-    printcolumn(name = "Verified", type_ = "date", json_path = ".status.verifiedAt")
-)]
-pub struct IntelSourceObject(pub IntelSourceSpec);
-
-/// The node or indexer that a blockchain is read from. A chain has at most one source.
-#[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-#[kube(
-    group = "assay.dev",
-    version = "v1alpha1",
-    kind = "ChainSource",
-    plural = "chainsources",
-    shortname = "csrc",
-    category = "assay",
-    status = "ChainSourceStatus",
-    doc = "The node or indexer that a blockchain is read from. A chain has at most one source.",
-    derive = "PartialEq",
-    printcolumn(name = "Chain", type_ = "string", json_path = ".spec.chain"),
-    printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
-    printcolumn(name = "Tip", type_ = "integer", json_path = ".status.tipHeight"),
-    printcolumn(
-        name = "Lag",
-        type_ = "date",
-        json_path = ".status.tipTime",
-        description = "Age of the newest block"
-    ),
-    printcolumn(name = "Servers", type_ = "string", json_path = ".status.servers"),
-    printcolumn(name = "Disk", type_ = "string", json_path = ".status.diskUsed")
-)]
-pub struct ChainSourceObject(pub ChainSourceSpec);
+kinds! {
+    "A plan: the API access, limits, cache lifetime and retention of the tenants on it."
+    PlanObject(PlanSpec): "Plan", "plans", "pln", "PlanStatus", [
+        ("API", "boolean", ".spec.apiAccess"),
+        ("Tenants", "integer", ".status.tenants"),
+    ]
+    "A customer of the API: its plan, its risk policy, and the namespaces that may hold its keys."
+    TenantObject(TenantSpec): "Tenant", "tenants", "tnt", "TenantStatus", [
+        ("Plan", "string", ".spec.plan"),
+        ("Policy", "string", ".spec.policy"),
+        ("Suspended", "boolean", ".spec.suspended"),
+    ]
+    "Replaces numbers in the limits of a plan or a tenant, permanently or until a given time."
+    RateLimitObject(RateLimitSpec): "RateLimit", "ratelimits", "rl", "RateLimitStatus", [
+        ("Plan", "string", ".spec.target.plan"),
+        ("Tenant", "string", ".spec.target.tenant"),
+        ("Limit", "string", ".spec.limits[*].name"),
+        ("Requests", "string", ".spec.limits[*].requests"),
+        ("Until", "string", ".spec.until"),
+    ]
+    "A risk policy: severities, thresholds, lists and mandatory sources. Unset fields keep their defaults."
+    RiskPolicyObject(PolicySpec): "RiskPolicy", "riskpolicies", "rpol", "RiskPolicyStatus", [
+        ("Revision", "string", ".status.revision"),
+        ("Review", "number", ".spec.thresholds.review"),
+        ("Block", "number", ".spec.thresholds.block"),
+    ]
+    "A sanctions list or label set that is fetched on a schedule."
+    IntelSourceObject(IntelSourceSpec): "IntelSource", "intelsources", "isrc", "IntelSourceStatus", [
+        ("Format", "string", ".spec.format"),
+        ("Mandatory", "boolean", ".spec.mandatory"),
+        ("Verified", "date", ".status.verifiedAt"),
+    ]
+    "The node or indexer that a blockchain is read from. A chain has at most one source."
+    ChainSourceObject(ChainSourceSpec): "ChainSource", "chainsources", "csrc", "ChainSourceStatus", [
+        ("Chain", "string", ".spec.chain"),
+        ("Mode", "string", ".spec.mode"),
+        ("Tip", "integer", ".status.tipHeight"),
+        ("Lag", "date", ".status.tipTime", "Age of the newest block"),
+        ("Servers", "string", ".status.servers"),
+        ("Disk", "string", ".status.diskUsed"),
+    ]
+}

@@ -3,10 +3,32 @@
 
 use std::{env, fs, path::PathBuf};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Map, Value};
+
+use crate::owned::Owner;
 
 /// Annotations whose values are digests of the object itself.
 const DIGESTS: [&str; 2] = ["assay.dev/applied", "assay.dev/settings"];
+
+/// The owner `name` of objects of a component.
+pub(crate) fn owner(
+    kind: &str,
+    name: &str,
+    namespace: &str,
+    instance: &str,
+    component: &'static str,
+) -> Owner {
+    let reference = OwnerReference {
+        api_version: "assay.dev/v1alpha1".into(),
+        kind: kind.into(),
+        name: name.into(),
+        uid: "me".into(),
+        controller: Some(true),
+        ..OwnerReference::default()
+    };
+    Owner::new(reference, &"one".parse().unwrap(), namespace, instance, component)
+}
 
 /// Asserts that the objects equal those in the file of that name, except for digests of their content.
 pub(crate) fn assert_objects(name: &str, objects: impl IntoIterator<Item = Value>) {

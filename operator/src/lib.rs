@@ -12,7 +12,7 @@
 //! - `in_force`: the configuration in force, which `publish` gives to the other three
 //! - `scope`: the namespaces whose objects the operator works on
 //! - `instance`: the installation, and the objects that belong to it
-//! - `owned`, `owned_fields`: server-side apply of other objects, and of fields of Assay's own
+//! - `owned`: server-side apply of other objects
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
 //! - `pod_diagnostics`: why pods do not start or fail
 //! - `shared`: the parts of the program that all controllers share
@@ -37,7 +37,6 @@ mod leader;
 mod metrics;
 mod network_policy;
 mod owned;
-mod owned_fields;
 mod pod;
 mod pod_diagnostics;
 mod ports;

@@ -123,7 +123,19 @@ pub(crate) enum RestartPolicy {
     Never,
 }
 
-impl PodSettings<'_> {
+impl<'a> PodSettings<'a> {
+    /// The settings of a pod of a Job.
+    pub(crate) fn of_job(
+        defaults: &'a PodDefaults,
+        arguments: Vec<String>,
+        secrets: Vec<&'a SecretFile>,
+        resources: ResourceRequirements,
+    ) -> Self {
+        let (data, restart) = (DataVolume::Scratch, RestartPolicy::Never);
+        let (config_map, grace_seconds) = (None, 30);
+        Self { defaults, arguments, secrets, config_map, data, restart, grace_seconds, resources }
+    }
+
     /// The pod.
     pub(crate) fn spec(&self) -> PodSpec {
         let mut mounts = vec![mount(DATA_VOLUME, DATA, None), mount("scratch", "/tmp", None)];

@@ -5,10 +5,12 @@ use k8s_openapi::{
         core::v1::{
             ContainerPort, HTTPGetAction, PodSpec, Probe, ServicePort, TopologySpreadConstraint,
         },
-        policy::v1::PodDisruptionBudgetSpec,
+        policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec},
     },
     apimachinery::pkg::{apis::meta::v1::LabelSelector, util::intstr::IntOrString},
 };
+
+use crate::owned::Owner;
 
 /// The name and number of the port for requests.
 pub(crate) const API: (&str, u16) = ("http", 8080);
@@ -89,13 +91,14 @@ pub(crate) fn spread(
     keys.map(constraint).into()
 }
 
-/// A disruption budget: one of the selected pods at a time may be evicted.
-pub(crate) fn disruption_budget(pods: LabelSelector) -> PodDisruptionBudgetSpec {
-    PodDisruptionBudgetSpec {
+/// A disruption budget: one of the pods of an owner at a time may be evicted.
+pub(crate) fn disruption_budget(owner: &Owner, name: &str) -> PodDisruptionBudget {
+    let spec = PodDisruptionBudgetSpec {
         max_unavailable: Some(IntOrString::Int(1)),
-        selector: Some(pods),
+        selector: Some(owner.selector()),
         // A pod that is not ready must not keep a node from being drained.
         unhealthy_pod_eviction_policy: Some("AlwaysAllow".to_owned()),
         ..PodDisruptionBudgetSpec::default()
-    }
+    };
+    PodDisruptionBudget { metadata: owner.metadata(name), spec: Some(spec), status: None }
 }

@@ -10,10 +10,11 @@ use kube::{
     runtime::events::{Event, EventType, Recorder, Reporter},
 };
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use crate::{leader::Leadership, metrics::Metrics, owned_fields::OwnedFields, scope::WatchScope};
+use crate::{leader::Leadership, metrics::Metrics, scope::WatchScope};
 
 /// The field manager of what the operator writes, but for parts of statuses that have managers of their own.
 pub const MANAGER: &str = "assay-operator";
@@ -107,7 +108,16 @@ impl Writer {
         self.leadership.is_held()
     }
 
-    /// Sets the part of an object's status that a field manager owns.
+    /// Checks that this operator may write.
+    ///
+    /// # Errors
+    ///
+    /// If it does not hold the Lease.
+    pub fn require_leadership(&self) -> Result<(), WriteError> {
+        if self.may_write() { Ok(()) } else { Err(WriteError::NotLeader) }
+    }
+
+    /// Sets the part of an object's status that a field manager owns; a part that is none is removed.
     ///
     /// # Errors
     ///
@@ -121,7 +131,8 @@ impl Writer {
         status: &(impl Serialize + Debug),
     ) -> Result<(), WriteError> {
         let name = object.meta().name.as_deref().unwrap_or_default();
-        let fields = OwnedFields::status(object, kind, status);
+        let status = Some(serde_json::to_value(status)?).filter(|status| !status.is_null());
+        let fields = owned_fields(object, kind, None, status);
         let parameters = PatchParams::apply(manager).force();
         self.write("status", api.patch_status(name, &parameters, &Patch::Apply(&fields))).await?;
         Ok(())
@@ -141,7 +152,8 @@ impl Writer {
     ) -> Result<K, WriteError> {
         let name = object.meta().name.as_deref().unwrap_or_default();
         let finalizers: &[&str] = if is_present { &[FINALIZER] } else { &[] };
-        self.apply("finalizer", api, name, &OwnedFields::finalizers(object, kind, finalizers)).await
+        let fields = owned_fields(object, kind, Some(finalizers), None);
+        self.apply("finalizer", api, name, &fields).await
     }
 
     /// Applies an object by server-side apply: the operator owns exactly its fields.
@@ -263,12 +275,58 @@ impl Writer {
         what: &'static str,
         request: impl Future<Output = Result<T, WriteError>>,
     ) -> Result<T, WriteError> {
-        if !self.may_write() {
-            return Err(WriteError::NotLeader);
-        }
+        self.require_leadership()?;
         let writing = timeout(WRITE_TIMEOUT, request).instrument(stage!("write", what));
         let done = writing.await.map_err(|_| WriteError::TimedOut)??;
         self.metrics.wrote(what);
         Ok(done)
+    }
+}
+
+/// One of Assay's own objects with only the fields that server-side apply is to own: its finalizers or its status. The
+/// write fails if the object was replaced by another one of the same name.
+fn owned_fields<K: Resource>(
+    object: &K,
+    kind: &K::DynamicType,
+    finalizers: Option<&[&str]>,
+    status: Option<Value>,
+) -> Value {
+    let of = |name: &str, value: Value| (name.to_owned(), value);
+    let mut metadata = Map::from_iter([of("name", json!(object.meta().name))]);
+    metadata.extend(object.meta().uid.as_ref().map(|uid| of("uid", json!(uid))));
+    metadata.extend(finalizers.map(|finalizers| of("finalizers", json!(finalizers))));
+    let types = [of("apiVersion", json!(K::api_version(kind))), of("kind", json!(K::kind(kind)))];
+    let content = types.into_iter().chain([of("metadata", metadata.into())]);
+    content.chain(status.map(|status| of("status", status))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_crds::{ApiKey, status::ApiKeyStatus};
+
+    use super::*;
+
+    #[test]
+    fn only_the_fields_that_are_owned_are_applied() {
+        let object: ApiKey = serde_json::from_value(json!({
+            "apiVersion": "assay.dev/v1alpha1", "kind": "ApiKey",
+            "metadata": {
+                "name": "backend", "namespace": "team", "uid": "1", "labels": {"a": "b"},
+                "finalizers": ["other"],
+            },
+            "spec": {"tenant": "acme"},
+        }))
+        .unwrap();
+        let status = ApiKeyStatus { observed_generation: Some(1), ..ApiKeyStatus::default() };
+        let kind = json!({"apiVersion": "assay.dev/v1alpha1", "kind": "ApiKey"});
+        let mut expected = kind.clone();
+        expected["metadata"] = json!({"name": "backend", "uid": "1"});
+        expected["status"] = json!({"observedGeneration": 1, "conditions": []});
+        assert_eq!(owned_fields(&object, &(), None, Some(json!(status))), expected);
+        for finalizers in [&["ours"][..], &[]] {
+            let mut expected = kind.clone();
+            expected["metadata"] = json!({"name": "backend", "uid": "1", "finalizers": finalizers});
+            assert_eq!(owned_fields(&object, &(), Some(finalizers), None), expected);
+        }
     }
 }

@@ -45,13 +45,13 @@ pub(super) async fn apply(
     let KeyPlan { revocations, updates, update_event, action } = plan;
     let has_updates = !(updates.is_empty() && revocations.is_empty());
     for id in &revocations {
-        context.writable()?;
+        context.shared.writer.require_leadership()?;
         context.store.revoke_key(id, context.shared.clock.now()).await?;
         context.shared.metrics.wrote("store");
         report(inputs, context, REVOKED, id).await;
     }
     for update in updates {
-        context.writable()?;
+        context.shared.writer.require_leadership()?;
         context.store.update_key(&update.id, &update.scopes, update.expires_at).await?;
         context.shared.metrics.wrote("store");
         report(inputs, context, update_event, &update.id).await;
@@ -68,7 +68,7 @@ pub(super) async fn apply(
         Action::Store(key) => {
             let StoreKey { secret, record, replaced, is_new, event } = *key;
             write_secret(secret, inputs, context).await?;
-            context.writable()?;
+            context.shared.writer.require_leadership()?;
             let replaced = replaced.as_ref().map(|(id, ends)| (id, *ends));
             context.store.add_key(&record, replaced).await?;
             context.shared.metrics.wrote("store");
@@ -94,7 +94,7 @@ pub(super) async fn revoke(
     now: Timestamp,
 ) -> Result<(), KeyError> {
     for record in records::revocable(&inputs.records, now) {
-        context.writable()?;
+        context.shared.writer.require_leadership()?;
         context.store.revoke_key(&record.id, now).await?;
         context.shared.metrics.wrote("store");
         report(inputs, context, REVOKED, &record.id).await;

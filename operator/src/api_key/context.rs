@@ -44,11 +44,6 @@ impl Context {
         }
     }
 
-    /// Checks that this operator is the leader.
-    pub(super) fn writable(&self) -> Result<(), KeyError> {
-        if self.shared.writer.may_write() { Ok(()) } else { Err(KeyError::NotLeader) }
-    }
-
     /// Forgets an object that was deleted or can no longer be parsed.
     pub(super) fn forget(&self, identity: Option<&String>) {
         self.failures.reset(identity);
@@ -68,8 +63,6 @@ pub(super) enum KeyError {
     Write(#[from] WriteError),
     #[error("the API server failed: {0}")]
     Server(#[from] kube::Error),
-    #[error("this operator does not hold the Lease: nothing was written")]
-    NotLeader,
 }
 
 impl KeyError {
@@ -79,7 +72,7 @@ impl KeyError {
             // Ids are unique: the Secret holds the key of another object.
             Self::Store(error) if error.is_unique_violation() => Reason::KeyTaken,
             Self::Store(_) => Reason::StoreUnavailable,
-            Self::Write(_) | Self::Server(_) | Self::NotLeader => Reason::ApiServerUnavailable,
+            Self::Write(_) | Self::Server(_) => Reason::ApiServerUnavailable,
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) async fn revoke(
     keys.retain(|key| before.is_none_or(|before| key.created_at < before));
     let now = context.shared.clock.now();
     for key in records::revocable(&keys, now) {
-        context.writable()?;
+        context.shared.writer.require_leadership()?;
         context.store.revoke_key(&key.id, now).await?;
         context.shared.metrics.wrote("store");
         tracing::info!(key = %key.id, name, "revoked a key: its ApiKey is gone");
@@ -93,7 +93,7 @@ async fn compare(
     absent: &mut Absent,
 ) -> Result<(), KeyError> {
     let deleted = &context.deleted;
-    context.writable()?;
+    context.shared.writer.require_leadership()?;
     // The store is read first: a key is stored only for an object that the watch has delivered.
     let mut keys = context.store.keys().await?.keys;
     keys.retain(|key| is_watched(key, watched.namespace.as_deref()));
@@ -111,7 +111,7 @@ async fn compare(
     let now = context.shared.clock.now();
     let changes = absent.compare(&keys, &present, (now, Instant::now()), context.shared.resync);
     for Change { key, name, kind } in changes {
-        context.writable()?;
+        context.shared.writer.require_leadership()?;
         match kind {
             ChangeKind::Suspend(scopes) => {
                 context.store.update_key(&key, &scopes, Some(now)).await?;

@@ -112,7 +112,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
         context.forget(guarded.meta().uid.as_ref());
         return Ok(Action::await_change());
     };
-    context.writable()?;
+    context.shared.writer.require_leadership()?;
     let identity = object.uid().unwrap_or_default();
     context.written.forget_delivered(object);
     let name = records::name(object);

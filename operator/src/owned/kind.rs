@@ -15,6 +15,7 @@ use k8s_openapi::{
 };
 use kube::{CustomResource, Resource, api::ApiResource};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 /// An object that the operator creates for another object.
 pub(crate) trait OwnedObject:
@@ -75,9 +76,7 @@ kinds! {
     StatefulSet: StatefulSet => "stateful_set",
 }
 
-/// The fields of an `HTTPRoute` of the Gateway API that the operator sets. The kind is not part of
-/// Kubernetes itself, and clusters may lack it. No field is required, so that routes of other clients can
-/// be parsed too.
+/// The spec of an `HTTPRoute` of the Gateway API. The kind is not part of Kubernetes itself, and clusters may lack it.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[kube(
     group = "gateway.networking.k8s.io",
@@ -87,42 +86,5 @@ kinds! {
     schema = "disabled",
     namespaced
 )]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct HttpRouteSpec {
-    /// The Gateways that the route is attached to.
-    pub(crate) parent_refs: Vec<ParentRef>,
-    /// The host names whose requests it takes.
-    pub(crate) hostnames: Vec<String>,
-    /// The Services that answer.
-    pub(crate) rules: Vec<HttpRouteRule>,
-}
-
-/// A Gateway that a route is attached to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct ParentRef {
-    /// The Gateway's name.
-    pub(crate) name: String,
-    /// The Gateway's namespace. Unset: the route's.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<String>,
-}
-
-/// A rule of a route.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct HttpRouteRule {
-    /// The Services that requests are sent to.
-    pub(crate) backend_refs: Vec<BackendRef>,
-}
-
-/// A Service that a route sends requests to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct BackendRef {
-    /// The Service's name.
-    pub(crate) name: String,
-    /// The Service's port.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) port: Option<u16>,
-}
+#[serde(transparent)]
+pub(crate) struct HttpRouteSpec(pub(crate) Value);

@@ -59,14 +59,12 @@ pub(super) async fn fetch(
     let reference = object.controller_owner_ref(&()).unwrap_or_default();
     let secrets: Api<Secret> = Api::namespaced(client.clone(), &namespace);
     let database = secret_state(&secrets, &object.spec.database_secret).await?;
-    let cache = match &object.spec.cache_secret {
-        Some(key) => Some(secret_state(&secrets, key).await?),
-        None => None,
+    let optional = async |key: &Option<SecretKey>| match key {
+        Some(key) => secret_state(&secrets, key).await.map(Some),
+        None => Ok(None),
     };
-    let chain_token = match &object.spec.chain_token_secret {
-        Some(key) => Some(secret_state(&secrets, key).await?),
-        None => None,
-    };
+    let cache = optional(&object.spec.cache_secret).await?;
+    let chain_token = optional(&object.spec.chain_token_secret).await?;
     let migration = match &database {
         SecretState::Present { uid, .. } => Some(names::migration(&name, &object.spec, uid)),
         SecretState::NoSecret | SecretState::NoKey => None,

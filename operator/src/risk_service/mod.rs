@@ -52,7 +52,6 @@ use crate::{
     reason::Reason,
     shared::{ReconcileError, Shared},
     tracing_spans,
-    writer::WriteError,
     written::WrittenStatuses,
 };
 
@@ -129,9 +128,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
         context.shared.metrics.failed(KIND, Reason::Invalid);
         return Ok(Action::await_change());
     };
-    if !context.shared.writer.may_write() {
-        return Err(WriteError::NotLeader.into());
-    }
+    context.shared.writer.require_leadership()?;
     if !context.shared.instance.owns(object) {
         // The operator of the other installation continues with its objects.
         context.written.forget(object.meta().uid.as_ref());

@@ -46,7 +46,6 @@ use crate::{
     shared::ReconcileError,
     tracing_spans,
     watched::{WatchedObject, is_deleted, parse_status},
-    writer::WriteError,
 };
 
 /// The kind of this work in metrics, beside that of publishing.
@@ -117,9 +116,7 @@ async fn reconcile<K: Source>(
     object: Arc<WatchedObject>,
     context: Arc<Context>,
 ) -> Result<Action, ReconcileError> {
-    if !context.shared.writer.may_write() {
-        return Err(WriteError::NotLeader.into());
-    }
+    context.shared.writer.require_leadership()?;
     let Ok(name) = object.name_any().parse::<Name>() else { return Ok(Action::await_change()) };
     let (key, kind) = ((K::KIND, name.clone()), ApiResource::erase::<K>(&()));
     let reference = object.controller_owner_ref(&kind).unwrap_or_default();

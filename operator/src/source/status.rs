@@ -73,7 +73,8 @@ impl StatusPart {
             return Ok(());
         }
         let api = Api::all_with(shared.client.clone(), kind);
-        match shared.writer.status(&api, object, kind, self.manager, &next).await {
+        let part = (!next.is_empty()).then_some(next);
+        match shared.writer.status(&api, object, kind, self.manager, &part).await {
             Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }

@@ -286,12 +286,15 @@ fn managers(platform: &Platform) -> BTreeMap<String, Vec<String>> {
     owned.collect()
 }
 
-/// Applies a part of the status of the chain by a field manager.
+/// Applies a part of the status of the chain by a field manager; null removes it.
 fn apply_status(platform: &Platform, manager: &str, status: &Value) {
-    let object = json!({
-        "apiVersion": "assay.dev/v1alpha1", "kind": "ChainSource",
-        "metadata": {"name": "bitcoin"}, "status": status,
+    let metadata = json!({"name": "bitcoin"});
+    let mut object = json!({
+        "apiVersion": "assay.dev/v1alpha1", "kind": "ChainSource", "metadata": metadata,
     });
+    if !status.is_null() {
+        object["status"] = status.clone();
+    }
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), object.to_string()).unwrap();
     let (path, manager) = (file.path().display().to_string(), format!("--field-manager={manager}"));
@@ -318,7 +321,7 @@ fn each_part_of_a_status_has_a_field_manager_of_its_own_also_after_an_upgrade() 
     whole["tipHeight"] = json!(7);
     apply_status(&platform, "assay-operator", &whole);
     for manager in ["assay-operator/workload", "assay-operator/chain"] {
-        apply_status(&platform, manager, &json!({}));
+        apply_status(&platform, manager, &Value::Null);
     }
     assert_eq!(managers(&platform).len(), 1, "{:?}", managers(&platform));
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::batch::v1::Job;
 use super::MIGRATION;
 use crate::{
     jobs::job_spec,
-    pod::{DATA, DataVolume, PodSettings, RestartPolicy, requests},
+    pod::{DATA, PodSettings, requests},
     risk_service::validate::ValidatedService,
 };
 
@@ -22,21 +22,14 @@ const DEADLINE_SECONDS: u32 = 3600;
 pub(super) fn job(service: &ValidatedService) -> Job {
     // The server's selector must not match its pods.
     let owner = service.owner.with_component(MIGRATION);
-    let pod = PodSettings {
-        defaults: &service.pods,
-        arguments: vec![
-            "migrate".into(),
-            format!("--data-dir={DATA}"),
-            format!("--database-url-file={}", service.database.path()),
-            format!("--wait={WAIT}"),
-        ],
-        secrets: vec![&service.database],
-        config_map: None,
-        data: DataVolume::Scratch,
-        restart: RestartPolicy::Never,
-        grace_seconds: 30,
-        resources: requests("50m", "64Mi"),
-    };
+    let arguments = vec![
+        "migrate".into(),
+        format!("--data-dir={DATA}"),
+        format!("--database-url-file={}", service.database.path()),
+        format!("--wait={WAIT}"),
+    ];
+    let (secrets, resources) = (vec![&service.database], requests("50m", "64Mi"));
+    let pod = PodSettings::of_job(&service.pods, arguments, secrets, resources);
     Job {
         metadata: owner.metadata(&service.migration),
         spec: Some(job_spec(&pod, &owner, DEADLINE_SECONDS)),

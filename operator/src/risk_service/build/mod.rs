@@ -24,7 +24,7 @@ pub(super) use self::{
     server::{CHAIN_SERVERS, FILE},
 };
 use super::validate::ValidatedService;
-use crate::owned::HTTPRoute;
+use crate::{owned::HTTPRoute, serving};
 
 /// The component of servers in labels.
 pub(crate) const SERVER: &str = "server";
@@ -77,7 +77,7 @@ pub(super) fn build(service: &ValidatedService) -> ServiceObjects {
         common: CommonObjects {
             service: network::service(service),
             network_policy: network::policy(service),
-            disruption_budget: server::disruption_budget(service),
+            disruption_budget: serving::disruption_budget(&service.owner, &service.name),
             autoscaler: server::autoscaler(service),
             route: service.exposure.as_ref().map(|exposure| network::route(exposure, service)),
         },

@@ -1,5 +1,7 @@
 //! The Service, the network policy, and the route from outside the cluster.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::{
     core::v1::{Service, ServiceSpec},
     networking::v1::{
@@ -7,11 +9,12 @@ use k8s_openapi::api::{
         IngressServiceBackend, IngressSpec, IngressTLS, NetworkPolicy, ServiceBackendPort,
     },
 };
+use serde_json::json;
 
 use super::{MIGRATION, PURGE, RouteObject, SERVER};
 use crate::{
     network_policy,
-    owned::{self, BackendRef, HTTPRoute, HttpRouteRule, HttpRouteSpec, ParentRef},
+    owned::{self, HTTPRoute, HttpRouteSpec},
     risk_service::validate::{Exposure, Route, ValidatedService},
     serving::{ADMIN, API, service_port},
     source::CHAIN_SERVER,
@@ -56,16 +59,14 @@ pub(super) fn route(exposure: &Exposure, service: &ValidatedService) -> RouteObj
     let metadata = service.owner.metadata(&service.name);
     match &exposure.route {
         Route::HttpRoute(route) => {
-            let gateway = ParentRef {
-                name: route.gateway.to_string(),
-                namespace: route.gateway_namespace.as_ref().map(ToString::to_string),
-            };
-            let backend = BackendRef { name: service.name.clone(), port: Some(PORT) };
-            let spec = HttpRouteSpec {
-                parent_refs: vec![gateway],
-                hostnames: vec![exposure.host.clone()],
-                rules: vec![HttpRouteRule { backend_refs: vec![backend] }],
-            };
+            let namespace = route.gateway_namespace.iter().map(|name| ("namespace", name));
+            let gateway = [("name", &route.gateway)].into_iter().chain(namespace);
+            let spec = json!({
+                "parentRefs": [gateway.collect::<BTreeMap<_, _>>()],
+                "hostnames": [exposure.host],
+                "rules": [{"backendRefs": [{"name": service.name, "port": PORT}]}],
+            });
+            let spec = HttpRouteSpec(spec);
             RouteObject::HttpRoute(Box::new(HTTPRoute { metadata, spec }))
         }
         Route::Ingress(ingress) => {

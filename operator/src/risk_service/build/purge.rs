@@ -6,7 +6,7 @@ use super::PURGE;
 use crate::{
     jobs::{Schedule, cron_job_spec, job_spec},
     owned::digest,
-    pod::{DATA, DataVolume, PodSettings, RestartPolicy, requests},
+    pod::{DATA, PodSettings, requests},
     risk_service::{names, validate::ValidatedService},
 };
 
@@ -19,20 +19,13 @@ const STARTING_DEADLINE_SECONDS: i64 = 43_200;
 pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
     // The server's selector must not match its pods.
     let owner = service.owner.with_component(PURGE);
-    let pod = PodSettings {
-        defaults: &service.pods,
-        arguments: vec![
-            "purge".into(),
-            format!("--data-dir={DATA}"),
-            format!("--database-url-file={}", service.database.path()),
-        ],
-        secrets: vec![&service.database],
-        config_map: None,
-        data: DataVolume::Scratch,
-        restart: RestartPolicy::Never,
-        grace_seconds: 30,
-        resources: requests("50m", "64Mi"),
-    };
+    let arguments = vec![
+        "purge".into(),
+        format!("--data-dir={DATA}"),
+        format!("--database-url-file={}", service.database.path()),
+    ];
+    let (secrets, resources) = (vec![&service.database], requests("50m", "64Mi"));
+    let pod = PodSettings::of_job(&service.pods, arguments, secrets, resources);
     let schedule = Schedule {
         cron: nightly(owner.namespace(), &service.name),
         starting_deadline_seconds: STARTING_DEADLINE_SECONDS,

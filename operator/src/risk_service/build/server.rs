@@ -11,7 +11,6 @@ use k8s_openapi::{
             MetricIdentifier, MetricSpec, MetricTarget, PodsMetricSource, ResourceMetricSource,
         },
         core::v1::{ConfigMap, PodSpec, PodTemplateSpec},
-        policy::v1::PodDisruptionBudget,
     },
     apimachinery::pkg::{api::resource::Quantity, util::intstr::IntOrString},
 };
@@ -180,15 +179,6 @@ pub(super) fn autoscaler(service: &ValidatedService) -> HorizontalPodAutoscaler 
             metrics: Some([cpu].into_iter().chain(in_flight).collect()),
             behavior: None,
         }),
-        status: None,
-    }
-}
-
-/// The disruption budget: one server at a time may be evicted.
-pub(super) fn disruption_budget(service: &ValidatedService) -> PodDisruptionBudget {
-    PodDisruptionBudget {
-        metadata: service.owner.metadata(&service.name),
-        spec: Some(serving::disruption_budget(service.owner.selector())),
         status: None,
     }
 }

@@ -4,13 +4,12 @@
 use std::collections::BTreeSet;
 
 use assay_crds::{RiskService, RiskServiceSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    golden::assert_objects,
-    owned::{LiveObjects, OwnedKind, Owner, document},
+    golden::{self, assert_objects},
+    owned::{LiveObjects, OwnedKind, document},
     risk_service::{
         demand::Demand,
         fetch::{Inputs, SecretState},
@@ -30,17 +29,9 @@ fn inputs(change: Value) -> Inputs {
         .chain_token_secret
         .as_ref()
         .map(|_| SecretState::Present { uid: "2".into(), ports: BTreeSet::new() });
-    let owner = OwnerReference {
-        api_version: "assay.dev/v1alpha1".into(),
-        kind: "RiskService".into(),
-        name: "api".into(),
-        uid: "me".into(),
-        controller: Some(true),
-        ..OwnerReference::default()
-    };
     Inputs {
         object: RiskService::new("api", spec),
-        owner: Owner::new(owner, &"one".parse().unwrap(), "ns", "api", SERVER),
+        owner: golden::owner("RiskService", "api", "ns", "api", SERVER),
         database: present(5433),
         cache,
         chain_token,

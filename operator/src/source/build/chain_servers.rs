@@ -16,7 +16,6 @@ use k8s_openapi::{
             PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSpec, PodTemplateSpec,
             ResourceRequirements, Service, ServiceSpec, Toleration, VolumeResourceRequirements,
         },
-        policy::v1::PodDisruptionBudget,
     },
     apimachinery::pkg::{api::resource, apis::meta::v1::ObjectMeta},
 };
@@ -53,15 +52,6 @@ pub(super) fn service(source: &ValidatedSource) -> Service {
             ports: Some(vec![service_port(API, API.1), service_port(ADMIN, ADMIN.1)]),
             ..ServiceSpec::default()
         }),
-        status: None,
-    }
-}
-
-/// The disruption budget: one server at a time may be evicted.
-pub(super) fn disruption_budget(source: &ValidatedSource) -> PodDisruptionBudget {
-    PodDisruptionBudget {
-        metadata: source.owner.metadata(&source.object_name),
-        spec: Some(serving::disruption_budget(source.owner.selector())),
         status: None,
     }
 }

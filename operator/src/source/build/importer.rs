@@ -5,7 +5,7 @@ use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
 use super::database_arguments;
 use crate::{
     jobs::{Schedule, cron_job_spec, job_spec},
-    pod::{DataVolume, PodSettings, RestartPolicy, requests},
+    pod::{PodSettings, requests},
     source::{names, task::Import, validate::ValidatedSource},
 };
 
@@ -39,16 +39,9 @@ pub(super) fn first_job(import: &Import, source: &ValidatedSource) -> Job {
 
 fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
     let files = import.credentials.iter().map(|credentials| &credentials.file);
-    let pod = PodSettings {
-        defaults: &source.pods,
-        arguments: arguments(import, source),
-        secrets: [&source.database].into_iter().chain(files).collect(),
-        config_map: None,
-        data: DataVolume::Scratch,
-        restart: RestartPolicy::Never,
-        grace_seconds: 30,
-        resources: requests("100m", "256Mi"),
-    };
+    let secrets = [&source.database].into_iter().chain(files).collect();
+    let resources = requests("100m", "256Mi");
+    let pod = PodSettings::of_job(&source.pods, arguments(import, source), secrets, resources);
     job_spec(&pod, &source.owner, DEADLINE_SECONDS)
 }
 

@@ -22,7 +22,7 @@ use crate::{
     owned::{operator_pods, pods_of},
     pod::DATA,
     risk_service::SERVER,
-    serving::{ADMIN, API},
+    serving::{self, ADMIN, API},
 };
 
 /// The objects of a source.
@@ -66,7 +66,10 @@ pub(super) fn build(source: &ValidatedSource) -> SourceObjects {
         },
         Task::ServeChain(serve) => Workload::ChainServers {
             service: Box::new(chain_servers::service(source)),
-            disruption_budget: Box::new(chain_servers::disruption_budget(source)),
+            disruption_budget: Box::new(serving::disruption_budget(
+                &source.owner,
+                &source.object_name,
+            )),
             stateful_set: Box::new(chain_servers::stateful_set(serve, source)),
             forbidden_volume: match serve.pause {
                 Some(Pause::CredentialsRefused(_)) => Some(credentials::VOLUME),

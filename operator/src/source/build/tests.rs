@@ -5,17 +5,14 @@ use std::collections::BTreeSet;
 
 use assay_crds::{ChainSource, EgressSpec, IntelSource, TelemetrySpec};
 use assay_tenancy::{Name, manifest::ChainSourceSpec};
-use k8s_openapi::{
-    api::core::v1::{PersistentVolumeClaim, Secret},
-    apimachinery::pkg::apis::meta::v1::OwnerReference,
-};
+use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Secret};
 use kube::{api::DynamicObject, core::PartialObjectMeta};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     egress::Egress,
-    golden::assert_objects,
+    golden::{self, assert_objects},
     owned::{LiveObjects, OwnedKind, Owner, document},
     pod::{PodDefaults, SecretFile},
     source::{
@@ -54,15 +51,7 @@ fn proxied() -> WorkloadSettings {
 }
 
 fn owner(name: &str, component: &'static str) -> Owner {
-    let reference = OwnerReference {
-        api_version: "assay.dev/v1alpha1".into(),
-        kind: "IntelSource".into(),
-        name: "own".into(),
-        uid: "me".into(),
-        controller: Some(true),
-        ..OwnerReference::default()
-    };
-    Owner::new(reference, &"one".parse().unwrap(), "system", name, component)
+    golden::owner("IntelSource", "own", "system", name, component)
 }
 
 /// A Secret whose credentials are for the server of a URL.
