@@ -13,10 +13,10 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    trace::ReadLimits,
+    ledger::{BlockRef, ReadLimits},
     utxo::{
-        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
-        TxInput, TxOut, Txid,
+        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
     },
 };
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};

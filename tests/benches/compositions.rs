@@ -14,7 +14,7 @@
 use std::{env, path::PathBuf, time::Duration};
 
 use assay_address::ChainId;
-use assay_engine::reading::TransactionNumber;
+use assay_engine::ledger::TransactionNumber;
 use assay_graph::{EmbeddedGraphs, compositions::Ends, utxo::Snapshot};
 use assay_tests::{
     big_chain::{Shape, ends, recorded},

@@ -4,9 +4,9 @@ use std::{path::PathBuf, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
-    composition::{CoinShare, Origin},
+    composition::Origin,
     evidence::ListingPeriod,
-    reading::OwnerNumber,
+    ledger::{CoinShare, OwnerNumber},
 };
 use assay_graph::{Graph, compositions::Exposure};
 use assay_intel::IntelSnapshot;

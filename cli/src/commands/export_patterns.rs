@@ -5,7 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use assay_address::ChainId;
 use assay_engine::{
     evidence::{Direction, PatternFact},
-    reading::{OwnerNumber, TransactionRead},
+    ledger::OwnerNumber,
+    reading::TransactionRead,
     trace::TraceRules,
     utxo::Txid,
 };

@@ -323,10 +323,10 @@ fn millionths(share: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use assay_address::ChainId;
+    use assay_engine::assessment::RuleClaim;
     use assay_engine::{
         assessment::{Amount, ExposurePart, ExposurePath},
         evidence::Tier,
-        rules::RuleClaim,
         score::Confidence,
     };
     use jiff::Timestamp;

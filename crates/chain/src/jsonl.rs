@@ -14,7 +14,7 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::utxo::{Block, BlockRef};
+use assay_engine::{ledger::BlockRef, utxo::Block};
 
 pub use write::write_block;
 

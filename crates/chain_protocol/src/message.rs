@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use assay_engine::{
-    cluster::LinkKind,
     evidence::{ChainState, DirectionFlows, Pattern, Unavailable},
     facts::CoSpend,
+    ledger::{BlockId, BlockRef, Statistics},
     names::ListId,
     policy::ListEffect,
     score::Confidence,
     trace::TraceRules,
     transfer::TransferDirection,
-    utxo::{BlockId, BlockRef, Statistics, TransactionView, Txid, transfer::TransferOutput},
+    utxo::{TransactionView, Txid, cluster::LinkKind, transfer::TransferOutput},
 };
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-pub use exposure::{Exposure, ExposurePart, ExposurePath};
+pub use exposure::{Exposure, ExposurePart, ExposurePath, RuleClaim};
 pub use transfer::{AssessedOutput, AssessedTransfer, Sender, TransferBasis, TransferStatus};
 
 use crate::{

@@ -1,9 +1,9 @@
 //! The facts about an address that an assessment uses, gathered before it starts.
 
 use crate::{
-    cluster::LinkKind,
     evidence::{ChainState, Label, Listing, SourceState},
     score::Confidence,
+    utxo::cluster::{LinkKind, UNCONFIRMED_CONFIDENCE},
 };
 use assay_address::CanonicalAddress;
 use jiff::Timestamp;
@@ -158,8 +158,6 @@ impl Cluster {
 
 /// Confidence of clusters: co-spends that several parties may have signed are left out.
 pub const CO_SPEND_CONFIDENCE: Confidence = Confidence::from_percent(90);
-/// Confidence of a connection that rests on one transaction that may be a `PayJoin`.
-pub const UNCONFIRMED_CONFIDENCE: Confidence = Confidence::from_percent(60);
 
 /// Another member of the subject's cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! arguments, and the same arguments give the same assessment, to the byte, on every machine. The
 //! programs around it gather facts and serve answers.
 //!
-//! - [`utxo`], [`coinjoin`]: transactions of Bitcoin-like chains
-//! - [`cluster`]: addresses of one owner
+//! - [`ledger`]: what the ledgers of all chains share
+//! - [`utxo`]: transactions of chains of outputs, joint ones, and addresses of one owner
 //! - [`taxonomy`]: categories of addresses
 //! - [`evidence`]: listings, labels, flows, patterns and their strength
 //! - [`reading`]: reading a chain by numbers, for queries that take many reads
@@ -20,12 +20,11 @@
 
 mod assess;
 pub mod assessment;
-pub mod cluster;
-pub mod coinjoin;
 pub mod composition;
 pub mod evidence;
 pub mod facts;
 pub mod fixed;
+pub mod ledger;
 pub mod names;
 pub mod patterns;
 pub mod policy;

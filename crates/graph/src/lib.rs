@@ -30,9 +30,8 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::{
     facts::CoSpend,
-    utxo::{
-        BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Statistics, TransactionView, TxOut, Txid,
-    },
+    ledger::{BlockRef, Statistics},
+    utxo::{OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxOut, Txid},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;

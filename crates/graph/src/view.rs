@@ -2,11 +2,8 @@
 
 use assay_engine::{
     evidence::Direction,
-    reading::{
-        ChainView, Entry, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, TransactionNumber,
-        TransactionRead, ViewError,
-    },
-    trace::ReadLimits,
+    ledger::{OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
+    reading::{ChainView, Entry, Progress, Query, ReadRequest, TransactionRead, ViewError},
     utxo::{ScriptOwner, Txid},
 };
 use async_trait::async_trait;

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use assay_address::ChainId;
 use assay_chain::{BlockSource, SourceError, TipRef};
 use assay_engine::{
+    ledger::BlockRef,
     policy::Quantity,
-    utxo::{
-        Block, BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
-    },
+    utxo::{Block, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use sha2::{Digest, Sha256};

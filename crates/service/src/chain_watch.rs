@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
-use assay_engine::utxo::BlockRef;
+use assay_engine::ledger::BlockRef;
 use assay_graph::GraphStore;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::Mutex;

@@ -52,7 +52,7 @@ pub(super) fn condition(
 #[cfg(test)]
 mod tests {
     use assay_chain_protocol::client::branches::Branch;
-    use assay_engine::utxo::{BlockId, BlockRef};
+    use assay_engine::ledger::{BlockId, BlockRef};
     use jiff::Timestamp;
 
     use super::*;

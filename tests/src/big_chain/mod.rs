@@ -20,8 +20,9 @@ use std::{
 
 use assay_address::ChainId;
 use assay_chain::jsonl;
-use assay_engine::utxo::{
-    Block, BlockRef, OutPoint, ResolvedBlock, Transaction, TransactionKind, TxInput, TxOut, Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{Block, OutPoint, ResolvedBlock, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::Timestamp;
 

@@ -1,6 +1,6 @@
 //! Arithmetic of the oracle: in whole units as the engine must (`docs/model/trace.md` T1), and beside it in fractions.
 
-use assay_engine::{fixed::Fraction, trace::mass};
+use assay_engine::{fixed::Fraction, ledger::mass};
 use num_bigint::BigUint;
 
 /// A unit of a trace is a base unit divided by two to this power.

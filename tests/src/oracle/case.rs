@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
-    evidence::Tier,
+    evidence::{CarriedLabel, Tier},
     fixed::Fraction,
-    patterns::PatternRules,
+    policy::PatternRules,
     score::Confidence,
     taxonomy::Category,
-    trace::{AttributedEnd, Attribution, TraceRules, attribution::CarriedLabel},
+    trace::{AttributedEnd, Attribution, TraceRules},
     utxo::{Pool, ResolvedBlock, ScriptOwner},
 };
 use jiff::{

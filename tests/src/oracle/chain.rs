@@ -1,10 +1,10 @@
 //! Random small chains: few addresses, so that all owners' money mixes.
 
 use assay_engine::{
-    coinjoin::CoinjoinKind,
+    ledger::BlockRef,
     utxo::{
-        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
-        TxInput, TxOut, Txid,
+        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid, coinjoin::CoinjoinKind,
     },
 };
 use assay_test_random::Random;

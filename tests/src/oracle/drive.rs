@@ -5,16 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use assay_address::ChainId;
 use assay_engine::{
     evidence::{Direction, FlowFacts},
-    reading::{
-        ChainView, LookUp, OwnHistory, OwnerNumber, ReadRequest, TransactionNumber,
-        TransactionRead, ViewError, Waypoint,
-    },
+    ledger::{BlockRef, OwnHistory, OwnerNumber, TransactionNumber},
+    reading::{ChainView, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint},
     trace::{AttributionsByScript, Trace, TraceSubject},
-    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Txid},
+    utxo::{Block, ResolvedBlock, ScriptOwner, Txid},
 };
 use assay_graph::{
-    Graph, GraphError, GraphView, ReadSource, ViewSource, memory::MemoryGraph,
-    memory::transaction_and_index, run,
+    Graph, GraphError, GraphView, ReadSource, ViewSource,
+    memory::{MemoryGraph, transaction_and_index},
+    run,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;

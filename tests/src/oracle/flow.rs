@@ -3,8 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use assay_engine::{
-    evidence::Solicitation,
-    trace::{Distance, attribution::CarriedLabel},
+    evidence::{CarriedLabel, Distance, Solicitation},
     utxo::ScriptOwner,
 };
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use assay_engine::{
     evidence::{
-        CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod,
-        Solicitation, Tier, UnresolvedReason,
+        CarriedLabel, CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, FlowPath,
+        ListingPeriod, Solicitation, Tier, UnresolvedReason,
     },
     score::Confidence,
     taxonomy::Category,
-    trace::{AttributedEnd, attribution::CarriedLabel},
+    trace::AttributedEnd,
 };
 use num_bigint::BigUint;
 

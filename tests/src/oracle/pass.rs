@@ -3,9 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use assay_engine::{
-    evidence::{Direction, Tier, UnresolvedReason},
+    evidence::{CarriedLabel, Direction, Tier, UnresolvedReason},
     taxonomy::Category,
-    trace::attribution::CarriedLabel,
     utxo::{ScriptOwner, TransactionKind, Txid},
 };
 use jiff::tz::TimeZone;

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use assay_engine::{
-    evidence::{Direction, FlowPath, PathStep, StepLabel, Tier},
-    reading::ENTRIES_PER_TRANSACTION,
+    evidence::{CarriedLabel, Direction, FlowPath, PathStep, StepLabel, Tier},
+    ledger::ENTRIES_PER_TRANSACTION,
     score::Confidence,
     taxonomy::Category,
-    trace::attribution::CarriedLabel,
     utxo::{ScriptOwner, Txid},
 };
 use num_bigint::BigUint;

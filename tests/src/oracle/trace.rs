@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_engine::{
     evidence::{Direction, UnresolvedReason},
-    reading::ENTRIES_PER_TRANSACTION,
+    ledger::ENTRIES_PER_TRANSACTION,
     utxo::{OutPoint, ScriptOwner, Txid},
 };
 use jiff::{Timestamp, ToSpan, tz::TimeZone};

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use assay_address::ChainId;
 use assay_engine::{
-    cluster::LinkKind,
-    reading::{ChainView, OwnerNumber},
-    trace::ReadLimits,
-    utxo::ScriptOwner,
+    ledger::{OwnerNumber, ReadLimits},
+    reading::ChainView,
+    utxo::{ScriptOwner, cluster::LinkKind},
 };
 use assay_graph::{GraphView, memory::MemoryGraph};
 use assay_service::chains::possible_owners::possible_owners;

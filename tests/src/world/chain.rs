@@ -4,9 +4,12 @@ use assay_test_random::Random;
 use std::collections::{HashMap, HashSet};
 
 use assay_address::ChainId;
-use assay_engine::utxo::{
-    Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput,
-    TxOut, Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{
+        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+        Txid,
+    },
 };
 use jiff::{SignedDuration, Timestamp};
 

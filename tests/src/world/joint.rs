@@ -221,7 +221,8 @@ fn batch(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
 #[cfg(test)]
 mod tests {
     use assay_address::ChainId;
-    use assay_engine::{coinjoin::CoinjoinKind, utxo::TransactionKind};
+    use assay_engine::utxo::TransactionKind;
+    use assay_engine::utxo::coinjoin::CoinjoinKind;
 
     use super::*;
     use crate::world::{ChainBuilder, Form};

@@ -193,7 +193,7 @@ fn by_the_blocks(
         if gave + got > 0 {
             heights.push(block.height);
         }
-        let change = assay_engine::utxo::history::change(gave, got, whole);
+        let change = assay_engine::ledger::change(gave, got, whole);
         received += u64::try_from(got - change).unwrap();
         sent += u64::try_from(gave - change).unwrap();
         let txid = transaction.txid();

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_address::ChainId;
 use assay_engine::{
-    composition::{CoinShare, Composition, Origin},
+    composition::{Composition, Origin},
     evidence::{FlowEnd, FlowFacts, FlowPart, ListingPeriod, UnresolvedReason},
-    reading::TransactionNumber,
+    ledger::{CoinShare, TransactionNumber},
     taxonomy::Category,
     trace::TraceRules,
     utxo::{Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, Txid},

@@ -10,17 +10,17 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::{
     evidence::{Direction, Tier},
+    ledger::{BlockRef, OwnHistory, OwnerNumber, TransactionNumber},
     policy::Policy,
     reading::{
-        ChainView, FeePayer, GatheredChain, InBlock, LookUp, OwnHistory, OwnerNumber, ReadRequest,
-        TransactionNumber, TransactionRead, ViewError, Waypoint,
+        ChainView, FeePayer, GatheredChain, InBlock, LookUp, ReadRequest, TransactionRead,
+        ViewError, Waypoint,
     },
     score::Confidence,
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, Attributions, TraceRules},
     utxo::{
-        Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut,
-        Txid,
+        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
     },
 };
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions};

@@ -2,9 +2,11 @@
 //! transactions, hashes from headers.
 
 use assay_address::ChainId;
-use assay_engine::utxo::{
-    BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
-    shows_signature,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{
+        OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid, shows_signature,
+    },
 };
 use jiff::Timestamp;
 use serde::Deserialize;

@@ -8,7 +8,10 @@
 mod answer;
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::utxo::{Block, BlockRef, TransactionKind, Txid};
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{Block, TransactionKind, Txid},
+};
 use serde::de::DeserializeOwned;
 
 use self::answer::{

@@ -21,7 +21,10 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_engine::utxo::{Block, BlockRef, ScriptOwner, TxOut};
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{Block, ScriptOwner, TxOut},
+};
 
 use self::{
     index::{Entry, Index},

@@ -1,7 +1,7 @@
 //! Errors of an ingest.
 
 use assay_address::ChainId;
-use assay_engine::utxo::BlockRef;
+use assay_engine::ledger::BlockRef;
 use assay_graph::GraphError;
 
 use crate::{SourceError, TipRef, resolve::ResolveError};

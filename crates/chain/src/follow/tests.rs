@@ -3,8 +3,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use assay_engine::utxo::{
-    Block, BlockRef, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{Block, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 use assay_graph::EmbeddedGraphs;
 use jiff::Timestamp;

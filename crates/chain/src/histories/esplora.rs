@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_address::CanonicalAddress;
-use assay_engine::utxo::{BlockRef, Txid};
+use assay_engine::{ledger::BlockRef, utxo::Txid};
 
 use super::{AddressSummary, ChainPosition, ConfirmedTransaction, HistorySource};
 use crate::{SourceError, esplora::Esplora};

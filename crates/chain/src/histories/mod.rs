@@ -5,7 +5,10 @@ mod esplora;
 use std::fmt;
 
 use assay_address::CanonicalAddress;
-use assay_engine::utxo::{BlockRef, SideLimits, Transaction, TransactionView, Txid};
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{SideLimits, Transaction, TransactionView, Txid},
+};
 use jiff::Timestamp;
 
 pub use self::esplora::EsploraHistories;

@@ -3,8 +3,9 @@
 use std::{borrow::Cow, fmt};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::utxo::{
-    BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::Timestamp;
 use serde::{

@@ -1,8 +1,10 @@
 use std::io::Cursor;
 
-use assay_engine::utxo::{
-    Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-    Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{
+        Block, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+    },
 };
 use proptest::prelude::*;
 

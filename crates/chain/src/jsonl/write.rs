@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use assay_address::ChainId;
-use assay_engine::utxo::{Block, BlockRef, OutPoint, ScriptOwner, Transaction, TxInput, TxOut};
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{Block, OutPoint, ScriptOwner, Transaction, TxInput, TxOut},
+};
 use serde::Serialize;
 
 use super::line::POOLS;

@@ -6,9 +6,12 @@
 //! Bitcoin's.
 
 use assay_address::ChainId;
-use assay_engine::utxo::{
-    Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-    Txid, shows_signature,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{
+        Block, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+        shows_signature,
+    },
 };
 use jiff::Timestamp;
 use serde_json::Value;

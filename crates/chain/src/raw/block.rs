@@ -1,8 +1,9 @@
 //! A block in bytes as a whole.
 
 use assay_address::ChainId;
-use assay_engine::utxo::{
-    Block, BlockRef, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{Block, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut},
 };
 use jiff::Timestamp;
 

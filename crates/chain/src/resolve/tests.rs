@@ -1,10 +1,10 @@
 use std::slice;
 
 use assay_engine::{
-    coinjoin::CoinjoinKind,
+    ledger::BlockRef,
     utxo::{
-        Block, BlockRef, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-        Txid,
+        Block, OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+        coinjoin::CoinjoinKind,
     },
 };
 use jiff::Timestamp;

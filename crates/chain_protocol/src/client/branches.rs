@@ -10,7 +10,7 @@ use std::{
     net::SocketAddr,
 };
 
-use assay_engine::utxo::{BlockId, BlockRef};
+use assay_engine::ledger::{BlockId, BlockRef};
 
 use crate::message::{BRANCH_BLOCKS, BranchBlocks};
 

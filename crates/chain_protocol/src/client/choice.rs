@@ -85,7 +85,7 @@ fn weight(subject: &(impl Hash + ?Sized), address: SocketAddr) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::utxo::BlockRef;
+    use assay_engine::ledger::BlockRef;
     use jiff::Timestamp;
     use proptest::prelude::*;
 

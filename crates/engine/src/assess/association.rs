@@ -9,10 +9,11 @@ use super::{
     MinimumScore, Rank, Term, Warnings,
     cluster::{self, Inheritance},
     labels, listings,
+    references::{address_reference, transaction_reference},
 };
 use crate::{
     assessment::{
-        Amount, AssociatedWallet, ComponentKind, EvidenceKind, EvidenceReference, Reason, Relation,
+        Amount, AssociatedWallet, ComponentKind, EvidenceReference, Reason, Relation,
         ScoringComponent, Warning,
     },
     evidence::{Label, Listing, ListingEntry, ListingStatus, Tier},
@@ -327,16 +328,5 @@ fn wallet(
         amounts: vec![],
         received: vec![],
         sent: vec![],
-    }
-}
-
-pub(super) fn transaction_reference(txid: &str) -> EvidenceReference {
-    EvidenceReference { kind: EvidenceKind::Transaction, reference: txid.to_owned() }
-}
-
-pub(super) fn address_reference(address: &CanonicalAddress) -> EvidenceReference {
-    EvidenceReference {
-        kind: EvidenceKind::Address,
-        reference: format!("{} {address}", address.chain()),
     }
 }

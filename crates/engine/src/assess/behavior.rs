@@ -14,11 +14,11 @@ use crate::{
         Amount, AssessedPattern, ComponentKind, EvidenceKind, EvidenceReference, LargestOccurrence,
         ScoringComponent,
     },
-    coinjoin::CoinjoinKind,
     evidence::{ChainState, Pattern, PatternFact, PatternRole, Tier, UnscoredReason},
     facts::Facts,
     policy::Policy,
     score::Score,
+    utxo::coinjoin::CoinjoinKind,
 };
 
 #[derive(Default)]

@@ -11,20 +11,20 @@ use jiff::civil::Date;
 
 use super::{
     Claim, Term,
-    association::{address_reference, transaction_reference},
     cluster::{self, InheritedLabel},
+    references::{address_reference, transaction_reference},
 };
 use crate::{
     assessment::{
         AssessedLabel, ComponentKind, Conflict, ConflictResolution, Entity, EvidenceKind,
         EvidenceReference, LabelStatus, Reason, ScoringComponent,
     },
-    evidence::{Label, Listing, ListingStatus, SourceState, Tier},
+    evidence::{CarriedLabel, Label, Listing, ListingStatus, SourceState, Tier},
     facts::{Cluster, Facts},
     policy::Policy,
     score::Score,
     taxonomy::{Category, RISKY_FROM},
-    trace::{AttributedEnd, Attribution, attribution::CarriedLabel},
+    trace::{AttributedEnd, Attribution},
 };
 
 #[derive(Default)]

@@ -11,6 +11,7 @@ mod flows;
 mod labels;
 mod listings;
 mod rank;
+mod references;
 mod sentence;
 mod transfer;
 mod verdict;

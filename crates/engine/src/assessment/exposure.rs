@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Amount;
 use crate::{
-    evidence::{Direction, PartyListing, PathStep, UnresolvedReason},
-    rules::RuleClaim,
+    evidence::{Direction, PartyListing, PathStep, Tier, UnresolvedReason},
+    score::Confidence,
     taxonomy::Category,
 };
 
@@ -92,4 +92,32 @@ pub struct ExposurePath {
     pub amount: Amount,
     /// Hops of the path, the address's own transaction first.
     pub steps: Vec<PathStep>,
+}
+
+/// One attribution of funds.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct RuleClaim {
+    /// Category of the party.
+    pub category: Category,
+    /// Strength of the attribution.
+    pub tier: Tier,
+    /// Hops between the address and the party; 1 is direct. Null if it is further away than the trace went.
+    pub hops: Option<u16>,
+    /// True if the party is a direct counterparty.
+    pub direct: bool,
+    /// True if the party is on a list in force.
+    pub listed: bool,
+    /// Confidence of the attribution, in percent.
+    #[serde(default = "certain")]
+    pub confidence: Confidence,
+    /// True if the funds passed through a joint transaction, which is no label of an address.
+    #[serde(default)]
+    pub joint: bool,
+}
+
+/// Records of earlier versions state no confidence: rules heard their attributions whatever it was.
+const fn certain() -> Confidence {
+    Confidence::CERTAIN
 }

@@ -4,7 +4,8 @@
 //! share lack to the whole if it has them, the shares of its origins but the last, and the unknown share, from which the last origin's
 //! follows. Of all numbers but the last, two bits say how many bytes they take; the last takes what is left.
 
-use super::{CoinShare, Composition, Origin};
+use super::{Composition, Origin};
+use crate::ledger::CoinShare;
 
 /// The codes of the mixed and of the labelled share among the codes of origins: no origin has them, and all are smaller.
 const MIXED: u8 = u8::MAX;

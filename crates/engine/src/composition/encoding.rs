@@ -4,7 +4,8 @@
 //! is the number of units that it lacks to the whole, or that it has, whichever is shorter, so that a sole origin takes
 //! two bytes.
 
-use super::{CoinShare, Composition, Origin};
+use super::{Composition, Origin};
+use crate::ledger::CoinShare;
 
 const IS_MIXED: u64 = 1;
 const IS_LABELLED: u64 = 2;

@@ -1,6 +1,7 @@
 //! The composition of a transaction from what goes into it.
 
-use super::{CoinShare, Composition, Origin};
+use super::{Composition, Origin};
+use crate::ledger::CoinShare;
 
 /// What goes into one transaction, added up. It is used again for the next transaction.
 #[derive(Clone, Debug)]

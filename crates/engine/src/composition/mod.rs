@@ -7,23 +7,21 @@
 //! reaches.
 //!
 //! - `origin`: where money comes from
-//! - `share`: parts of one, in units of 2^-32
 //! - `mixture`: the composition of a transaction from its inputs
 //! - `encoding`: compositions as bytes
 //! - `dictionary`: neighbours as fewer bytes, which share a table of origins
 
+use crate::ledger::CoinShare;
 mod dictionary;
 mod encoding;
 mod mixture;
 mod origin;
-mod share;
 #[cfg(test)]
 mod tests;
 
 pub use dictionary::OriginDictionary;
 pub use mixture::Mixture;
 pub use origin::Origin;
-pub use share::CoinShare;
 
 /// The origins of an amount of money, with their shares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::{BehaviorFacts, Tier},
+    ledger::Mass,
     names::ListId,
     score::Confidence,
     taxonomy::Category,
-    trace::{Distance, attribution::CarriedLabel, mass::Mass},
+    utxo::coinjoin::CoinjoinKind,
 };
 
 /// Direction in which money is followed.
@@ -347,6 +348,44 @@ pub struct CarriedPart {
     pub label: CarriedLabel,
     /// Where the money met it.
     pub distance: Distance,
+}
+
+/// A label that a flow carries because it passed through the label's address, or through a joint transaction.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct CarriedLabel {
+    /// Strength of the label.
+    pub tier: Tier,
+    /// Category.
+    pub category: Category,
+    /// Confidence.
+    pub confidence: Confidence,
+    /// Severity of the category under the policy, 0 to 100.
+    pub severity: u8,
+    /// Name, if known.
+    pub entity: Option<Arc<str>>,
+    /// The kind of joint transaction that the money passed through, if it is no label of an address.
+    pub coinjoin: Option<CoinjoinKind>,
+}
+
+/// The distance at which money met a label.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Distance {
+    /// Fewest hops from the subject.
+    pub hops: u16,
+    /// The mass as decayed when it met the label.
+    pub decayed: Mass,
+}
+
+impl Distance {
+    /// Adds the distance of other money with the same label.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.hops = self.hops.min(other.hops);
+        self.decayed += other.decayed;
+    }
 }
 
 /// When money moved to or from a listed party.

@@ -10,9 +10,10 @@ mod source;
 mod tier;
 
 pub use flow::{
-    ActivityFacts, AssetActivity, CarriedPart, ChainFacts, ChainState, Direction, DirectionFlows,
-    FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode, Ledger, ListingPeriod,
-    PartyListing, PathStep, Solicitation, StepLabel, Tip, Unavailable, UnresolvedReason,
+    ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState, Direction,
+    DirectionFlows, Distance, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
+    Ledger, ListingPeriod, PartyListing, PathStep, Solicitation, StepLabel, Tip, Unavailable,
+    UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{
@@ -22,5 +23,5 @@ pub use listing::{
 pub use pattern::{
     BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, Searched, UnscoredReason,
 };
-pub use source::{SourceKind, SourceState};
+pub use source::{ALWAYS_BLOCKING, SourceKind, SourceState};
 pub use tier::Tier;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{coinjoin::CoinjoinKind, score::Confidence};
+use crate::{score::Confidence, utxo::coinjoin::CoinjoinKind};
 
 /// Role of the subject's owner in a pattern.
 #[derive(

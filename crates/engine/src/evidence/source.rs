@@ -5,10 +5,10 @@ use jiff::{Timestamp, civil::Date};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    names::{ListId, SourceId},
-    policy::ALWAYS_BLOCKING,
-};
+use crate::names::{ListId, SourceId};
+
+/// Lists that are blocking under every policy.
+pub const ALWAYS_BLOCKING: [&str; 4] = ["ofac-sdn", "uk", "eu", "un"];
 
 /// Kind of data that a source provides.
 #[derive(

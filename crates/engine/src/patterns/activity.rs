@@ -7,16 +7,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     form::{FormEntry, FormOf, forms},
-    rules::{OWN_ENTRIES, OWN_TRANSACTIONS, PatternRules},
+    rules::{OWN_ENTRIES, OWN_TRANSACTIONS},
 };
 use crate::{
     evidence::{Direction, Pattern},
-    reading::{
-        ChainView, Entry, OwnHistory, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
-    },
+    ledger::{OwnHistory, OwnerNumber, TransactionNumber, change},
+    policy::PatternRules,
+    reading::{ChainView, Entry, TransactionRead, ViewError},
     taxonomy::Category,
     trace::Attributions,
-    utxo::{ScriptOwner, TransactionKind, history::change},
+    utxo::{ScriptOwner, TransactionKind},
 };
 
 /// An owner on the other side of a transaction.

@@ -14,10 +14,8 @@ use super::{
 };
 use crate::{
     evidence::Direction,
-    reading::{
-        ChainView, Entry, LookUp, OwnerNumber, ReadRequest, TransactionNumber, TransactionRead,
-        ViewError, Waypoint,
-    },
+    ledger::{OwnerNumber, TransactionNumber},
+    reading::{ChainView, Entry, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint},
     trace::Attributions,
     utxo::TransactionKind,
 };

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     evidence::{Pattern, PatternDetails, PatternRole},
-    reading::OwnerNumber,
+    ledger::OwnerNumber,
 };
 
 /// The cycles and scatter-gathers of an owner, and true if the search left nothing out.

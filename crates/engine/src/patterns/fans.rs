@@ -11,14 +11,15 @@ use super::{
     finding::Finding,
     own::seconds,
     rules::{
-        BURST_TIMES, DUSTED_OWNERS, FAN_PARTIES, GATHER_PARTIES, PatternRules, REGULAR_DAYS,
-        REGULAR_SPAN, SCATTER_WITHIN, SCATTERED_PERCENT, WINDOW, confidence, is_percent_of,
+        BURST_TIMES, DUSTED_OWNERS, FAN_PARTIES, GATHER_PARTIES, REGULAR_DAYS, REGULAR_SPAN,
+        SCATTER_WITHIN, SCATTERED_PERCENT, WINDOW, confidence, is_percent_of,
     },
     transfers::fan::{FanWindow, fan_windows},
 };
 use crate::{
     evidence::{Direction, Pattern, PatternDetails, PatternRole, UnscoredReason},
-    reading::OwnerNumber,
+    ledger::OwnerNumber,
+    policy::PatternRules,
 };
 
 /// A transfer with the index of its transaction.

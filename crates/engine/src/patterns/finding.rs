@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use super::activity::OwnTransaction;
 use crate::{
     evidence::{Pattern, PatternDetails, PatternFact, PatternRole, UnscoredReason},
-    reading::{ChainView, TransactionNumber, ViewError},
+    ledger::TransactionNumber,
+    reading::{ChainView, ViewError},
     score::Confidence,
 };
 

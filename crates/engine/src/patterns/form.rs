@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::rules::{BATCH_PAYEES, CONSOLIDATED_INPUTS, PEEL_PERCENT};
-use crate::{evidence::Pattern, reading::OwnerNumber, utxo::TransactionKind};
+use crate::{evidence::Pattern, ledger::OwnerNumber, utxo::TransactionKind};
 
 /// An input or output with the cluster of its owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) fn peeled(values: &[u64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coinjoin::CoinjoinKind;
+    use crate::utxo::coinjoin::CoinjoinKind;
 
     fn entry(owner: u64, value: u64) -> FormEntry {
         FormEntry { owner: OwnerNumber(owner), value, is_data: false }

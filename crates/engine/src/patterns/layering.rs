@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{
     evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
-    reading::{Entry, OwnerNumber, TransactionNumber, ViewError},
+    ledger::{OwnerNumber, TransactionNumber},
+    reading::{Entry, ViewError},
     utxo::TransactionKind,
 };
 

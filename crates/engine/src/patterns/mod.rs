@@ -29,14 +29,11 @@ mod transfers_around;
 
 use std::cmp::Reverse;
 
-pub use rules::PatternRules;
-
 use crate::{
     evidence::{BehaviorFacts, PatternFact, PatternRole, Searched, UnscoredReason},
-    reading::{
-        ChainView, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, TransactionNumber,
-        ViewError,
-    },
+    ledger::{OwnHistory, OwnerNumber, TransactionNumber},
+    policy::PatternRules,
+    reading::{ChainView, Progress, Query, ReadRequest, ViewError},
     trace::Attributions,
 };
 use activity::{Activity, OwnReader};

@@ -10,13 +10,14 @@ use super::{
     finding::Finding,
     rules::{
         AWAKE, AWAKE_PERCENT, AWAKENING_PERCENT, DORMANT, DUSTED_OWNERS, JUST_BELOW_PERCENT,
-        PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN, PatternRules,
+        PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN,
         STRUCTURED_TRANSFERS, WINDOW, confidence, is_percent_of,
     },
 };
 use crate::{
     evidence::{Direction, Pattern, PatternDetails, PatternRole, UnscoredReason},
-    reading::OwnerNumber,
+    ledger::OwnerNumber,
+    policy::PatternRules,
     taxonomy::Category,
     utxo::TransactionKind,
 };

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
-    reading::{Entry, TransactionNumber, ViewError},
+    ledger::TransactionNumber,
+    reading::{Entry, ViewError},
     utxo::TransactionKind,
 };
 

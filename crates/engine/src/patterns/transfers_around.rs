@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     evidence::Direction,
-    reading::{Entry, OwnerNumber, TransactionNumber, ViewError},
+    ledger::{OwnerNumber, TransactionNumber},
+    reading::{Entry, ViewError},
     utxo::TransactionKind,
 };
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::{
-    ALWAYS_BLOCKING, AmountRules, FIXED_RULES, ListEffect, PolicySpec, Quantity, Role, RuleSpec,
-    RuleVerdict, SAME_KEY_SCORE, TraceSpec, curve,
+    AmountRules, FIXED_RULES, ListEffect, PolicySpec, Quantity, Role, RuleSpec, RuleVerdict,
+    SAME_KEY_SCORE, TraceSpec, curve,
     rules::{
         BLOCK_TIER, Conditions, LONGEST_DESCRIPTION, MOST_GROUPS, MOST_HOPS, MOST_RULES, is_id,
     },
 };
 use crate::{
-    evidence::{Direction, Pattern},
-    patterns::rules::MOST_THRESHOLDS,
+    evidence::{ALWAYS_BLOCKING, Direction, Pattern},
+    policy::MOST_THRESHOLDS,
     score::Score,
     taxonomy::Category,
 };

@@ -2,6 +2,7 @@
 
 mod check;
 mod curve;
+mod pattern_rules;
 mod quantity;
 mod rules;
 mod spec;
@@ -12,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 pub use check::PolicyProblem;
 pub use curve::AmountCurve;
+pub use pattern_rules::{MOST_THRESHOLDS, PatternRules};
 pub use quantity::{InvalidQuantity, Quantity};
 pub use rules::{
     Alternative, CLUSTER_LISTED, ConditionGroup, FIXED_RULES, FixedRule, InvalidShare,
@@ -24,15 +26,12 @@ pub use spec::{
 };
 
 use crate::{
-    evidence::{Pattern, Tier},
+    evidence::{ALWAYS_BLOCKING, Pattern, Tier},
     fixed::Fraction,
     names::ListId,
     score::{Confidence, RiskLevel, Score, Verdict},
     taxonomy::Category,
 };
-
-/// Lists that are blocking under every policy.
-pub const ALWAYS_BLOCKING: [&str; 4] = ["ofac-sdn", "uk", "eu", "un"];
 
 /// Severity of money that was not followed to an end: low both ways even where nothing is resolved.
 pub const UNRESOLVED_SEVERITY: u8 = 18;

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    ALWAYS_BLOCKING, Quantity, SAME_KEY_SCORE, Share,
+    Quantity, SAME_KEY_SCORE, Share,
     rules::{MOST_RULES, RuleSpec},
 };
 use crate::{
-    evidence::Pattern,
+    evidence::{ALWAYS_BLOCKING, Pattern},
     names::{ListId, SourceId},
     score::{HalfLife, Score},
     taxonomy::Category,

@@ -3,13 +3,11 @@
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::{
-    ChainView, Entry, FeePayer, LookUp, OutputNumber, OwnHistory, OwnTransaction, OwnerNumber,
-    SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
-};
+use super::{ChainView, Entry, FeePayer, LookUp, SideTotals, TransactionRead, ViewError, Waypoint};
 use crate::{
     evidence::Direction,
-    utxo::{OutPoint, ScriptOwner, Statistics, Transaction, TransactionKind, Txid},
+    ledger::{OwnHistory, OwnTransaction, OwnerNumber, Statistics, TransactionNumber},
+    utxo::{OutPoint, OutputNumber, ScriptOwner, Transaction, TransactionKind, Txid},
 };
 
 /// Number of positions of a block, more than any block has transactions.

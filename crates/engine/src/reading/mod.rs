@@ -5,33 +5,23 @@
 //! tells everything at once; an API on demand and a distant database read in batches. So there is one loop that runs
 //! every query over every source, and the answer depends on the chain alone.
 //!
-//! - [`number`]: numbers of transactions, outputs and owners
-//! - [`history`]: the transactions of one owner
-//! - [`own`]: which entries are read of them
+//! - [`own`]: which entries of an owner's transactions are read
 //! - [`gathered`]: a chain as far as it was gathered, transaction by transaction
 
 pub mod gathered;
-pub mod history;
-pub mod number;
 pub mod own;
 
 use jiff::Timestamp;
 
 pub use gathered::{GatheredChain, InBlock};
-pub use history::{OwnHistory, OwnTransaction};
-pub use number::{OutputNumber, OwnerNumber, TransactionNumber};
 pub use own::{entries_of_each, read_own};
 
 use crate::{
     composition::Composition,
     evidence::Direction,
-    utxo::{ScriptOwner, Statistics, TransactionKind, Txid},
+    ledger::{OwnerNumber, Statistics, TransactionNumber},
+    utxo::{OutputNumber, ScriptOwner, TransactionKind, Txid},
 };
-
-/// Inputs or outputs that are read of one transaction, the largest ones. It bounds the memory of a read. No
-/// transaction of Bitcoin has more inputs: a block of 4,000,000 weight units has room for 24,390. So nobody hides
-/// stolen inputs below larger ones of his own.
-pub const ENTRIES_PER_TRANSACTION: u32 = 50_000;
 
 /// One state of a chain.
 pub trait ChainView {

@@ -6,11 +6,11 @@
 
 use std::cmp::Reverse;
 
-use super::{
-    ChainView, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber, TransactionRead,
-    ViewError,
+use super::{ChainView, TransactionRead, ViewError};
+use crate::{
+    evidence::Direction,
+    ledger::{OwnHistory, OwnTransaction, OwnerNumber, ReadLimits, TransactionNumber},
 };
-use crate::{evidence::Direction, trace::ReadLimits};
 
 /// The number of largest entries that are read of each of an owner's transactions in one direction: of inputs towards
 /// sources, of outputs towards destinations.

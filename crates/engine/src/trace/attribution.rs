@@ -7,14 +7,11 @@ use std::{
 
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::flow::Distance;
 use crate::{
-    coinjoin::CoinjoinKind,
-    evidence::{PartyListing, Tier},
-    reading::{ChainView, OwnerNumber, ViewError},
+    evidence::{CarriedLabel, Distance, PartyListing, Tier},
+    ledger::OwnerNumber,
+    reading::{ChainView, ViewError},
     score::Confidence,
     taxonomy::Category,
     utxo::{Pool, ScriptOwner},
@@ -73,6 +70,16 @@ impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> Attributions for Attribut
     }
 }
 
+/// True if a list in force names an owner or its key: dealings with it are read whatever their size.
+pub(super) fn is_listed(
+    view: &dyn ChainView,
+    attributions: &dyn Attributions,
+    owner: OwnerNumber,
+) -> Result<bool, ViewError> {
+    let attribution = attributions.of(owner, view)?;
+    Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
+}
+
 /// The attribution of an address by listings and labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
@@ -118,25 +125,6 @@ pub struct AttributedEnd {
     pub listed_by: Option<Arc<PartyListing>>,
     /// Since when, where known.
     pub listed_on: Option<Date>,
-}
-
-/// A label that a flow carries because it passed through the label's address, or through a joint transaction.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-pub struct CarriedLabel {
-    /// Strength of the label.
-    pub tier: Tier,
-    /// Category.
-    pub category: Category,
-    /// Confidence.
-    pub confidence: Confidence,
-    /// Severity of the category under the policy, 0 to 100.
-    pub severity: u8,
-    /// Name, if known.
-    pub entity: Option<Arc<str>>,
-    /// The kind of joint transaction that the money passed through, if it is no label of an address.
-    pub coinjoin: Option<CoinjoinKind>,
 }
 
 /// Maximum number of labels that a flow carries; the strongest ones stay.

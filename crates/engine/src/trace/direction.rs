@@ -10,17 +10,14 @@ use super::{
     flow::{Flow, FlowKey, Flows},
     frontier::{Frontier, Next, Rank, magnitude},
     label_sets::{LabelSet, LabelSets},
-    mass::{Mass, scaled},
-    pass::{Passage, Scratch},
+    passage::{Passage, Scratch},
     path::{Passed, Paths},
     side::Side,
 };
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
-    reading::{
-        ChainView, ENTRIES_PER_TRANSACTION, LookUp, OwnerNumber, ReadRequest, TransactionNumber,
-        TransactionRead, ViewError, Waypoint,
-    },
+    ledger::{ENTRIES_PER_TRANSACTION, Mass, OwnerNumber, TransactionNumber, mass::scaled},
+    reading::{ChainView, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint},
     utxo::TransactionKind,
 };
 

@@ -10,19 +10,19 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 use super::{
     attribution::AttributedEnd,
-    flow::{Distance, Flow, FlowKey},
+    flow::{Flow, FlowKey},
     label_sets::{LabelSet, LabelSets},
-    mass::{Mass, split},
     path::{PathId, Paths, Route},
     steps::StepReader,
 };
 use crate::{
     composition::Origin,
     evidence::{
-        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, PartyListing,
-        Solicitation, Tier,
+        CarriedPart, Distance, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod,
+        PartyListing, Solicitation, Tier,
     },
-    reading::{TransactionNumber, ViewError},
+    ledger::{Mass, TransactionNumber, mass::split},
+    reading::ViewError,
     score::Confidence,
     taxonomy::Category,
 };

@@ -1,15 +1,16 @@
 //! Money on its way: how much of it, whose it was last, and what it passed (`docs/model/trace.md` T5).
 
 use rustc_hash::FxHashMap;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{
     label_sets::LabelSet,
-    mass::Mass,
     path::{Paths, Route},
 };
-use crate::{evidence::Solicitation, fixed::Fraction, reading::OwnerNumber};
+use crate::{
+    evidence::{Distance, Solicitation},
+    fixed::Fraction,
+    ledger::{Mass, OwnerNumber},
+};
 
 /// The parts of money that a trace keeps apart at one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,25 +36,6 @@ pub(super) struct Flow {
     pub(super) carried: Vec<Distance>,
     /// The path of the largest amount.
     pub(super) route: Route,
-}
-
-/// The distance at which money met a label.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub struct Distance {
-    /// Fewest hops from the subject.
-    pub hops: u16,
-    /// The mass as decayed when it met the label.
-    pub decayed: Mass,
-}
-
-impl Distance {
-    /// Adds the distance of other money with the same label.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.hops = self.hops.min(other.hops);
-        self.decayed += other.decayed;
-    }
 }
 
 impl Flow {

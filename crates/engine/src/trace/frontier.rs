@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     evidence::Direction,
-    reading::{ReadRequest, TransactionNumber, Waypoint},
+    ledger::TransactionNumber,
+    reading::{ReadRequest, Waypoint},
 };
 
 /// Where a transaction stands in the order in which a direction is followed: towards sources the newest come first,

@@ -11,17 +11,16 @@
 use super::{
     direction::DirectionalTrace,
     ends::{EndedFlow, Found, Stop},
-    flow::{Distance, Flow, Flows},
-    mass::{Mass, share},
+    flow::{Flow, Flows},
     path::{Passed, PathId, Route},
 };
 use crate::{
-    composition::{CoinShare, Composition, Origin},
-    evidence::{Direction, FlowEnd, ListingPeriod, UnresolvedReason},
-    reading::{
-        ChainView, ENTRIES_PER_TRANSACTION, Entry, LookUp, OwnerNumber, TransactionNumber,
-        TransactionRead, ViewError, Waypoint,
+    composition::{Composition, Origin},
+    evidence::{Direction, Distance, FlowEnd, ListingPeriod, UnresolvedReason},
+    ledger::{
+        CoinShare, ENTRIES_PER_TRANSACTION, Mass, OwnerNumber, TransactionNumber, mass::share,
     },
+    reading::{ChainView, Entry, LookUp, TransactionRead, ViewError, Waypoint},
 };
 use jiff::{Timestamp, tz::TimeZone};
 

@@ -12,12 +12,11 @@
 //! `docs/model/trace.md` states the rules by numbers, which the modules cite.
 //!
 //! - [`attribution`]: attribution of an owner on a path
-//! - [`mass`]: exact amounts and their division
 //! - `subject`: the subject's own transactions, change taken out
 //! - `flow`, `label_sets`, `path`: money on its way
 //! - `frontier`: the waypoints that are to be followed, in their order
 //! - `direction`: the order, the budget, the cut
-//! - `side`, `pass`: the passage of money through a transaction
+//! - `side`, `passage`, `pass`: the passage of money through a transaction
 //! - `further`: origins beyond the transactions at which a trace stops
 //! - `ends`: amounts by endpoint, with the largest paths
 //! - `steps`: the steps of these paths, as they are shown
@@ -30,8 +29,8 @@ mod flow;
 mod frontier;
 mod further;
 mod label_sets;
-pub mod mass;
 mod pass;
+mod passage;
 mod path;
 mod rules;
 mod side;
@@ -44,16 +43,13 @@ mod upper_bound;
 use jiff::civil::Date;
 
 pub use attribution::{AttributedEnd, Attribution, Attributions, AttributionsByScript};
-pub use flow::Distance;
-pub use rules::{ReadLimits, TraceRules};
+pub use rules::TraceRules;
 pub use upper_bound::{flows_at_most, is_bounded};
 
 use crate::{
     evidence::{DirectionFlows, FlowFacts, Ledger},
-    reading::{
-        ChainView, LookUp, OwnHistory, OwnerNumber, Progress, Query, ReadRequest, ViewError,
-        Waypoint,
-    },
+    ledger::{OwnHistory, OwnerNumber},
+    reading::{ChainView, LookUp, Progress, Query, ReadRequest, ViewError, Waypoint},
 };
 use assay_address::ChainId;
 use direction::{DirectionalTrace, Reached};

@@ -3,99 +3,25 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::{
-    attribution::{CarriedLabel, carry},
+    attribution::carry,
     direction::DirectionalTrace,
     ends::EndedFlow,
-    flow::{Distance, Flow, FlowKey, Flows},
-    mass::{Mass, SplitScratch},
+    flow::{Flow, FlowKey, Flows},
+    passage::{Passage, Scratch},
     path::{Paths, Route},
     side::Side,
 };
 use crate::{
-    coinjoin::CoinjoinKind,
-    evidence::{FlowEnd, Tier, UnresolvedReason},
-    reading::{
-        ChainView, Entry, FeePayer, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
-        Waypoint,
-    },
+    evidence::{CarriedLabel, Distance, FlowEnd, Tier, UnresolvedReason},
+    ledger::OwnerNumber,
+    reading::{ChainView, Entry, FeePayer, ViewError, Waypoint},
     taxonomy::Category,
-    utxo::TransactionKind,
 };
 
 /// Number of owners by which the money at one transaction is kept apart, at most. With more, each step is a
 /// hop.
 const MOST_OWNERS: usize = 256;
-
-/// A transaction that money passes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Passage {
-    pub(super) transaction: TransactionNumber,
-    pub(super) position: u64,
-    time: Timestamp,
-    joint: Option<CoinjoinKind>,
-}
-
-impl Passage {
-    pub(super) const fn of(transaction: &TransactionRead) -> Self {
-        let joint = match transaction.kind {
-            TransactionKind::Coinjoin(kind) => Some(kind),
-            TransactionKind::Coinbase | TransactionKind::Payment => None,
-        };
-        let TransactionRead { number, position, time, .. } = *transaction;
-        Self { transaction: number, position, time, joint }
-    }
-}
-
-/// Memory for the passage of one transaction, used again and again.
-#[derive(Debug, Default)]
-pub(super) struct Scratch {
-    split: SplitScratch,
-    masses: Vec<Mass>,
-    decayed: Vec<Mass>,
-    /// Of each carried label the parts.
-    carried: Vec<Vec<Mass>>,
-    /// The cluster of each entry.
-    clusters: Vec<OwnerNumber>,
-    /// The same, sorted.
-    here: Vec<OwnerNumber>,
-}
-
-impl Scratch {
-    /// Splits a flow by the weights of a side.
-    fn split(&mut self, flow: &Flow, weights: &[u128]) {
-        let Self { split, masses, decayed, carried, .. } = self;
-        flow.mass.split(weights, masses, split);
-        if flow.decayed == flow.mass {
-            decayed.clone_from(masses);
-        } else {
-            flow.decayed.split(weights, decayed, split);
-        }
-        carried.resize_with(flow.carried.len(), Vec::new);
-        for (distance, parts) in flow.carried.iter().zip(carried) {
-            distance.decayed.split(weights, parts, split);
-        }
-    }
-
-    /// The part of a flow for the weight of an index, with its part of the route's amount.
-    fn part(&self, flow: &Flow, index: usize, amount: u128) -> Option<Flow> {
-        let mass = *self.masses.get(index)?;
-        let carried = flow.carried.iter().zip(&self.carried).map(|(distance, parts)| Distance {
-            decayed: parts.get(index).copied().unwrap_or_default().at_most(mass),
-            ..*distance
-        });
-        Some(Flow {
-            mass,
-            // Rounded apart, it must not exceed the mass.
-            decayed: self.decayed.get(index)?.at_most(mass),
-            hops: flow.hops,
-            carried: carried.collect(),
-            route: Route { amount, ..flow.route },
-        })
-    }
-}
 
 impl DirectionalTrace<'_> {
     /// Passes money through a transaction.

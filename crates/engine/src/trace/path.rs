@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::FxHashMap;
 
-use crate::reading::{OwnerNumber, TransactionNumber};
+use crate::ledger::{OwnerNumber, TransactionNumber};
 
 /// The identifier of a path from the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     fixed::Fraction,
-    patterns::PatternRules,
-    policy::{Policy, TraceSpec},
-    reading::ENTRIES_PER_TRANSACTION,
+    ledger::ReadLimits,
+    policy::{PatternRules, Policy, TraceSpec},
     taxonomy::Category,
 };
 
@@ -52,23 +51,6 @@ const PATHS_PER_PART: usize = 3;
 const ENTRIES_OF_HISTORY: u32 = 1_000_000;
 /// Millionths in one.
 const MILLION: u32 = 1_000_000;
-
-/// The limits of a read of an address's history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadLimits {
-    /// The number of largest transfers of an address in each direction.
-    pub transfers: u32,
-    /// Inputs or outputs of all transactions together, in each direction.
-    pub entries: u32,
-}
-
-impl ReadLimits {
-    /// The number of largest inputs or outputs to be read of one transaction at most.
-    #[must_use]
-    pub fn entries_of_one(self) -> u32 {
-        self.entries.min(ENTRIES_PER_TRANSACTION)
-    }
-}
 
 impl TraceRules {
     /// The limits that a policy sets for the native coin of a chain.

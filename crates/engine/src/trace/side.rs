@@ -1,9 +1,9 @@
 //! One side of a transaction, by which money is split.
 
-use super::mass::share;
 use crate::{
     evidence::{Direction, FlowEnd, UnresolvedReason},
-    reading::{Entry, FeePayer, OwnerNumber, TransactionRead},
+    ledger::{OwnerNumber, mass::share},
+    reading::{Entry, FeePayer, TransactionRead},
 };
 
 /// The inputs (source) or outputs (destination) of a transaction with their weights.

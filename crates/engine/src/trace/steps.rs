@@ -4,13 +4,12 @@ use assay_address::ChainId;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::{attribution::Attributions, subject::is_listed};
+use super::attribution::Attributions;
 use crate::{
     evidence::{Direction, PathStep, StepLabel},
-    reading::{
-        ChainView, ENTRIES_PER_TRANSACTION, OwnerNumber, TransactionNumber, TransactionRead,
-        ViewError, own::read_own,
-    },
+    ledger::{ENTRIES_PER_TRANSACTION, OwnerNumber, TransactionNumber},
+    reading::{ChainView, TransactionRead, ViewError, own::read_own},
+    trace::attribution::is_listed,
 };
 
 /// Shows the steps of a direction's paths. Each transaction is read once more, with the view that it was traced with.

@@ -7,13 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use rustc_hash::FxHashSet;
 
-use super::{TraceRules, attribution::Attributions, direction::DirectionalTrace, mass::Mass};
+use super::{TraceRules, attribution::Attributions, direction::DirectionalTrace};
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
-    reading::{
-        ChainView, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber, TransactionRead,
-        ViewError, entries_of_each, read_own,
-    },
+    ledger::{Mass, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber},
+    reading::{ChainView, TransactionRead, ViewError, entries_of_each, read_own},
+    trace::attribution::is_listed,
     utxo::TransactionKind,
 };
 
@@ -210,16 +209,6 @@ impl Subject<'_> {
         let recent = self.history.incoming.iter().filter(|own| own.time >= since);
         recent.map(|own| own.unspent.min(own.income(own.inputs))).sum()
     }
-}
-
-/// True if a list in force names an owner or its key: dealings with it are read whatever their size.
-pub(super) fn is_listed(
-    view: &dyn ChainView,
-    attributions: &dyn Attributions,
-    owner: OwnerNumber,
-) -> Result<bool, ViewError> {
-    let attribution = attributions.of(owner, view)?;
-    Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
 }
 
 /// A payment of next to nothing.

@@ -2,19 +2,20 @@
 
 use jiff::civil::date;
 
-use super::{mass::Mass, *};
+use super::*;
 use crate::{
-    coinjoin::CoinjoinKind,
     composition::{Composition, Mixture, Origin},
-    evidence::{Direction, FlowDistance, FlowEnd, FlowPart, Tier, UnresolvedReason},
+    evidence::{Direction, Distance, FlowDistance, FlowEnd, FlowPart, Tier, UnresolvedReason},
     fixed::Fraction,
-    patterns::PatternRules,
-    reading::{
-        FeePayer, GatheredChain, InBlock, LookUp, TransactionNumber, TransactionRead, Waypoint,
-    },
+    ledger::{Mass, Statistics, TransactionNumber},
+    policy::PatternRules,
+    reading::{FeePayer, GatheredChain, InBlock, LookUp, TransactionRead, Waypoint},
     score::Confidence,
     taxonomy::Category,
-    utxo::{OutPoint, ScriptOwner, Statistics, Transaction, TransactionKind, TxInput, TxOut, Txid},
+    utxo::{
+        OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid,
+        coinjoin::CoinjoinKind,
+    },
 };
 
 /// One coin in base units.

@@ -10,14 +10,16 @@ use std::collections::BTreeMap;
 use assay_address::ChainId;
 use jiff::civil::Date;
 
-use super::{Distance, attribution::CarriedLabel, mass::Mass, subject::recent_since};
+use super::subject::recent_since;
 use crate::{
-    composition::{CoinShare, Composition, Origin},
+    composition::{Composition, Origin},
     evidence::{
-        CarriedPart, DirectionFlows, FlowEnd, FlowFacts, FlowPart, Ledger, Tier, UnresolvedReason,
+        CarriedLabel, CarriedPart, DirectionFlows, Distance, FlowEnd, FlowFacts, FlowPart, Ledger,
+        Tier, UnresolvedReason,
     },
+    ledger::{CoinShare, Mass, OwnHistory, TransactionNumber},
     policy::Policy,
-    reading::{OwnHistory, TransactionNumber, ViewError},
+    reading::ViewError,
     score::Confidence,
     taxonomy::Category,
 };

@@ -1,18 +1,18 @@
 //! Blocks and transactions of the UTXO family: one model for reading, recording and tracing.
 //!
+//! - [`coinjoin`]: joint transactions
+//! - [`cluster`]: addresses of one owner
 //! - [`block`]: blocks, and those whose spent outputs were looked up
 //! - [`transaction`]: transactions with their inputs and outputs
 //! - [`script_owner`]: who can spend an output
 //! - `unlocking`: the same, from what unlocks an output that is not known, and whether that is signed
 //! - [`txid`]: transaction identifiers and outpoints
 //! - [`view`]: a transaction as a trace reads it, with its largest inputs and outputs
-//! - `hex_text`: bytes as hexadecimal digits in messages
-//! - [`history`]: an address's statistics
 //! - [`transfer`]: the outputs of one transaction to one receiver
 
 pub mod block;
-mod hex_text;
-pub mod history;
+pub mod cluster;
+pub mod coinjoin;
 pub mod script_owner;
 pub mod transaction;
 pub mod transfer;
@@ -20,11 +20,10 @@ pub mod txid;
 mod unlocking;
 pub mod view;
 
-pub use block::{Block, BlockId, BlockRef, ResolvedBlock};
-pub use history::Statistics;
+pub use block::{Block, ResolvedBlock};
 pub use script_owner::{Pool, ScriptOwner};
 pub use transaction::{Transaction, TransactionKind, TxInput, TxOut};
 pub use transfer::{InvalidTransfer, OutputSelector, Spending, Transfer};
-pub use txid::{OutPoint, Txid};
+pub use txid::{OutPoint, OutputNumber, Txid};
 pub use unlocking::shows_signature;
 pub use view::{SideEntry, SideLimits, TransactionSide, TransactionView};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::hex_text;
+use crate::ledger::hex_text;
 
 use assay_address::{CanonicalAddress, ChainId, Payload, hash160};
 

@@ -1,12 +1,9 @@
 //! Transactions with their inputs and outputs.
 
-use assay_address::ChainId;
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OutPoint, ScriptOwner, SideEntry, SideLimits, TransactionSide, TransactionView, Txid};
-use crate::coinjoin::{self, CoinjoinKind};
+use super::{OutPoint, ScriptOwner, Txid, coinjoin::kind::CoinjoinKind};
 
 /// Kind of a transaction, as far as it decides the endpoint of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -123,47 +120,6 @@ impl Transaction {
         self.output_total().saturating_sub(total(self.spent_outputs()))
     }
 
-    /// Sets the kind of a payment on `chain`, in a block of `time`, that turns out to be a coinjoin. To
-    /// be called once the spent outputs are known, as far as they ever will be.
-    pub fn classify(&mut self, chain: ChainId, time: Timestamp) {
-        if self.kind == TransactionKind::Payment
-            && let Some(kind) = coinjoin::classify(self, chain, time)
-        {
-            self.kind = TransactionKind::Coinjoin(kind);
-        }
-    }
-
-    /// The transaction as a trace reads it, in a block of this height and time.
-    #[must_use]
-    pub fn view(&self, height: u64, time: Timestamp, limits: SideLimits) -> TransactionView {
-        let inputs = self.inputs.iter().zip(0..).filter_map(|(input, index)| {
-            let output = input.spent.clone()?;
-            Some(SideEntry { index, outpoint: input.outpoint, output })
-        });
-        let outputs = self.outputs.iter().zip(0..).map(|(output, index)| {
-            let outpoint = OutPoint { txid: self.txid, index };
-            SideEntry { index, outpoint, output: output.clone() }
-        });
-        TransactionView {
-            txid: self.txid,
-            height,
-            time,
-            kind: self.kind,
-            inputs: TransactionSide {
-                count: count(self.inputs.len()),
-                total: self.input_total(),
-                unknown: self.unknown_value(),
-                ..TransactionSide::largest_of(inputs, limits.inputs)
-            },
-            outputs: TransactionSide {
-                count: count(self.outputs.len()),
-                total: self.output_total(),
-                unknown: 0,
-                ..TransactionSide::largest_of(outputs, limits.outputs)
-            },
-        }
-    }
-
     /// The fee in base units: the inputs' total less the outputs'; 0 for a coinbase.
     #[must_use]
     pub fn fee(&self) -> u128 {
@@ -173,10 +129,6 @@ impl Transaction {
 
 fn total<'a>(outputs: impl Iterator<Item = &'a TxOut>) -> u128 {
     outputs.map(|output| u128::from(output.value)).sum()
-}
-
-fn count(length: usize) -> u64 {
-    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -197,10 +149,6 @@ mod tests {
         Transaction { txid: TXID, kind: TransactionKind::Payment, inputs, outputs }
     }
 
-    fn view(transaction: &Transaction, inputs: u32, outputs: u32) -> TransactionView {
-        transaction.view(5, Timestamp::UNIX_EPOCH, SideLimits { inputs, outputs })
-    }
-
     #[test]
     fn inputs_of_unknown_value_pay_the_remainder() {
         let known = |value| vec![input(1, Some(output(1, value))), input(2, None)];
@@ -213,23 +161,5 @@ mod tests {
         let mined =
             Transaction { kind: TransactionKind::Coinbase, ..payment(vec![], vec![output(3, 70)]) };
         assert_eq!((mined.unknown_value(), mined.input_total()), (0, 70));
-    }
-
-    #[test]
-    fn a_view_holds_the_largest_entries_and_counts_all() {
-        let inputs = vec![
-            input(1, Some(output(1, 5))),
-            input(2, None),
-            input(3, Some(output(1, 9))),
-            TxInput::from_pool(TXID, Some(output(2, 9))),
-        ];
-        let view = view(&payment(inputs, vec![output(3, 1), output(3, 20)]), 2, 0);
-        let largest: Vec<_> =
-            view.inputs.largest.iter().map(|entry| (entry.index, entry.output.value)).collect();
-        assert_eq!(largest, [(2, 9), (3, 9)], "by value, then by index");
-        assert_eq!((view.inputs.count, view.inputs.total, view.inputs.unknown), (4, 23, 0));
-        assert_eq!((view.outputs.count, view.outputs.total), (2, 21));
-        assert!(view.outputs.largest.is_empty(), "none of this side was asked for");
-        assert_eq!(view.fee(), 2);
     }
 }

@@ -8,13 +8,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    OutPoint, ScriptOwner, SideEntry, Statistics, TransactionKind, TransactionSide, TransactionView,
-};
-use crate::{
-    reading::{OwnHistory, OwnTransaction, TransactionNumber},
-    trace::ReadLimits,
-};
+use super::{OutPoint, ScriptOwner, SideEntry, TransactionKind, TransactionSide, TransactionView};
+use crate::ledger::{OwnHistory, OwnTransaction, ReadLimits, Statistics, TransactionNumber};
 
 /// The outputs of a transaction that a transfer consists of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

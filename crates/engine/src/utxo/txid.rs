@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::hex_text;
+use crate::ledger::hex_text;
 
 /// A transaction identifier, displayed as explorers do: last byte first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -82,3 +82,7 @@ impl fmt::Display for OutPoint {
         write!(formatter, "{}:{}", self.txid, self.index)
     }
 }
+
+/// The number of an output, which a view gives out ([`crate::ledger::TransactionNumber`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutputNumber(pub u64);

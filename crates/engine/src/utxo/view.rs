@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{OutPoint, TransactionKind, TxOut, Txid};
+use super::{OutPoint, Transaction, TransactionKind, TxOut, Txid};
 
 /// A transaction with the totals of both sides and the largest entries of those that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,39 @@ impl TransactionView {
             TransactionKind::Payment | TransactionKind::Coinjoin(_) => {
                 self.inputs.total.saturating_sub(self.outputs.total)
             }
+        }
+    }
+}
+
+impl Transaction {
+    /// The transaction as a trace reads it, in a block of this height and time.
+    #[must_use]
+    pub fn view(&self, height: u64, time: Timestamp, limits: SideLimits) -> TransactionView {
+        let inputs = self.inputs.iter().zip(0..).filter_map(|(input, index)| {
+            let output = input.spent.clone()?;
+            Some(SideEntry { index, outpoint: input.outpoint, output })
+        });
+        let outputs = self.outputs.iter().zip(0..).map(|(output, index)| {
+            let outpoint = OutPoint { txid: self.txid, index };
+            SideEntry { index, outpoint, output: output.clone() }
+        });
+        TransactionView {
+            txid: self.txid,
+            height,
+            time,
+            kind: self.kind,
+            inputs: TransactionSide {
+                count: count(self.inputs.len()),
+                total: self.input_total(),
+                unknown: self.unknown_value(),
+                ..TransactionSide::largest_of(inputs, limits.inputs)
+            },
+            outputs: TransactionSide {
+                count: count(self.outputs.len()),
+                total: self.output_total(),
+                unknown: 0,
+                ..TransactionSide::largest_of(outputs, limits.outputs)
+            },
         }
     }
 }
@@ -86,4 +119,50 @@ pub struct SideLimits {
     pub inputs: u32,
     /// Outputs.
     pub outputs: u32,
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::utxo::{ScriptOwner, TxInput};
+
+    const TXID: Txid = Txid::from_bytes([7; 32]);
+
+    fn output(owner: u8, value: u64) -> TxOut {
+        TxOut { owner: ScriptOwner::KeyHash([owner; 20]), value }
+    }
+
+    fn input(number: u8, spent: Option<TxOut>) -> TxInput {
+        TxInput::new(OutPoint { txid: Txid::from_bytes([number; 32]), index: 0 }, spent)
+    }
+
+    fn payment(inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {
+        Transaction { txid: TXID, kind: TransactionKind::Payment, inputs, outputs }
+    }
+
+    fn view(transaction: &Transaction, inputs: u32, outputs: u32) -> TransactionView {
+        transaction.view(5, Timestamp::UNIX_EPOCH, SideLimits { inputs, outputs })
+    }
+
+    #[test]
+    fn a_view_holds_the_largest_entries_and_counts_all() {
+        let inputs = vec![
+            input(1, Some(output(1, 5))),
+            input(2, None),
+            input(3, Some(output(1, 9))),
+            TxInput::from_pool(TXID, Some(output(2, 9))),
+        ];
+        let view = view(&payment(inputs, vec![output(3, 1), output(3, 20)]), 2, 0);
+        let largest: Vec<_> =
+            view.inputs.largest.iter().map(|entry| (entry.index, entry.output.value)).collect();
+        assert_eq!(largest, [(2, 9), (3, 9)], "by value, then by index");
+        assert_eq!((view.inputs.count, view.inputs.total, view.inputs.unknown), (4, 23, 0));
+        assert_eq!((view.outputs.count, view.outputs.total), (2, 21));
+        assert!(view.outputs.largest.is_empty(), "none of this side was asked for");
+        assert_eq!(view.fee(), 2);
+    }
 }

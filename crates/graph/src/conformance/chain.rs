@@ -2,10 +2,10 @@
 
 use assay_address::ChainId;
 use assay_engine::{
-    coinjoin::CoinjoinKind,
+    ledger::BlockRef,
     utxo::{
-        Block, BlockRef, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind,
-        TxInput, TxOut, Txid,
+        Block, OutPoint, Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput,
+        TxOut, Txid, coinjoin::CoinjoinKind,
     },
 };
 use assay_test_random::Random;

@@ -26,11 +26,11 @@ use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 use assay_address::ChainId;
 use assay_engine::{
     evidence::Direction,
+    ledger::{ENTRIES_PER_TRANSACTION, OwnHistory, ReadLimits, TransactionNumber},
     reading::{
-        ChainView, ENTRIES_PER_TRANSACTION, LookUp, OwnHistory, ReadRequest, TransactionNumber,
-        TransactionRead, ViewError, Waypoint, entries_of_each, read_own,
+        ChainView, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint, entries_of_each,
+        read_own,
     },
-    trace::ReadLimits,
     utxo::{ResolvedBlock, ScriptOwner, Txid},
 };
 use jiff::Timestamp;

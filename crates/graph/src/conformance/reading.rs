@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
-    trace::ReadLimits,
+    ledger::ReadLimits,
     utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 

@@ -4,7 +4,10 @@
 //! most significant byte first; then the graph's own row and the six digests together.
 
 use assay_address::ChainId;
-use assay_engine::utxo::{BlockRef, ScriptOwner, Statistics, Txid};
+use assay_engine::{
+    ledger::{BlockRef, Statistics},
+    utxo::{ScriptOwner, Txid},
+};
 use sha2::{Digest, Sha256};
 
 use super::{

@@ -7,9 +7,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use assay_engine::utxo::{
-    Block, BlockRef, OutPoint, ResolvedBlock, ScriptOwner, SideEntry, Transaction, TransactionView,
-    TxInput, TxOut, Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{
+        Block, OutPoint, ResolvedBlock, ScriptOwner, SideEntry, Transaction, TransactionView,
+        TxInput, TxOut, Txid,
+    },
 };
 use async_trait::async_trait;
 

@@ -6,7 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use assay_engine::utxo::{ScriptOwner, Statistics, Txid};
+use assay_engine::{
+    ledger::Statistics,
+    utxo::{ScriptOwner, Txid},
+};
 use assay_mapped::WriteTransaction;
 use sha2::{Digest, Sha256};
 

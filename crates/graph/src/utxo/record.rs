@@ -4,9 +4,11 @@
 //! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
 
 use assay_engine::{
-    coinjoin::CoinjoinKind,
-    reading::{FeePayer, TransactionNumber},
-    utxo::{BlockRef, OutPoint, TransactionKind, TransactionSide, TransactionView, Txid},
+    ledger::{BlockRef, TransactionNumber},
+    reading::FeePayer,
+    utxo::{
+        OutPoint, TransactionKind, TransactionSide, TransactionView, Txid, coinjoin::CoinjoinKind,
+    },
 };
 use jiff::Timestamp;
 

@@ -1,7 +1,7 @@
 //! A graph's state, its record, and the blocks that may follow.
 
 use assay_address::ChainId;
-use assay_engine::utxo::{BlockRef, ResolvedBlock};
+use assay_engine::{ledger::BlockRef, utxo::ResolvedBlock};
 use jiff::Timestamp;
 
 use super::bytes::Reading;

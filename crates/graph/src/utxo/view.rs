@@ -5,12 +5,11 @@ use std::{collections::BTreeSet, sync::PoisonError};
 use assay_engine::{
     composition::Composition,
     evidence::Direction,
+    ledger::{OwnHistory, OwnTransaction, OwnerNumber, ReadLimits, Statistics, TransactionNumber},
     reading::{
-        ChainView, Entry, FeePayer, LookUp, OutputNumber, OwnHistory, OwnTransaction, OwnerNumber,
-        SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
+        ChainView, Entry, FeePayer, LookUp, SideTotals, TransactionRead, ViewError, Waypoint,
     },
-    trace::ReadLimits,
-    utxo::{ScriptOwner, Statistics, TransactionKind, Txid},
+    utxo::{OutputNumber, ScriptOwner, TransactionKind, Txid},
 };
 use async_trait::async_trait;
 

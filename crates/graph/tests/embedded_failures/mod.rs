@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_engine::utxo::BlockRef;
+use assay_engine::ledger::BlockRef;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, GraphWriter, WriterOptions,
     conformance::{CHAIN, TestChain, append, at, expect_equal, graph, options, reference, writer},

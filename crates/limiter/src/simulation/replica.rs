@@ -5,8 +5,9 @@ use assay_tenancy::manifest::{Counts, Per};
 use super::scenario::Scenario;
 use crate::{
     Account, Admission, ApplicableLimits, ReplicaSlot, RequestKind, SlotView, SpentTokens,
-    SubjectLimits, TokenStoreKind, admit, note, slots::SLOT_TTL, token_store::LeaseGrant,
-    token_store::LeaseRequest,
+    SubjectLimits, TokenStoreKind, admit, note,
+    slots::SLOT_TTL,
+    token_store::{LeaseGrant, LeaseRequest},
 };
 
 const ACCOUNT: Account<'_> = Account { plan: "p", tenant: "t", key: "k" };

@@ -14,8 +14,9 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
+    ledger::OwnerNumber,
     policy::Policy,
-    reading::{ChainView, OwnerNumber, ViewError},
+    reading::{ChainView, ViewError},
     trace::{Attribution, Attributions},
     utxo::ScriptOwner,
 };

@@ -2,12 +2,13 @@
 
 use assay_engine::{
     evidence::BehaviorFacts,
+    ledger::{OwnHistory, OwnerNumber, ReadLimits},
     patterns::{
-        PatternRules, PatternSearch, PatternSubject,
+        PatternSearch, PatternSubject,
         rules::{OTHER_ADDRESSES, OWN_TRANSACTIONS, TRANSFERS_OF_OTHERS},
     },
-    reading::{OwnHistory, OwnerNumber},
-    trace::{Attributions, ReadLimits},
+    policy::PatternRules,
+    trace::Attributions,
     utxo::ScriptOwner,
 };
 use assay_graph::{GraphError, GraphView, ViewSource, run};

@@ -1,7 +1,7 @@
 //! The addresses in new blocks, whose answers these blocks end.
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::utxo::BlockRef;
+use assay_engine::ledger::BlockRef;
 use assay_graph::{Graph, GraphError};
 
 /// Largest number of addresses read for one step. With more, every address is invalidated.

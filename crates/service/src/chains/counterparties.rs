@@ -6,11 +6,9 @@ use assay_address::CanonicalAddress;
 use assay_engine::{
     evidence::{Direction, Label, Listing},
     facts::{Counterparties, Counterparty},
-    reading::{
-        ChainView, Entry, OwnHistory, OwnerNumber, TransactionNumber, TransactionRead, ViewError,
-        entries_of_each, read_own,
-    },
-    trace::{Attributions, ReadLimits},
+    ledger::{OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
+    reading::{ChainView, Entry, TransactionRead, ViewError, entries_of_each, read_own},
+    trace::Attributions,
     utxo::TransactionKind,
 };
 use jiff::Timestamp;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use assay_engine::{
     evidence::Pattern,
+    ledger::OwnerNumber,
     patterns::form::{FormEntry, FormOf, forms},
-    reading::OwnerNumber,
     utxo::{ScriptOwner, SideEntry, TransactionView},
 };
 use assay_graph::{Graph, GraphError};

@@ -7,12 +7,13 @@ use assay_chain_protocol::message::TransactionAnswer;
 use assay_engine::{
     evidence::{ActivityFacts, BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
-    patterns::{PatternRules, rules::SHOWN},
-    policy::Policy,
-    reading::{OwnHistory, OwnerNumber, ReadRequest, TransactionNumber, Waypoint},
-    trace::{ReadLimits, Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
+    ledger::{BlockId, BlockRef, OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
+    patterns::rules::SHOWN,
+    policy::{PatternRules, Policy},
+    reading::{ReadRequest, Waypoint},
+    trace::{Trace, TraceRules, TraceSubject, flows_at_most, is_bounded},
     transfer::TransferDirection,
-    utxo::{BlockId, BlockRef, ScriptOwner, Spending, Transfer, Txid},
+    utxo::{ScriptOwner, Spending, Transfer, Txid},
 };
 use assay_graph::{
     Graph, GraphError, GraphTip, GraphView, ViewSource, compositions::EndsUpTo, run,

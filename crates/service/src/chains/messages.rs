@@ -12,8 +12,8 @@ use assay_chain_protocol::message::{
 };
 use assay_engine::{
     facts::{Cluster, ClusterMember, Counterparties, Counterparty, PossibleOwner},
+    ledger::{OwnHistory, OwnTransaction, TransactionNumber},
     policy::{Policy, PolicyProblem, PolicySpec},
-    reading::{OwnHistory, OwnTransaction, TransactionNumber},
     taxonomy::Category,
     trace::TraceRules,
     transfer::TransferQuery,

@@ -10,15 +10,15 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::{
-    cluster::{LinkKind, Links, links},
     evidence::Direction,
     facts::PossibleOwner,
-    reading::{
-        ChainView, Entry, OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber,
-        TransactionRead, ViewError, Waypoint,
-    },
+    ledger::{OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber},
+    reading::{ChainView, Entry, TransactionRead, ViewError, Waypoint},
     score::Confidence,
-    utxo::{OutPoint, Transaction, TransactionKind, TxInput, TxOut},
+    utxo::{
+        OutPoint, Transaction, TransactionKind, TxInput, TxOut,
+        cluster::{LinkKind, Links, links},
+    },
 };
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;

@@ -9,10 +9,10 @@ use assay_engine::{
         ActivityFacts, AssetActivity, BehaviorFacts, ChainFacts, ChainState, Tip, Unavailable,
     },
     facts::{Cluster, Counterparties, DifferingBranches, Facts, PossibleOwner},
+    ledger::{BlockRef, Statistics},
     policy::Policy,
     reading::ViewError,
     trace::TraceRules,
-    utxo::{BlockRef, Statistics},
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;

@@ -10,8 +10,8 @@ use assay_chain_protocol::{
 use assay_engine::{
     evidence::{IngestMode, Tip, Unavailable},
     facts::DifferingBranches,
+    ledger::BlockRef,
     trace::is_bounded,
-    utxo::BlockRef,
 };
 use assay_telemetry::stage;
 use async_trait::async_trait;

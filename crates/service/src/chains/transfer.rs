@@ -3,11 +3,12 @@
 use assay_address::ChainId;
 use assay_engine::{
     evidence::{ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip, Unavailable},
+    ledger::{OwnerNumber, Statistics},
     policy::Policy,
-    reading::{ChainView, LookUp, OwnerNumber, TransactionRead, ViewError, Waypoint},
+    reading::{ChainView, LookUp, TransactionRead, ViewError, Waypoint},
     trace::TraceRules,
     transfer::{TransferDirection, TransferFacts, TransferQuery},
-    utxo::{InvalidTransfer, Spending, Statistics, TransactionView, Transfer, Txid},
+    utxo::{InvalidTransfer, Spending, TransactionView, Transfer, Txid},
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;

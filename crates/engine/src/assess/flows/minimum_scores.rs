@@ -4,12 +4,12 @@
 use super::{
     Flows,
     parts::{DirectionalFlows, Part},
-    rules::{Fired, RuleClaim, RuleFunds, RuleView, evaluate},
-    view::{decimal, transactions, words},
+    rules::{Fired, RuleFunds, RuleView, evaluate},
+    view::{decimal, transactions, whole_units, words},
 };
 use crate::{
     assess::{Measured, MinimumScore, first_few},
-    assessment::Reason,
+    assessment::{Reason, RuleClaim},
     evidence::{Direction, FlowDistance, FlowEnd, ListingPeriod},
     policy::{Policy, Rule},
 };
@@ -160,14 +160,6 @@ impl Part {
 /// The parties with the largest amounts, each with the list that names it.
 pub(super) fn names(parts: &[&Part]) -> Vec<String> {
     first_few(parts.iter().filter_map(|part| part.party_name()))
-}
-
-/// An amount in whole units.
-pub(in super::super) fn whole_units(amount: u128, decimals: u8) -> String {
-    let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
-    let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));
-    let part = part.trim_end_matches('0');
-    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }
 
 /// Millionths in percent: down to a tenth of a percent, smaller shares in full.

@@ -2,8 +2,9 @@
 //!
 //! A part of a flow carries risk `r = severity x confidence`. Parts combine by a power sum, both
 //! directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share, decayed
-//! by its distance, on the basis ([`reading::Basis`]) on which the sum is largest.
+//! by its distance, on the basis (`basis`) on which the sum is largest.
 //!
+//! - `basis`: what amounts are read as
 //! - `parts`: the score of each part, and the parts that count
 //! - `reading`: the sum of parts
 //! - `rules`: evaluation of the policy's minimum score rules
@@ -11,6 +12,7 @@
 //! - `minimum_scores`: the rules that fire, with their reasons
 //! - `view`: the form in which flows are shown
 
+mod basis;
 mod minimum_scores;
 mod parts;
 mod reading;
@@ -18,10 +20,10 @@ mod remarks;
 pub mod rules;
 mod view;
 
-pub(super) use minimum_scores::whole_units;
+pub(super) use basis::Decay;
 pub(super) use parts::SHARE_WHOLE;
-pub(super) use reading::{Choice, Decay, Reading};
-pub(super) use view::{decimal, words};
+pub(super) use reading::{Choice, Reading};
+pub(super) use view::{decimal, whole_units, words};
 
 use parts::DirectionalFlows;
 

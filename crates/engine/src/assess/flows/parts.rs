@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use ruint::aliases::U256;
 
-use super::reading::{Basis, Decay};
+use super::basis::{Basis, Decay};
 use crate::{
-    coinjoin::CoinjoinKind,
     evidence::{
-        CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, Ledger, ListingPeriod,
-        Solicitation, Tier,
+        CarriedLabel, CarriedPart, Direction, FlowDistance, FlowEnd, FlowPart, Ledger,
+        ListingPeriod, Solicitation, Tier,
     },
     fixed::{Power, apportion},
+    ledger::Mass,
     policy::{AmountCurve, Policy, Role, UNRESOLVED_SEVERITY},
     score::Confidence,
     taxonomy::{Category, RISKY_FROM},
-    trace::{attribution::CarriedLabel, mass::Mass},
+    utxo::coinjoin::CoinjoinKind,
 };
 
 /// Shares are shown in millionths.

@@ -3,8 +3,9 @@
 
 use super::{
     Flows,
-    minimum_scores::{names, percent, whole_units},
+    minimum_scores::{names, percent},
     parts::{DirectionalFlows, Part, SHARE_WHOLE},
+    view::whole_units,
 };
 use crate::{
     assess::verdict::Missing,

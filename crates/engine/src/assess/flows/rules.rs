@@ -8,14 +8,11 @@
 use std::cmp::Reverse;
 
 use ruint::aliases::U256;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::{
+    assessment::RuleClaim,
     evidence::{Direction, Tier},
     policy::{Alternative, Policy, Role, Rule, RuleVerdict, Selection, Share},
-    score::Confidence,
-    taxonomy::Category,
 };
 
 /// Lowest confidence, in percent, of labels of a category that a rule of the policy's own names.
@@ -35,34 +32,6 @@ pub struct RuleFunds {
     pub scored: bool,
     /// Attributions: that of the endpoint, and those of labels on the path.
     pub claims: Vec<RuleClaim>,
-}
-
-/// One attribution of funds.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub struct RuleClaim {
-    /// Category of the party.
-    pub category: Category,
-    /// Strength of the attribution.
-    pub tier: Tier,
-    /// Hops between the address and the party; 1 is direct. Null if it is further away than the trace went.
-    pub hops: Option<u16>,
-    /// True if the party is a direct counterparty.
-    pub direct: bool,
-    /// True if the party is on a list in force.
-    pub listed: bool,
-    /// Confidence of the attribution, in percent.
-    #[serde(default = "certain")]
-    pub confidence: Confidence,
-    /// True if the funds passed through a joint transaction, which is no label of an address.
-    #[serde(default)]
-    pub joint: bool,
-}
-
-/// Records of earlier versions state no confidence: rules heard their attributions whatever it was.
-const fn certain() -> Confidence {
-    Confidence::CERTAIN
 }
 
 /// All funds of one direction, in one unit.

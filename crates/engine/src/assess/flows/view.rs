@@ -6,9 +6,8 @@ use jiff::ToSpan;
 
 use super::{
     Flows,
-    minimum_scores::whole_units,
+    basis::Decay,
     parts::{DirectionalFlows, Part, PartClaim, SHARE_WHOLE},
-    reading::Decay,
     rules::RuleFunds,
 };
 use crate::{
@@ -16,7 +15,6 @@ use crate::{
         Amount, ComponentKind, EvidenceKind, EvidenceReference, Exposure, ExposurePart,
         ExposurePath, ScoringComponent,
     },
-    coinjoin::CoinjoinKind,
     evidence::{
         Direction, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, PartyListing,
         Solicitation,
@@ -24,6 +22,7 @@ use crate::{
     policy::Role,
     score::Score,
     taxonomy::Category,
+    utxo::coinjoin::CoinjoinKind,
 };
 
 impl Flows {
@@ -443,4 +442,12 @@ pub(super) fn transactions<'a>(
     ids.into_iter()
         .map(|id| EvidenceReference { kind: EvidenceKind::Transaction, reference: id.clone() })
         .collect()
+}
+
+/// An amount in whole units.
+pub(in super::super) fn whole_units(amount: u128, decimals: u8) -> String {
+    let digits = format!("{amount:0>width$}", width = usize::from(decimals) + 1);
+    let (whole, part) = digits.split_at(digits.len().saturating_sub(decimals.into()));
+    let part = part.trim_end_matches('0');
+    if part.is_empty() { whole.to_owned() } else { format!("{whole}.{part}") }
 }

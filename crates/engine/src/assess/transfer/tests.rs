@@ -8,9 +8,9 @@ use crate::{
         SourceState, Tier, Tip,
     },
     facts::{Counterparties, Environment},
+    ledger::ReadLimits,
     score::{Confidence, Verdict},
     taxonomy::Category,
-    trace::ReadLimits,
     utxo::{
         OutPoint, OutputSelector, SideEntry, TransactionKind, TransactionSide, TransactionView,
         Transfer, TxOut, Txid,

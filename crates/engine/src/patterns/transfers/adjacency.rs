@@ -75,5 +75,10 @@ impl Adjacency {
 
 /// Number of nodes that these starts are of.
 fn index_of_last(starts: &[u32]) -> u32 {
-    super::index_of(starts.len().saturating_sub(1))
+    index_of(starts.len().saturating_sub(1))
+}
+
+/// A count as an index; a graph has fewer transfers and owners than indexes.
+pub(super) fn index_of(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }

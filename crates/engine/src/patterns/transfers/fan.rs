@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
 use super::later;
-use crate::reading::OwnerNumber;
+use crate::ledger::OwnerNumber;
 
 /// A window of time with many distinct parties.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,8 +16,8 @@ mod tests;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use self::adjacency::{Adjacency, Step};
-use crate::reading::{OwnerNumber, TransactionNumber};
+use self::adjacency::{Adjacency, Step, index_of};
+use crate::ledger::{OwnerNumber, TransactionNumber};
 
 /// A transfer: money that one transaction moves from one owner to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,9 +224,4 @@ impl Order {
 /// A time and a duration, at most the latest time.
 fn later(time: Timestamp, within: std::time::Duration) -> Timestamp {
     time.checked_add(within).unwrap_or(Timestamp::MAX)
-}
-
-/// A count as an index; a graph has fewer transfers and owners than indexes.
-fn index_of(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{TransferGraph, adjacency::Step, later};
-use crate::reading::OwnerNumber;
+use crate::ledger::OwnerNumber;
 
 /// Money that passes from one owner to another over several intermediaries in one window of time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@ use jiff::civil::date;
 use super::*;
 use crate::{
     evidence::{DirectionFlows, FlowEnd, FlowFacts, Solicitation, UnresolvedReason},
+    ledger::OwnerNumber,
     policy::Policy,
-    reading::{GatheredChain, InBlock, OwnerNumber, Progress, Query},
+    reading::{GatheredChain, InBlock, Progress, Query},
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::{SideLimits, Transaction, TxInput, TxOut, Txid},

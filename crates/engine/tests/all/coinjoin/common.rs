@@ -1,9 +1,9 @@
 //! Transactions to classify.
 
 use assay_address::ChainId;
-use assay_engine::{
+use assay_engine::utxo::{
+    self, OutPoint, ScriptOwner, TransactionKind, TxInput, TxOut, Txid,
     coinjoin::{self, CoinjoinKind, PayjoinSuspicion, Recognition, RecognizedKind},
-    utxo::{self, OutPoint, ScriptOwner, TransactionKind, TxInput, TxOut, Txid},
 };
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 

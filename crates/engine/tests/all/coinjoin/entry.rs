@@ -1,6 +1,6 @@
 //! Whirlpool's entry transaction (Tx0): one party splits its coins for later rounds.
 
-use assay_engine::coinjoin::{RecognitionTest, RecognizedKind};
+use assay_engine::utxo::coinjoin::{RecognitionTest, RecognizedKind};
 
 use super::common::{Candidate, coins, data, legacy, script, segwit, taproot};
 

@@ -145,7 +145,7 @@ fn payouts_of_a_pools_denomination_are_no_whirlpool() {
         ] {
             let payout = Candidate::new(coins(segwit, 1, &spent), coins(segwit, 100, &paid));
             let kind = payout.on(2023, 8, 1).kind();
-            assert_ne!(kind, Some(assay_engine::coinjoin::CoinjoinKind::Whirlpool));
+            assert_ne!(kind, Some(assay_engine::utxo::coinjoin::CoinjoinKind::Whirlpool));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Payments that may be `PayJoin`s.
 
-use assay_engine::coinjoin::PayjoinSuspicion::{self, Impossible, Possible, Suspected};
+use assay_engine::utxo::coinjoin::PayjoinSuspicion::{self, Impossible, Possible, Suspected};
 use assay_test_random::Random;
 
 use super::{

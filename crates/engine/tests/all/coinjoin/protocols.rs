@@ -1,7 +1,7 @@
 //! Pools, markets and other rounds, by their rules: the last that belongs to a kind, and the first that
 //! does not.
 
-use assay_engine::coinjoin::CoinjoinKind;
+use assay_engine::utxo::coinjoin::CoinjoinKind;
 use assay_test_random::Random;
 
 use super::common::{Candidate, coins, legacy, script, segwit, taproot, witness_script};

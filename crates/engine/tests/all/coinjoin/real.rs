@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_engine::{
+use assay_engine::utxo::{
+    Txid,
     coinjoin::{CoinjoinKind, RecognitionTest},
-    utxo::Txid,
 };
 
 use super::{

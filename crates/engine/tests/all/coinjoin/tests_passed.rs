@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_engine::coinjoin::{CoinjoinKind, RecognitionTest as Test, RecognizedKind};
+use assay_engine::utxo::coinjoin::{CoinjoinKind, RecognitionTest as Test, RecognizedKind};
 
 use super::common::{Candidate, coins, segwit, taproot, witness_script};
 

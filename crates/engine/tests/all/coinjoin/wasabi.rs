@@ -1,8 +1,8 @@
 //! Wasabi 1 and 2, by their rules: the last round that belongs to a kind, and the first that does not.
 
-use assay_engine::{
+use assay_engine::utxo::{
+    ScriptOwner,
     coinjoin::{CoinjoinKind, RecognitionTest},
-    utxo::ScriptOwner,
 };
 use assay_test_random::Random;
 

@@ -3,10 +3,9 @@
 use super::common::*;
 use assay_engine::{
     assessment::{ActivityStatus, Assessment, ConflictResolution, LabelStatus, Relation},
-    coinjoin::CoinjoinKind,
     evidence::{
-        CarriedPart, ChainState, FlowDistance, FlowEnd, FlowPart, Label, Pattern, PatternFact,
-        PatternRole, Solicitation, Tier, Unavailable,
+        CarriedLabel, CarriedPart, ChainState, Distance, FlowDistance, FlowEnd, FlowPart, Label,
+        Pattern, PatternFact, PatternRole, Solicitation, Tier, Unavailable,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, DifferingBranches,
@@ -15,7 +14,7 @@ use assay_engine::{
     policy::{Policy, PolicySpec},
     score::Confidence,
     taxonomy::Category,
-    trace::{Distance, attribution::CarriedLabel},
+    utxo::coinjoin::CoinjoinKind,
 };
 use jiff::civil::date;
 

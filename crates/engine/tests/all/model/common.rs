@@ -13,10 +13,10 @@ use assay_engine::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
         SameKey,
     },
+    ledger::Mass,
     policy::Policy,
     score::Confidence,
     taxonomy::Category,
-    trace::mass::Mass,
 };
 use jiff::{Timestamp, civil::date};
 

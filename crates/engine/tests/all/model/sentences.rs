@@ -5,14 +5,14 @@ use std::sync::Arc;
 use assay_engine::{
     assessment::{Assessment, ComponentKind},
     evidence::{
-        CarriedPart, ChainState, FlowEnd, FlowPart, ListingPeriod, PartyListing, Pattern,
-        PatternFact, PatternRole, Solicitation, Tier, UnresolvedReason,
+        CarriedLabel, CarriedPart, ChainState, Distance, FlowEnd, FlowPart, ListingPeriod,
+        PartyListing, Pattern, PatternFact, PatternRole, Solicitation, Tier, UnresolvedReason,
     },
     facts::Facts,
+    ledger::Mass,
     policy::Policy,
     score::Confidence,
     taxonomy::Category,
-    trace::{Distance, attribution::CarriedLabel, mass::Mass},
 };
 use jiff::civil::date;
 use serde_json::{Value, json};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use assay_engine::{
-    composition::{CoinShare, Composition, Mixture, Origin},
-    reading::{FeePayer, OwnerNumber},
+    composition::{Composition, Mixture, Origin},
+    ledger::{CoinShare, OwnerNumber},
+    reading::FeePayer,
     utxo::TransactionKind,
 };
 use jiff::{civil::Date, tz::TimeZone};

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use assay_engine::{
-    composition::Origin, evidence::ListingPeriod, reading::OwnerNumber, taxonomy::Category,
+    composition::Origin, evidence::ListingPeriod, ledger::OwnerNumber, taxonomy::Category,
 };
 use jiff::civil::Date;
 use rustc_hash::FxHashMap;

@@ -2,7 +2,7 @@
 
 use assay_engine::{
     composition::{Composition, Mixture},
-    reading::OwnerNumber,
+    ledger::OwnerNumber,
     utxo::ScriptOwner,
 };
 

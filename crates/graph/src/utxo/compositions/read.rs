@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::{composition::Composition, reading::TransactionNumber};
+use assay_engine::{composition::Composition, ledger::TransactionNumber};
 use assay_mapped::{ReadTransaction, Table};
 use heed::RoTxn;
 

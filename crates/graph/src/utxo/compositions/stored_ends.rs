@@ -1,6 +1,6 @@
 //! The ends that the compositions rest on which answer, as they are stored: changed ends are compared with them.
 
-use assay_engine::{reading::OwnerNumber, taxonomy::Category};
+use assay_engine::{ledger::OwnerNumber, taxonomy::Category};
 use assay_mapped::{Table, WriteTransaction};
 use heed::RoTxn;
 

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use assay_engine::{composition::Composition, reading::OwnerNumber, utxo::TransactionKind};
+use assay_engine::{composition::Composition, ledger::OwnerNumber, utxo::TransactionKind};
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 

@@ -9,8 +9,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use assay_address::ChainId;
 use assay_engine::{
-    cluster::co_spend,
-    utxo::{Block, BlockRef, ResolvedBlock, ScriptOwner, Statistics, Transaction, TxOut, Txid},
+    ledger::{BlockRef, Statistics},
+    utxo::{Block, ResolvedBlock, ScriptOwner, Transaction, TxOut, Txid, cluster::co_spend},
 };
 use jiff::Timestamp;
 

@@ -6,9 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use assay_engine::utxo::{
-    Block, BlockRef, ResolvedBlock, ScriptOwner, SideLimits, Transaction, TransactionView, TxOut,
-    Txid,
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{
+        Block, ResolvedBlock, ScriptOwner, SideLimits, Transaction, TransactionView, TxOut, Txid,
+    },
 };
 use async_trait::async_trait;
 

@@ -7,12 +7,11 @@ use std::{
 
 use assay_engine::{
     evidence::Direction,
+    ledger::{OwnHistory, OwnTransaction, OwnerNumber, ReadLimits, Statistics, TransactionNumber},
     reading::{
-        ChainView, Entry, FeePayer, LookUp, OutputNumber, OwnHistory, OwnTransaction, OwnerNumber,
-        SideTotals, TransactionNumber, TransactionRead, ViewError, Waypoint,
+        ChainView, Entry, FeePayer, LookUp, SideTotals, TransactionRead, ViewError, Waypoint,
     },
-    trace::ReadLimits,
-    utxo::{ScriptOwner, Statistics, TransactionKind, TxOut, Txid},
+    utxo::{OutputNumber, ScriptOwner, TransactionKind, TxOut, Txid},
 };
 use async_trait::async_trait;
 

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 
 use assay_engine::{
-    cluster::co_spend,
-    reading::{FeePayer, TransactionNumber},
+    ledger::{TransactionNumber, change},
+    reading::FeePayer,
     utxo::{
-        OutPoint, ResolvedBlock, ScriptOwner, Transaction, TxInput, TxOut, Txid, history::change,
+        OutPoint, ResolvedBlock, ScriptOwner, Transaction, TxInput, TxOut, Txid, cluster::co_spend,
     },
 };
 

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use assay_engine::reading::OwnerNumber;
+use assay_engine::ledger::OwnerNumber;
 use assay_graph::{
     GraphError,
     compositions::{Attributed, Ends},
@@ -104,11 +104,10 @@ fn search(
 #[cfg(test)]
 mod tests {
     use assay_address::ChainId;
+    use assay_engine::ledger::BlockRef;
     use assay_engine::{
         taxonomy::Category,
-        utxo::{
-            Block, BlockRef, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
-        },
+        utxo::{Block, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid},
     };
     use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions, compositions::End};
     use jiff::Timestamp;

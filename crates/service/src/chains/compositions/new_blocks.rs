@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_address::ChainId;
-use assay_engine::{policy::Policy, reading::TransactionNumber, utxo::history::change};
+use assay_engine::{
+    ledger::{TransactionNumber, change},
+    policy::Policy,
+};
 use assay_graph::{
     GraphError,
     compositions::CompositionReader,

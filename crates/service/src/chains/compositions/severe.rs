@@ -3,7 +3,8 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use assay_engine::{
-    composition::{CoinShare, Composition, Origin},
+    composition::{Composition, Origin},
+    ledger::CoinShare,
     policy::Policy,
     taxonomy::Category,
 };

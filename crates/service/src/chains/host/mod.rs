@@ -37,8 +37,9 @@ use assay_chain_protocol::{
 };
 use assay_engine::{
     evidence::ChainState,
+    ledger::BlockId,
     transfer::TransferQuery,
-    utxo::{BlockId, OutputSelector, ScriptOwner},
+    utxo::{OutputSelector, ScriptOwner},
 };
 use assay_graph::{EmbeddedGraphs, GraphCopy, GraphStore, GraphTip, blocking};
 use assay_intel::IntelSnapshot;

@@ -4,9 +4,9 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
-    reading::{GatheredChain, InBlock, OwnHistory, OwnerNumber, TransactionNumber},
-    trace::ReadLimits,
-    utxo::{ScriptOwner, Statistics, TxOut, Txid},
+    ledger::{OwnHistory, OwnerNumber, ReadLimits, Statistics, TransactionNumber},
+    reading::{GatheredChain, InBlock},
+    utxo::{ScriptOwner, TxOut, Txid},
 };
 
 /// An API's totals for an address, in base units, change included.

@@ -29,11 +29,12 @@ use assay_address::ChainId;
 use assay_chain::histories::HistorySource;
 use assay_engine::{
     evidence::{BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
+    ledger::{BlockRef, OwnHistory, OwnerNumber},
     patterns::{PatternSearch, PatternSubject, rules::SHOWN},
-    reading::{GatheredChain, OutputNumber, OwnHistory, OwnerNumber, Query, ReadRequest, Waypoint},
+    reading::{GatheredChain, Query, ReadRequest, Waypoint},
     trace::{Trace, TraceRules, TraceSubject},
     transfer::TransferDirection,
-    utxo::{BlockRef, ScriptOwner, SideLimits, Txid},
+    utxo::{OutputNumber, ScriptOwner, SideLimits, Txid},
 };
 use assay_graph::{ReadSource, run};
 use assay_store::FetchedStore;

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
-    reading::{
-        ChainView, GatheredChain, LookUp, OutputNumber, ReadRequest, TransactionNumber, Waypoint,
-    },
-    utxo::{OutPoint, Txid},
+    ledger::TransactionNumber,
+    reading::{ChainView, GatheredChain, LookUp, ReadRequest, Waypoint},
+    utxo::{OutPoint, OutputNumber, Txid},
 };
 use assay_graph::ReadSource;
 use async_trait::async_trait;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::policy::PolicySpec;
+use crate::{policy::PolicySpec, score::Confidence, taxonomy::Category};
 
 /// A policy whose only rules are the given ones.
 fn policy(rules: &[Value]) -> Policy {

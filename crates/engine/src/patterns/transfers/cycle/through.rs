@@ -5,8 +5,8 @@
 
 use super::{Cycle, CycleRules, Cycles, departures::Departures};
 use crate::{
+    ledger::OwnerNumber,
     patterns::transfers::{TransferGraph, adjacency::Step},
-    reading::OwnerNumber,
 };
 
 /// Transfers of the owner for which departures are noted together.

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 
 use super::{Row, graph, rows};
 use crate::{
+    ledger::OwnerNumber,
     patterns::transfers::{
         Transfer, TransferGraph,
         cycle::{CycleRules, cycles_through},
     },
-    reading::OwnerNumber,
 };
 
 /// All cycles, by trying every transfer as the next one of every sequence.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Range, time::Duration};
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use crate::{patterns::transfers::fan::fan_windows, reading::OwnerNumber};
+use crate::{ledger::OwnerNumber, patterns::transfers::fan::fan_windows};
 
 /// The best window of a part of the list, then those of the parts before and after it.
 fn exhaustive(

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::{Transfer, TransferGraph};
-use crate::reading::{OwnerNumber, TransactionNumber};
+use crate::ledger::{OwnerNumber, TransactionNumber};
 
 /// Payer, payee, position, time in seconds, amount.
 pub(super) type Row = (u64, u64, u64, i64, u128);

@@ -9,13 +9,13 @@ use proptest::prelude::*;
 
 use super::{Row, graph, rows};
 use crate::{
+    ledger::OwnerNumber,
     patterns::transfers::{
         TransferGraph,
         scatter_gather::{
             ScatterGather, ScatterGatherRules, scatter_gathers_from, scatter_gathers_to,
         },
     },
-    reading::OwnerNumber,
 };
 
 /// For each payer and payee the most intermediaries of any window, by trying all windows and pairs of transfers.

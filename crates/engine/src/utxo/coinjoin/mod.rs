@@ -101,7 +101,7 @@ pub use payjoin::PayjoinSuspicion;
 pub use possible::is_possible;
 pub use recognition::{Recognition, RecognitionTest};
 
-use crate::utxo::Transaction;
+use crate::utxo::{Transaction, TransactionKind};
 use assay_address::ChainId;
 use shape::Shape;
 
@@ -147,4 +147,16 @@ fn generic(shape: &Shape<'_>) -> Recognition {
             (RecognitionTest::InputsAccountForOutputs, shape.complete()),
         ],
     )
+}
+
+impl Transaction {
+    /// Sets the kind of a payment on `chain`, in a block of `time`, that turns out to be a coinjoin. To
+    /// be called once the spent outputs are known, as far as they ever will be.
+    pub fn classify(&mut self, chain: ChainId, time: Timestamp) {
+        if self.kind == TransactionKind::Payment
+            && let Some(kind) = classify(self, chain, time)
+        {
+            self.kind = TransactionKind::Coinjoin(kind);
+        }
+    }
 }

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use assay_address::ChainId;
 use jiff::Timestamp;
 
-use crate::{
+use crate::utxo::{
+    ScriptOwner, Transaction, TransactionKind, TxOut,
     coinjoin::{
         self,
         era::Era,
         payjoin::{PayjoinSuspicion, suspicion},
     },
-    utxo::{ScriptOwner, Transaction, TransactionKind, TxOut},
 };
 
 /// Inputs of several addresses that one owner spends together.
@@ -121,10 +121,8 @@ const FEWEST_JOINT_OUTPUTS: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        coinjoin::CoinjoinKind,
-        utxo::{OutPoint, Pool, TxInput, Txid},
-    };
+    use crate::utxo::coinjoin::CoinjoinKind;
+    use crate::utxo::{OutPoint, Pool, TxInput, Txid};
 
     fn key(number: u8) -> ScriptOwner {
         ScriptOwner::KeyHash([number; 20])

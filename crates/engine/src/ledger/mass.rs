@@ -6,7 +6,7 @@ use ruint::aliases::U256;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{composition::CoinShare, fixed::Fraction};
+use crate::{fixed::Fraction, ledger::CoinShare};
 
 /// Amounts are base units times two to this power, so that splitting a satoshi over a hundred addresses
 /// loses nothing significant.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 /// Writes bytes as lowercase digits.
-pub(super) fn serialize<S: Serializer>(
+pub(crate) fn serialize<S: Serializer>(
     bytes: impl AsRef<[u8]>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -11,7 +11,7 @@ pub(super) fn serialize<S: Serializer>(
 }
 
 /// Reads as many bytes as the field holds.
-pub(super) fn deserialize<'de, D: Deserializer<'de>, B: TryFrom<Vec<u8>>>(
+pub(crate) fn deserialize<'de, D: Deserializer<'de>, B: TryFrom<Vec<u8>>>(
     deserializer: D,
 ) -> Result<B, D::Error> {
     let text = String::deserialize(deserializer)?;

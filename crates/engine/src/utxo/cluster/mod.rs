@@ -17,4 +17,4 @@ mod links;
 
 pub use change::{Change, Doubts, Signs, change};
 pub use co_spend::{CoSpend, co_spend};
-pub use links::{LinkKind, Links, links};
+pub use links::{LinkKind, Links, UNCONFIRMED_CONFIDENCE, links};

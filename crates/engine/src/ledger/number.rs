@@ -1,16 +1,12 @@
-//! Numbers of transactions, outputs and owners.
+//! Numbers of transactions and owners.
 //!
 //! A view gives them out and takes them back. A store numbers densely in the order of the chain; a source on demand
 //! numbers what it meets. Only whether two are equal means the same over every view: the order of transactions is
-//! told by their [positions](super::LookUp::Transaction).
+//! told by their [positions](crate::reading::LookUp::Transaction).
 
 /// The number of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionNumber(pub u64);
-
-/// The number of an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct OutputNumber(pub u64);
 
 /// The number of an owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

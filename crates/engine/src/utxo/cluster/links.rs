@@ -10,14 +10,18 @@ use super::{
     co_spend::{has_signer, is_sale},
 };
 use crate::{
-    coinjoin::{
-        self,
-        payjoin::{PayjoinSuspicion, suspicion},
-    },
-    facts::UNCONFIRMED_CONFIDENCE,
     score::Confidence,
-    utxo::{Transaction, TransactionKind, TxInput},
+    utxo::{
+        Transaction, TransactionKind, TxInput,
+        coinjoin::{
+            self,
+            payjoin::{PayjoinSuspicion, suspicion},
+        },
+    },
 };
+
+/// Confidence of a connection that rests on one transaction that may be a `PayJoin`.
+pub const UNCONFIRMED_CONFIDENCE: Confidence = Confidence::from_percent(60);
 
 /// Kind of a link between two addresses.
 #[derive(
@@ -86,10 +90,8 @@ pub fn links(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        coinjoin::CoinjoinKind,
-        utxo::{OutPoint, ScriptOwner, TxOut, Txid},
-    };
+    use crate::utxo::coinjoin::CoinjoinKind;
+    use crate::utxo::{OutPoint, ScriptOwner, TxOut, Txid};
 
     fn key(number: u8) -> ScriptOwner {
         ScriptOwner::KeyHash([number; 20])

@@ -1,0 +1,27 @@
+//! The common parts of every chain's ledger: references to blocks, numbers of owners and transactions, histories,
+//! exact amounts and shares of money, limits of reads.
+//!
+//! [`crate::utxo`] holds those of chains of outputs; account chains get a room of their own beside it.
+//!
+//! - `block`: references to blocks
+//! - `number`: numbers of transactions and owners
+//! - `history`: an owner's statistics and transactions
+//! - [`mass`]: exact amounts and their division
+//! - `share`: parts of one, in units of 2^-32
+//! - `limits`: limits of reads
+//! - `hex_text`: bytes as hexadecimal digits in messages
+
+mod block;
+pub(crate) mod hex_text;
+mod history;
+mod limits;
+pub mod mass;
+mod number;
+mod share;
+
+pub use block::{BlockId, BlockRef};
+pub use history::{OwnHistory, OwnTransaction, Statistics, change};
+pub use limits::{ENTRIES_PER_TRANSACTION, ReadLimits};
+pub use mass::Mass;
+pub use number::{OwnerNumber, TransactionNumber};
+pub use share::CoinShare;

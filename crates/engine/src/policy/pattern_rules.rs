@@ -1,0 +1,68 @@
+//! The part of the search for patterns that a policy sets.
+
+use assay_address::Chain;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Policy;
+
+/// Most thresholds below which structured transfers are searched.
+pub const MOST_THRESHOLDS: usize = 4;
+
+/// The part of the rules that the policy and the chain set. Amounts are in base units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PatternRules {
+    /// Largest output that is dust.
+    pub dust: u128,
+    /// Largest sum that counts as little where the owner only receives.
+    pub little: u128,
+    /// Thresholds below which transfers are structured; 0 stands for none.
+    pub thresholds: [u128; MOST_THRESHOLDS],
+}
+
+impl PatternRules {
+    /// No dust and no thresholds.
+    pub const NONE: Self = Self { dust: 0, little: 0, thresholds: [0; MOST_THRESHOLDS] };
+
+    /// The rules that a policy sets for the native coin of a chain.
+    #[must_use]
+    pub fn new(policy: &Policy, chain: &Chain) -> Self {
+        let amounts = policy.amounts(chain.native().code);
+        let mut rules = Self {
+            dust: amounts.map_or(0, |curve| curve.largest_dust(chain.native().decimals)),
+            little: amounts.map_or(0, |curve| curve.unsolicited_ceiling(chain.native().decimals)),
+            ..Self::default()
+        };
+        let given = amounts.map(|curve| curve.structuring_thresholds(chain.native().decimals));
+        for (threshold, given) in rules.thresholds.iter_mut().zip(given.into_iter().flatten()) {
+            *threshold = given;
+        }
+        rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_address::ChainId;
+
+    use super::*;
+    use crate::policy::PolicySpec;
+
+    #[test]
+    fn a_policy_sets_the_thresholds_of_structuring() {
+        let thresholds = |below: Option<&str>| {
+            let mut spec = PolicySpec::default();
+            let amounts = spec.amounts.get_mut("BTC").unwrap();
+            amounts.structuring_below = below.map(|text| serde_json::from_str(text).unwrap());
+            let policy = Policy::compile(spec).map_err(|problems| problems[0].to_string())?;
+            Ok::<_, String>(PatternRules::new(&policy, ChainId::BTC.info()).thresholds)
+        };
+        // 0.01, 0.03 and 0.1 BTC stand for 1,000, 3,000 and 10,000 dollars.
+        assert_eq!(thresholds(None), Ok([1_000_000, 3_000_000, 10_000_000, 0]));
+        assert_eq!(thresholds(Some("[\"0.5\", 2]")), Ok([50_000_000, 200_000_000, 0, 0]));
+        assert_eq!(thresholds(Some("[]")), Ok([0; MOST_THRESHOLDS]), "not searched");
+        let refused = |below| thresholds(Some(below)).unwrap_err();
+        assert!(refused("[1, 0]").contains("structuringBelow[1]"), "{}", refused("[1, 0]"));
+        assert!(refused("[1, 2, 3, 4, 5]").contains("4 are the most"));
+    }
+}
