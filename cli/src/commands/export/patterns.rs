@@ -20,13 +20,8 @@ use clap::Args;
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 
-use super::{
-    Context, Done, Failure,
-    check::policy,
-    export::{ExportFormat, target},
-    export_sink::Sink,
-    progress::Progress,
-};
+use super::sink::{ExportFormat, Sink};
+use crate::commands::{Context, Failure, check::policy, progress::Progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,7 +37,7 @@ Examples:
 /// their transactions.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct PatternsArgs {
+pub(in crate::commands) struct PatternsArgs {
     /// Blockchain, such as btc
     #[arg(long, value_name = "CHAIN")]
     blockchain: ChainId,
@@ -77,7 +72,7 @@ struct Row<'a> {
 const COLUMNS: [&str; 8] =
     ["blockchain", "txid", "address", "kind", "confidence", "role", "block", "time"];
 
-pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<(), Failure> {
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
     let graph = context.graphs().open(chain)?.ok_or_else(|| {
@@ -98,7 +93,7 @@ pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<Done, F
     let by = AttributedBy { chain, intel: &intel, policy: &policy, today };
     let attributions = attributed.of(view, by).await?;
     let rules = TraceRules::new(&policy, chain.info());
-    let mut sink = Sink::new(args.format, &COLUMNS, target(args.output.as_deref())?)?;
+    let mut sink = Sink::new(args.format, &COLUMNS, args.output.as_deref())?;
     let progress = Progress::towards("owners");
     for number in 0..owners {
         if number % 1_000 == 0 {
@@ -138,8 +133,7 @@ pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<Done, F
         }
     }
     progress.finish();
-    sink.finish()?;
-    Ok(Done::Success)
+    sink.finish()
 }
 
 /// Writes the rows of a pattern.

@@ -15,12 +15,8 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use super::{
-    Context, Done, Failure,
-    export::{ExportFormat, target},
-    export_sink::Sink,
-    progress::Progress,
-};
+use super::sink::{ExportFormat, Sink};
+use crate::commands::{Context, Failure, progress::Progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +39,7 @@ const SLICE: u64 = 200_000;
 /// of lists or labels it computes the whole chain anew.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct ExposuresArgs {
+pub(in crate::commands) struct ExposuresArgs {
     /// Blockchain, such as btc
     #[arg(long, value_name = "CHAIN")]
     blockchain: ChainId,
@@ -70,7 +66,7 @@ struct Row<'a> {
 const COLUMNS: [&str; 7] =
     ["blockchain", "address", "received", "origin", "listing_period", "share", "mixed"];
 
-pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Failure> {
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
     let graphs = context.graphs();
@@ -105,7 +101,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<Done, 
     let compositions = compositions.flatten().ok_or_else(|| {
         Failure::Failed(format!("the compositions of the {chain} chain were removed meanwhile"))
     })?;
-    let mut sink = Sink::new(args.format, &COLUMNS, target(args.output.as_deref())?)?;
+    let mut sink = Sink::new(args.format, &COLUMNS, args.output.as_deref())?;
     let (reader, owners) = (snapshot.reader(), snapshot.owners()?);
     let progress = Progress::towards("addresses");
     for owner in 0..owners {
@@ -117,8 +113,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<Done, 
         }
     }
     progress.finish();
-    sink.finish()?;
-    Ok(Done::Success)
+    sink.finish()
 }
 
 /// Writes the rows of an owner; none of one without an address.

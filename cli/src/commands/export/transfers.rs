@@ -1,6 +1,6 @@
 //! `assay export transfers`: the transactions of an ingested chain.
 
-use std::{io::Write, path::PathBuf};
+use std::path::PathBuf;
 
 use assay_address::ChainId;
 use assay_chain::jsonl;
@@ -8,12 +8,8 @@ use assay_engine::utxo::{Block, ResolvedBlock, ScriptOwner, TransactionKind, TxO
 use clap::Args;
 use serde::Serialize;
 
-use super::{
-    Context, Done, Failure,
-    export::{ExportFormat, target},
-    graph as open_graph,
-    rows::csv_failure,
-};
+use super::sink::{ExportFormat, Sink};
+use crate::commands::{Context, Failure, graph as open_graph};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +21,7 @@ Examples:
 /// JSON lines can be ingested again. CSV has one row per input and output.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct TransfersArgs {
+pub(in crate::commands) struct TransfersArgs {
     /// Blockchain, such as btc
     chain: ChainId,
     /// Format of the output
@@ -56,7 +52,7 @@ struct Row<'a> {
     value: Option<u64>,
 }
 
-pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<(), Failure> {
     let databases = context.open_databases().await?;
     let graph = open_graph(&*databases.graphs, args.chain).await?;
     let tip = graph
@@ -65,40 +61,25 @@ pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<Done, 
         .ok_or_else(|| Failure::Failed(format!("the {} chain holds no block yet", args.chain)))?;
     let from = args.from.unwrap_or(tip.start).max(tip.start);
     let to = args.to.unwrap_or(tip.block.height).min(tip.block.height);
-    let mut writer = target(args.output.as_deref())?;
+    let mut sink = Sink::new(args.format, &[], args.output.as_deref())?;
     // The first failure is kept: later blocks are not written then.
     let mut outcome: Result<(), Failure> = Ok(());
-    match args.format {
-        ExportFormat::Jsonl => {
-            let mut each = |block: ResolvedBlock| {
-                if outcome.is_ok() {
-                    outcome =
-                        jsonl::write_block(args.chain, &block, &mut writer).map_err(Failure::from);
+    let mut each = |block: ResolvedBlock| {
+        if outcome.is_ok() {
+            outcome = match &mut sink {
+                Sink::Lines(lines) => {
+                    jsonl::write_block(args.chain, &block, lines).map_err(Failure::from)
                 }
+                csv @ Sink::Csv(_) => write_rows(args.chain, &block, csv),
             };
-            graph.each_block(from, to, &mut each).await?;
         }
-        ExportFormat::Csv => {
-            let mut rows = csv::Writer::from_writer(&mut writer);
-            let mut each = |block: ResolvedBlock| {
-                if outcome.is_ok() {
-                    outcome = write_rows(args.chain, &block, &mut rows);
-                }
-            };
-            graph.each_block(from, to, &mut each).await?;
-            rows.flush().map_err(Failure::from)?;
-        }
-    }
+    };
+    graph.each_block(from, to, &mut each).await?;
     outcome?;
-    writer.flush()?;
-    Ok(Done::Success)
+    sink.finish()
 }
 
-fn write_rows(
-    chain: ChainId,
-    block: &Block,
-    rows: &mut csv::Writer<impl Write>,
-) -> Result<(), Failure> {
+fn write_rows(chain: ChainId, block: &Block, sink: &mut Sink) -> Result<(), Failure> {
     let time = block.reference.time.to_string();
     for transaction in &block.transactions {
         let txid = transaction.txid.to_string();
@@ -119,12 +100,11 @@ fn write_rows(
         };
         for (index, input) in transaction.inputs.iter().enumerate() {
             let outpoint = input.outpoint.to_string();
-            rows.serialize(row("input", index, outpoint, input.spent.as_ref()))
-                .map_err(csv_failure)?;
+            sink.row(&row("input", index, outpoint, input.spent.as_ref()))?;
         }
         for (index, output) in transaction.outputs.iter().enumerate() {
             let outpoint = format!("{txid}:{index}");
-            rows.serialize(row("output", index, outpoint, Some(output))).map_err(csv_failure)?;
+            sink.row(&row("output", index, outpoint, Some(output)))?;
         }
     }
     Ok(())

@@ -1,0 +1,35 @@
+//! `assay export`: listings, labels, transactions, clusters, exposures and patterns as CSV or JSON lines.
+
+mod clusters;
+mod exposures;
+mod labels;
+mod listings;
+mod patterns;
+mod sink;
+mod transfers;
+
+use clap::Subcommand;
+
+use super::{Context, Done, Failure};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ExportCommand {
+    Listings(listings::ListingsArgs),
+    Labels(labels::LabelsArgs),
+    Transfers(transfers::TransfersArgs),
+    Clusters(clusters::ClustersArgs),
+    Exposures(exposures::ExposuresArgs),
+    Patterns(patterns::PatternsArgs),
+}
+
+pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Done, Failure> {
+    match command {
+        ExportCommand::Listings(args) => listings::run(args, context).await?,
+        ExportCommand::Labels(args) => labels::run(args, context).await?,
+        ExportCommand::Transfers(args) => transfers::run(args, context).await?,
+        ExportCommand::Clusters(args) => clusters::run(args, context).await?,
+        ExportCommand::Exposures(args) => exposures::run(args, context).await?,
+        ExportCommand::Patterns(args) => patterns::run(args, context).await?,
+    }
+    Ok(Done::Success)
+}
