@@ -106,8 +106,7 @@ impl PostgresStore {
             session.execute(claim, &[name.as_str().into()]).await?;
             let row = session.row("SELECT instance FROM installation", &[]).await?;
             let owner = row::control::instance(&row)?;
-            session.commit().await?;
-            Ok(owner)
+            session.commit(owner).await
         };
         self.database.control.with_liveness_probe(working).await
     }

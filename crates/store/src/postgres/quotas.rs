@@ -128,8 +128,7 @@ impl QuotaStore for PostgresStore {
         let working = async {
             let mut session = self.session(Access::Write(Scope::Common)).await?;
             let purged = session.execute(PURGE, &[]).await?;
-            session.commit().await?;
-            Ok(purged)
+            session.commit(purged).await
         };
         self.with_liveness_probe(working).await
     }

@@ -68,7 +68,7 @@ impl<B: Backend> ControlStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Common)).await?;
             put_manifests(&mut session, manifests, removed, expected, at).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
@@ -103,7 +103,7 @@ impl<B: Backend> ControlStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Tenant(&key.tenant))).await?;
             add_key(&mut session, key, replaces).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
@@ -121,7 +121,7 @@ impl<B: Backend> ControlStore for B {
             let values = [scopes.into(), expires_at.into(), id.as_str().into()];
             let changed = session.execute(update, &values).await?;
             count_key_change(&mut session, id, changed).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
@@ -132,7 +132,7 @@ impl<B: Backend> ControlStore for B {
             let revoke = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2";
             let changed = session.execute(revoke, &[at.into(), id.as_str().into()]).await?;
             count_key_change(&mut session, id, changed).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
@@ -141,7 +141,7 @@ impl<B: Backend> ControlStore for B {
         let asking = async {
             let mut session = self.session(Access::Write(Scope::Record)).await?;
             record_key_use(&mut session, used).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_timeout(asking).await
     }

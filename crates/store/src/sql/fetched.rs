@@ -63,11 +63,11 @@ impl<B: Backend> FetchedStore for B {
         }
         let working = async {
             let mut session = self.session(Access::WriteFetched).await?;
-            let columns = ["chain", "kind", "key", "content", "fetched_at"];
+            let columns = "chain, kind, key, content, fetched_at";
             let otherwise = "ON CONFLICT (chain, kind, key)
                 DO UPDATE SET content = excluded.content, fetched_at = excluded.fetched_at";
             session.insert("fetched", columns, &rows, otherwise).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
@@ -82,8 +82,7 @@ impl<B: Backend> FetchedStore for B {
                 session.for_update_of_unlocked(),
             );
             let purged = session.execute(AssertSqlSafe(purge), &[before.into()]).await?;
-            session.commit().await?;
-            Ok(purged)
+            session.commit(purged).await
         };
         self.with_liveness_probe(working).await
     }

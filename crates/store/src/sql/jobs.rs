@@ -17,8 +17,7 @@ impl<B: Backend> JobStore for B {
         let working = async {
             let mut session = self.session(Access::Write(Scope::Common)).await?;
             let has_changed = enqueue(&mut session, new, now).await?;
-            session.commit().await?;
-            Ok(has_changed)
+            session.commit(has_changed).await
         };
         self.with_timeout(working).await
     }
@@ -50,8 +49,7 @@ impl<B: Backend> JobStore for B {
                     claimed.push(job);
                 }
             }
-            session.commit().await?;
-            Ok(claimed)
+            session.commit(claimed).await
         };
         self.with_timeout(working).await
     }
@@ -95,8 +93,7 @@ impl<B: Backend> JobStore for B {
             let mut session = self.session(Access::Write(Scope::Common)).await?;
             let purge = "DELETE FROM jobs WHERE status IN ('done', 'failed') AND finished_at < $1";
             let purged = session.execute(purge, &[before.into()]).await?;
-            session.commit().await?;
-            Ok(purged)
+            session.commit(purged).await
         };
         self.with_liveness_probe(working).await
     }
@@ -114,7 +111,7 @@ async fn change<B: Backend>(
         if let Some(job) = &changed {
             update(&mut session, job).await?;
         }
-        session.commit().await?;
+        session.commit(()).await?;
         Ok(changed.is_some())
     };
     backend.with_timeout(working).await

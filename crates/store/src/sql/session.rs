@@ -197,11 +197,10 @@ impl Session {
     pub(crate) async fn insert<const N: usize>(
         &mut self,
         table: &'static str,
-        columns: [&'static str; N],
+        names: &str,
         rows: &[[Value<'_>; N]],
         otherwise: &'static str,
     ) -> Result<(), StoreError> {
-        let names = columns.join(", ");
         let batch = match self {
             Self::Sqlite(_) => SQLITE_BATCH,
             Self::Postgres(_) => POSTGRES_BATCH,
@@ -229,13 +228,13 @@ impl Session {
         }
     }
 
-    /// Commits the transaction.
-    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+    /// Commits the transaction, and returns what it did.
+    pub(crate) async fn commit<T>(self, done: T) -> Result<T, StoreError> {
         match self {
             Self::Sqlite(held) => held.commit().await?,
             Self::Postgres(held) => held.commit().await?,
         }
-        Ok(())
+        Ok(done)
     }
 }
 

@@ -20,7 +20,7 @@ impl<B: Backend> UsageStore for B {
             if is_new(&mut session, batch).await? {
                 add(&mut session, &batch.counts).await?;
             }
-            session.commit().await
+            session.commit(()).await
         };
         self.with_timeout(asking).await
     }
@@ -54,9 +54,9 @@ impl<B: Backend> UsageStore for B {
         }
         let asking = async {
             let mut session = self.session(Access::Write(Scope::Record)).await?;
-            let columns = ["id", "tenant", "made_at", "answer"];
+            let columns = "id, tenant, made_at, answer";
             session.insert("checks", columns, &rows, "ON CONFLICT DO NOTHING").await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_timeout(asking).await
     }
@@ -79,8 +79,7 @@ impl<B: Backend> UsageStore for B {
         let working = async {
             let mut session = self.session(Access::Write(Scope::Tenant(&purge.tenant))).await?;
             let purged = purge_tenant(&mut session, purge).await?;
-            session.commit().await?;
-            Ok(purged)
+            session.commit(purged).await
         };
         self.with_liveness_probe(working).await
     }
@@ -90,8 +89,7 @@ impl<B: Backend> UsageStore for B {
             let mut session = self.session(Access::Write(Scope::Common)).await?;
             let purge = "DELETE FROM usage_writers WHERE written_at < $1";
             let purged = session.execute(purge, &[before.into()]).await?;
-            session.commit().await?;
-            Ok(purged)
+            session.commit(purged).await
         };
         self.with_liveness_probe(working).await
     }
@@ -115,7 +113,7 @@ async fn add(session: &mut Session, counts: &[UsageCount]) -> Result<(), StoreEr
         let sum = sums.entry(charged).or_default();
         *sum = sum.saturating_add(*count);
     }
-    let columns = ["tenant", "day", "key_id", "plan", "operation", "outcome", "count"];
+    let columns = "tenant, day, key_id, plan, operation, outcome, count";
     let mut rows = Vec::with_capacity(sums.len());
     for (charged, sum) in &sums {
         rows.push([

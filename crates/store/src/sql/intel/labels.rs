@@ -116,25 +116,6 @@ async fn insert(
     batch: &[(&AddressLabel, Fingerprint)],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let columns = [
-        "source",
-        "chain",
-        "address",
-        "category",
-        "entity",
-        "tier",
-        "confidence",
-        "upstream",
-        "author",
-        "term",
-        "cites_list",
-        "reason",
-        "reference",
-        "valid_from",
-        "valid_until",
-        "fingerprint",
-        "recorded_from",
-    ];
     let mut rows = Vec::with_capacity(batch.len());
     for (AddressLabel { address, label }, print) in batch {
         rows.push([
@@ -157,7 +138,8 @@ async fn insert(
             at.into(),
         ]);
     }
-    session.insert("labels", columns, &rows, "").await
+    let columns = format!("{COLUMNS}, fingerprint, recorded_from");
+    session.insert("labels", &columns, &rows, "").await
 }
 
 pub(super) async fn suppress(

@@ -109,20 +109,8 @@ async fn insert_listings(
     import: &PublicationImport,
     publications: &PublicationRows,
 ) -> Result<(), StoreError> {
-    let columns = [
-        "source",
-        "list",
-        "list_name",
-        "entity_id",
-        "entity",
-        "asset_code",
-        "address_as_published",
-        "address_remarks",
-        "expires_on",
-        "present_from",
-        "absent_from",
-        "recorded_from",
-    ];
+    let columns = "source, list, list_name, entity_id, entity, asset_code, address_as_published,
+        address_remarks, expires_on, present_from, absent_from, recorded_from";
     let mut rows = Vec::with_capacity(import.begun.len());
     for (entry, Presence { from, until }) in &import.begun {
         rows.push([

@@ -46,7 +46,7 @@ impl<B: Backend> IntelStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Common)).await?;
             listings::record_publication(&mut session, &import).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
@@ -55,8 +55,7 @@ impl<B: Backend> IntelStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Common)).await?;
             let change = labels::record(&mut session, &import).await?;
-            session.commit().await?;
-            Ok(change)
+            session.commit(change).await
         };
         self.with_liveness_probe(working).await
     }
@@ -77,8 +76,7 @@ impl<B: Backend> IntelStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Common)).await?;
             let withdrawn = labels::suppress(&mut session, suppression).await?;
-            session.commit().await?;
-            Ok(withdrawn)
+            session.commit(withdrawn).await
         };
         self.with_liveness_probe(working).await
     }
@@ -92,8 +90,7 @@ impl<B: Backend> IntelStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Common)).await?;
             let lifted = labels::lift(&mut session, source, address, at).await?;
-            session.commit().await?;
-            Ok(lifted)
+            session.commit(lifted).await
         };
         self.with_liveness_probe(working).await
     }
@@ -127,7 +124,7 @@ impl<B: Backend> IntelStore for B {
         let working = async {
             let mut session = self.session(Access::Change(Scope::Common)).await?;
             listings::confirm_fetch(&mut session, source, at, fetched).await?;
-            session.commit().await
+            session.commit(()).await
         };
         self.with_liveness_probe(working).await
     }
