@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::intel_formats::FORMATS;
+use super::intel_formats::{LABELS, LISTINGS};
 
 /// Format of a sanctions list or a label set, as the registry of formats in `assay-intel` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,19 +15,10 @@ pub struct IntelFormat {
 }
 
 impl IntelFormat {
-    /// A format of listings.
-    pub(super) const fn listings(id: &'static str) -> Self {
-        Self { id, is_labels: false }
-    }
-
-    /// A format of labels.
-    pub(super) const fn labels(id: &'static str) -> Self {
-        Self { id, is_labels: true }
-    }
-
     /// Every format.
     pub fn all() -> impl Iterator<Item = Self> {
-        FORMATS.iter().copied()
+        let listings = LISTINGS.into_iter().map(|id| Self { id, is_labels: false });
+        listings.chain(LABELS.into_iter().map(|id| Self { id, is_labels: true }))
     }
 
     /// Identifier of the format, such as `ofac-advanced`.
@@ -44,8 +35,7 @@ impl IntelFormat {
 
     /// The formats of labels, as a list in the Common Expression Language.
     pub(super) fn quoted_labels() -> String {
-        let labels = FORMATS.iter().filter(|format| format.is_labels);
-        labels.map(|format| format!("'{}'", format.id)).collect::<Vec<_>>().join(", ")
+        LABELS.map(|id| format!("'{id}'")).join(", ")
     }
 }
 
@@ -57,7 +47,7 @@ impl std::error::Error for UnknownIntelFormat {}
 
 impl fmt::Display for UnknownIntelFormat {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
+        let known: Vec<_> = IntelFormat::all().map(IntelFormat::as_str).collect();
         write!(formatter, "no such format: `{}` (known formats: {})", self.0, known.join(", "))
     }
 }
@@ -100,7 +90,7 @@ impl JsonSchema for IntelFormat {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let ids: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
+        let ids: Vec<_> = Self::all().map(Self::as_str).collect();
         json_schema!({"type": "string", "enum": ids})
     }
 }
