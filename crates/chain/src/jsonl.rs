@@ -233,6 +233,7 @@ fn text_error(file: &str, before: u64, error: TextError) -> SourceError {
         TextFault::NotUtf8 => "it is not UTF-8".to_owned(),
         TextFault::Nul => "it holds a NUL".to_owned(),
         TextFault::TooLong => format!("it is longer than {LONGEST_LINE} bytes"),
+        TextFault::TooLarge(most) => format!("the file is longer than {most} bytes"),
     };
     SourceError::Line { file: file.to_owned(), line: before + error.line, reason }
 }

@@ -7,6 +7,7 @@
 //! - [`Spooled`]: one file in private storage, with its digest
 //! - [`Files`]: the files of an input, which may be a file, a folder or an archive
 //! - [`text`]: bounded lines of UTF-8
+//! - [`rows`]: rows of CSV, with their lines
 
 mod digest;
 mod error;
@@ -16,6 +17,7 @@ mod files;
 mod limit;
 #[cfg(feature = "fetch")]
 mod location;
+pub mod rows;
 mod spool;
 pub mod text;
 mod unpack;

@@ -38,6 +38,8 @@ pub enum TextFault {
     Nul,
     /// It is longer than the limit.
     TooLong,
+    /// The lines before it are longer than the limit of the whole text, which this is.
+    TooLarge(u64),
 }
 
 /// A reader of lines, counted from one.
@@ -45,6 +47,8 @@ pub struct TextLines<R> {
     input: R,
     /// The most bytes of a line without how it ends.
     longest: usize,
+    /// The most bytes of all lines.
+    most: u64,
     line: u64,
     buffer: Vec<u8>,
     /// Bytes that were read.
@@ -59,7 +63,15 @@ impl<R: BufRead> TextLines<R> {
 
     /// A reader of lines of at most `longest` bytes.
     pub const fn with_longest(input: R, longest: usize) -> Self {
-        Self { input, longest, line: 0, buffer: Vec::new(), read: 0 }
+        Self { input, longest, most: u64::MAX, line: 0, buffer: Vec::new(), read: 0 }
+    }
+
+    /// The same, of `most` bytes in all. The size is checked between lines, so that one line beyond the limit may
+    /// be read.
+    #[must_use]
+    pub const fn within(mut self, most: u64) -> Self {
+        self.most = most;
+        self
     }
 
     /// Number of bytes read so far.
@@ -75,6 +87,9 @@ impl<R: BufRead> TextLines<R> {
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, TextError> {
         let line = self.line + 1;
         let failed = |fault| TextError { line, fault };
+        if self.read > self.most {
+            return Err(failed(TextFault::TooLarge(self.most)));
+        }
         let most = u64::try_from(self.longest + UTF8_MARK.len() + "\r\n".len()).unwrap_or(u64::MAX);
         self.buffer.clear();
         let count = Read::take(&mut self.input, most)

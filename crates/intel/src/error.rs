@@ -4,6 +4,7 @@ use std::io;
 
 use assay_input::{
     InputError,
+    rows::RowError,
     text::{LONGEST_LINE, TextError, TextFault},
 };
 
@@ -130,6 +131,16 @@ impl From<TextError> for FileError {
             TextFault::NotUtf8 => Self::Encoding { line, found: NOT_UTF8 },
             TextFault::Nul => Self::Encoding { line, found: NUL },
             TextFault::TooLong => Self::LongLine { line, max: LONGEST_LINE },
+            TextFault::TooLarge(max) => Self::TooLarge { max },
+        }
+    }
+}
+
+impl From<RowError> for FileError {
+    fn from(error: RowError) -> Self {
+        match error {
+            RowError::Text(error) => error.into(),
+            RowError::Syntax { line, reason } => Self::Syntax { line, format: "CSV", reason },
         }
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! Without the feature `edge`, the crate has the readers only: no network and no store.
 
+mod error;
 pub mod formats;
 #[cfg(feature = "edge")]
 pub mod import;

@@ -9,7 +9,7 @@
 use std::io::Read;
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::{evidence::Tier, score::Confidence, taxonomy::Category};
+use assay_engine::{evidence::Tier, taxonomy::Category};
 use assay_input::FileSelection;
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ use super::{FileError, Format, FormatFile, ReadContext, ReadOption, Reader};
 use crate::{
     labels::{
         LabelSet,
+        chains::LabelAddressError,
         collect::{Claim, Collector, present},
         text::{MAX_HELD_BYTES, json_reason, whole},
     },
@@ -128,31 +129,17 @@ impl List<'_> {
         reason: Option<&str>,
         position: &str,
     ) -> Result<(), FileError> {
-        let position = format!("{}, {position}", self.file);
-        match CanonicalAddress::parse_published(self.chain, address) {
-            Ok(address) => {
-                let claim = Claim {
-                    address,
-                    category: self.category,
-                    tier: Tier::Community,
-                    confidence: Confidence::from_percent(CONFIDENCE),
-                    entity: None,
-                    author: None,
-                    upstream: None,
-                    term: Some(self.category.as_str()),
-                    cites_list: None,
-                    reason,
-                    reference: None,
-                    valid_from: None,
-                    valid_until: None,
-                };
-                self.collector.keep(claim, || position)
-            }
-            Err(error) => {
-                let reason = case_lost(address).map_or_else(|| error.to_string(), str::to_owned);
-                self.collector.reject(position, format!("no address of {}: {reason}", self.chain))
-            }
-        }
+        let position = || format!("{}, {position}", self.file);
+        let parsed = CanonicalAddress::parse_published(self.chain, address).map_err(|error| {
+            let reason = case_lost(address).map_or_else(|| error.to_string(), str::to_owned);
+            LabelAddressError::Invalid(format!("no address of {}: {reason}", self.chain))
+        });
+        let claim = |address| Claim {
+            term: Some(self.category.as_str()),
+            reason,
+            ..Claim::new(address, self.category, Tier::Community, CONFIDENCE)
+        };
+        self.collector.add(parsed, position, claim)
     }
 }
 

@@ -9,7 +9,6 @@
 use std::io::BufRead;
 
 use assay_engine::evidence::ListedEntity;
-use assay_input::FileSelection;
 
 use super::{FileError, Format, Reader, xml_list};
 use crate::{
@@ -25,16 +24,13 @@ use crate::{
 const LIST: &str = "eu";
 
 /// The EU's consolidated list.
-pub static FORMAT: Format = Format {
-    id: "eu-xml",
-    short_id: None,
-    title: "EU consolidated list of financial sanctions, XML 1.1",
-    files: FileSelection { extensions: &["xml"], several: false },
-    options: &[],
-    default_source: Some(LIST),
-    terms: None,
-    reader: Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
-};
+pub static FORMAT: Format = Format::of_publisher(
+    "eu-xml",
+    LIST,
+    "EU consolidated list of financial sanctions, XML 1.1",
+    &["xml"],
+    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+);
 
 /// Reads a file.
 ///

@@ -5,14 +5,13 @@
 
 use std::io::Read;
 
-use assay_engine::{evidence::Tier, names::SourceId, score::Confidence, taxonomy::Category};
+use assay_engine::{evidence::Tier, names::SourceId, taxonomy::Category};
 use assay_input::FileSelection;
 
 use super::{FileError, Format, ReadOption, Reader};
 use crate::{
     labels::{
-        LabelSet,
-        chains::{self, LabelAddressError},
+        LabelSet, chains,
         collect::{Claim, Collector, present},
     },
     listings::table::{column_key, rows},
@@ -70,28 +69,12 @@ pub fn read(
         let position = || format!("{file}, line {line}");
         let Some(text) = cell(address) else { continue };
         let code = chain_column.and_then(cell).or(chain);
-        match chains::parse_address(None, code, text) {
-            Ok(address) => {
-                let claim = Claim {
-                    address,
-                    category: Category::Exchange,
-                    tier: Tier::Community,
-                    confidence: Confidence::from_percent(CONFIDENCE),
-                    entity: cell(exchange),
-                    author: None,
-                    upstream: None,
-                    term: Some("exchange"),
-                    cites_list: None,
-                    reason: None,
-                    reference: None,
-                    valid_from: None,
-                    valid_until: None,
-                };
-                collector.keep(claim, position)?;
-            }
-            Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code)?,
-            Err(LabelAddressError::Invalid(reason)) => collector.reject(position(), reason)?,
-        }
+        let claim = |address| Claim {
+            entity: cell(exchange),
+            term: Some("exchange"),
+            ..Claim::new(address, Category::Exchange, Tier::Community, CONFIDENCE)
+        };
+        collector.add(chains::parse_address(None, code, text), position, claim)?;
     }
     Ok(collector.finish())
 }

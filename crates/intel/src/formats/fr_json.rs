@@ -8,7 +8,6 @@
 use std::io::Read;
 
 use assay_engine::evidence::ListedEntity;
-use assay_input::FileSelection;
 use serde_json::Value;
 
 use super::{FileError, Format, Reader};
@@ -25,16 +24,13 @@ use crate::{
 const LIST: &str = "fr-gels";
 
 /// The French register.
-pub static FORMAT: Format = Format {
-    id: "fr-json",
-    short_id: None,
-    title: "French register of asset freezes, JSON",
-    files: FileSelection { extensions: &["json"], several: false },
-    options: &[],
-    default_source: Some(LIST),
-    terms: None,
-    reader: Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
-};
+pub static FORMAT: Format = Format::of_publisher(
+    "fr-json",
+    LIST,
+    "French register of asset freezes, JSON",
+    &["json"],
+    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+);
 
 /// Reads a file.
 ///

@@ -9,10 +9,9 @@ use std::{collections::HashMap, io::BufRead};
 use assay_engine::{
     evidence::Tier,
     names::{ListId, SourceId},
-    score::Confidence,
     taxonomy::Category,
 };
-use assay_input::FileSelection;
+use assay_input::text::TextLines;
 use jiff::civil::Date;
 use serde::Deserialize;
 
@@ -22,24 +21,21 @@ use crate::{
         LabelSet,
         chains::{self, LabelAddressError},
         collect::{Claim, Collector},
-        text::{Lines, MAX_STREAMED_BYTES, json_reason},
+        text::{MAX_STREAMED_BYTES, json_reason},
     },
     listings::{currency, dates::day, found},
 };
 
 /// Entities of `FollowTheMoney`.
-pub static FORMAT: Format = Format {
-    id: "ftm-jsonl",
-    short_id: None,
-    title: "Entities of FollowTheMoney (OpenSanctions), JSON lines",
-    files: FileSelection { extensions: &["json", "jsonl", "ndjson"], several: false },
-    options: &[],
-    default_source: Some("opensanctions"),
-    terms: None,
-    reader: Reader::Labels(|input, context| {
+pub static FORMAT: Format = Format::of_publisher(
+    "ftm-jsonl",
+    "opensanctions",
+    "Entities of FollowTheMoney (OpenSanctions), JSON lines",
+    &["json", "jsonl", "ndjson"],
+    Reader::Labels(|input, context| {
         input.read_one(|file| read(file.content, file.name, context.source))
     }),
-};
+);
 
 /// Confidence in an entity, in percent: official lists, collected by hand.
 const CONFIDENCE: u8 = 90;
@@ -138,7 +134,7 @@ struct Wallet {
 ///
 /// Returns an error if the file is not UTF-8 or too large, or a line is no entity.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
-    let mut lines = Lines::new(input, MAX_STREAMED_BYTES);
+    let mut lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
     let mut holders: HashMap<String, (String, Vec<String>)> = HashMap::new();
     let (mut wallets, mut names_bytes) = (Vec::new(), 0_usize);
     let mut newest: Option<Date> = None;
@@ -146,11 +142,14 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
         if text.trim().is_empty() {
             continue;
         }
-        let entity: Entity = serde_json::from_str(text).map_err(|error| FileError::Syntax {
-            line,
-            format: "an entity of FollowTheMoney",
-            reason: json_reason(&error),
-        })?;
+        let entity: Entity =
+            serde_json::from_str(text.trim_end_matches(['\n', '\r'])).map_err(|error| {
+                FileError::Syntax {
+                    line,
+                    format: "an entity of FollowTheMoney",
+                    reason: json_reason(&error),
+                }
+            })?;
         newest = newest.max(entity.last_change.as_deref().and_then(day));
         if entity.schema == "CryptoWallet" {
             wallets.push(wallet(line, entity));
@@ -223,28 +222,17 @@ fn keep(
         } else {
             chains::parse_address(None, Some(code), key)
         };
-        match parsed {
-            Ok(address) => {
-                let claim = Claim {
-                    address,
-                    category,
-                    tier: Tier::Investigation,
-                    confidence: Confidence::from_percent(CONFIDENCE),
-                    entity: holder.map(|(name, _)| name.as_str()),
-                    author: Some("OpenSanctions"),
-                    upstream: wallet.list.as_ref().map(ListId::as_str),
-                    term: topics.first().copied(),
-                    cites_list: wallet.list.clone(),
-                    reason: wallet.exchange.as_deref(),
-                    reference: wallet.link.as_deref(),
-                    valid_from: None,
-                    valid_until: None,
-                };
-                collector.keep(claim, position)?;
-            }
-            Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code)?,
-            Err(LabelAddressError::Invalid(reason)) => collector.reject(position(), reason)?,
-        }
+        let claim = |address| Claim {
+            entity: holder.map(|(name, _)| name.as_str()),
+            author: Some("OpenSanctions"),
+            upstream: wallet.list.as_ref().map(ListId::as_str),
+            term: topics.first().copied(),
+            cites_list: wallet.list.clone(),
+            reason: wallet.exchange.as_deref(),
+            reference: wallet.link.as_deref(),
+            ..Claim::new(address, category, Tier::Investigation, CONFIDENCE)
+        };
+        collector.add(parsed, position, claim)?;
     }
     Ok(())
 }

@@ -15,10 +15,13 @@ use serde::{
 use serde_json::Value;
 
 use super::{FileError, Format, ReadOption, Reader};
-use crate::listings::{
-    Publication,
-    column::{Column, wrong},
-    rows::{Row, Rows},
+use crate::{
+    labels::text::json_reason,
+    listings::{
+        Publication,
+        column::{Column, wrong},
+        rows::{Row, Rows},
+    },
 };
 
 /// Listings as JSON lines.
@@ -93,9 +96,7 @@ fn malformed(line: u64, reason: String) -> FileError {
 
 /// The message of a JSON error with its column. Its line is always the first and is left out.
 fn describe(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
-    format!("{reason}, column {}", error.column())
+    format!("{}, column {}", json_reason(error), error.column())
 }
 
 /// Fields of an object in their order, repeated ones included.

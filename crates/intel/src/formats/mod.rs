@@ -15,7 +15,6 @@
 //! - [`labels_csv`], [`labels_jsonl`]: Assay's own formats for labels
 
 pub mod address_list;
-mod error;
 pub mod eu_xml;
 pub mod exchange_csv;
 pub mod explorer;
@@ -44,11 +43,8 @@ use assay_engine::names::SourceId;
 use assay_input::FileSelection;
 use jiff::civil::Date;
 
-pub(crate) use self::error::{NOT_UTF8, NUL, UTF16};
-pub use self::{
-    error::{FileError, ReadError},
-    input::{FormatFile, FormatInput},
-};
+pub use self::input::{FormatFile, FormatInput};
+pub use crate::error::{FileError, ReadError};
 use crate::{
     labels::{LabelSet, terms::TermTable},
     listings::Publication,
@@ -160,6 +156,26 @@ impl fmt::Display for ReadOption {
 }
 
 impl Format {
+    /// The format of a list that its publisher issues as one file with its date: `source` is its source and list.
+    const fn of_publisher(
+        id: &'static str,
+        source: &'static str,
+        title: &'static str,
+        extensions: &'static [&'static str],
+        reader: Reader,
+    ) -> Self {
+        Self {
+            id,
+            short_id: None,
+            title,
+            files: FileSelection { extensions, several: false },
+            options: &[],
+            default_source: Some(source),
+            terms: None,
+            reader,
+        }
+    }
+
     /// Kind of intel that the format holds.
     #[must_use]
     pub const fn kind(&self) -> IntelKind {

@@ -6,15 +6,13 @@
 
 use std::io::Read;
 
-use assay_engine::{evidence::Tier, names::SourceId, score::Confidence, taxonomy::Category};
-use assay_input::FileSelection;
+use assay_engine::{evidence::Tier, names::SourceId, taxonomy::Category};
 use serde_json::Value;
 
 use super::{FileError, Format, Reader};
 use crate::{
     labels::{
-        LabelSet,
-        chains::{self, LabelAddressError},
+        LabelSet, chains,
         collect::{Claim, Collector},
         text::{MAX_HELD_BYTES, json_reason, whole},
     },
@@ -22,18 +20,15 @@ use crate::{
 };
 
 /// Addresses of ransomware.
-pub static FORMAT: Format = Format {
-    id: "ransomware-json",
-    short_id: None,
-    title: "Ransomware addresses (Ransomwhere), JSON",
-    files: FileSelection { extensions: &["json"], several: false },
-    options: &[],
-    default_source: Some("ransomwhere"),
-    terms: None,
-    reader: Reader::Labels(|input, context| {
+pub static FORMAT: Format = Format::of_publisher(
+    "ransomware-json",
+    "ransomwhere",
+    "Ransomware addresses (Ransomwhere), JSON",
+    &["json"],
+    Reader::Labels(|input, context| {
         input.read_one(|file| read(file.content, file.name, context.source))
     }),
-};
+);
 
 /// Confidence in a report, in percent.
 const CONFIDENCE: u8 = 80;
@@ -51,33 +46,21 @@ pub fn read(input: impl Read, file: &str, source: &SourceId) -> Result<LabelSet,
         let position = || format!("{file}, row {number}");
         let address = text("address").unwrap_or_default();
         let chain = text("blockchain").or(Some("btc"));
-        match chains::parse_address(chain, None, address) {
-            Ok(address) => {
-                for name in ["createdAt", "updatedAt"] {
-                    if let Some(day) = text(name).and_then(day) {
-                        collector.written_on(day);
-                    }
-                }
-                let claim = Claim {
-                    address,
-                    category: Category::Ransomware,
-                    tier: Tier::Community,
-                    confidence: Confidence::from_percent(CONFIDENCE),
-                    entity: text("family"),
-                    author: Some("Ransomwhere"),
-                    upstream: Some("ransomwhe.re"),
-                    term: Some("ransomware"),
-                    cites_list: None,
-                    reason: None,
-                    reference: Some("https://ransomwhe.re"),
-                    valid_from: None,
-                    valid_until: None,
-                };
-                collector.keep(claim, position)?;
+        let address = chains::parse_address(chain, None, address);
+        if address.is_ok() {
+            for day in ["createdAt", "updatedAt"].into_iter().filter_map(|name| day(text(name)?)) {
+                collector.written_on(day);
             }
-            Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code)?,
-            Err(LabelAddressError::Invalid(reason)) => collector.reject(position(), reason)?,
         }
+        let claim = |address| Claim {
+            entity: text("family"),
+            author: Some("Ransomwhere"),
+            upstream: Some("ransomwhe.re"),
+            term: Some("ransomware"),
+            reference: Some("https://ransomwhe.re"),
+            ..Claim::new(address, Category::Ransomware, Tier::Community, CONFIDENCE)
+        };
+        collector.add(address, position, claim)?;
     }
     Ok(collector.finish())
 }

@@ -8,7 +8,6 @@
 use std::{collections::HashMap, io::BufRead};
 
 use assay_engine::evidence::ListedEntity;
-use assay_input::FileSelection;
 use jiff::civil::Date;
 
 use super::{FileError, Format, Reader, xml_list};
@@ -25,16 +24,13 @@ use crate::{
 const LIST: &str = "ch-seco";
 
 /// Switzerland's list.
-pub static FORMAT: Format = Format {
-    id: "seco-xml",
-    short_id: None,
-    title: "Switzerland's sanctions list (SECO), XML",
-    files: FileSelection { extensions: &["xml"], several: false },
-    options: &[],
-    default_source: Some(LIST),
-    terms: None,
-    reader: Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
-};
+pub static FORMAT: Format = Format::of_publisher(
+    "seco-xml",
+    LIST,
+    "Switzerland's sanctions list (SECO), XML",
+    &["xml"],
+    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+);
 
 /// Reads a file.
 ///

@@ -7,7 +7,6 @@
 use std::io::BufRead;
 
 use assay_engine::evidence::ListedEntity;
-use assay_input::FileSelection;
 
 use super::{FileError, Format, Reader, xml_list};
 use crate::{
@@ -23,16 +22,13 @@ use crate::{
 const LIST: &str = "un";
 
 /// The UN Security Council's Consolidated List.
-pub static FORMAT: Format = Format {
-    id: "un-xml",
-    short_id: None,
-    title: "UN Security Council's Consolidated List, XML",
-    files: FileSelection { extensions: &["xml"], several: false },
-    options: &[],
-    default_source: Some(LIST),
-    terms: None,
-    reader: Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
-};
+pub static FORMAT: Format = Format::of_publisher(
+    "un-xml",
+    LIST,
+    "UN Security Council's Consolidated List, XML",
+    &["xml"],
+    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+);
 
 /// Number of the resolution that established each sanctions regime, by the list type in the file.
 const RESOLUTIONS: [(&str, &str); 14] = [

@@ -11,8 +11,8 @@ use assay_engine::{
 };
 use jiff::civil::Date;
 
-use super::{LabelSet, distinct::Distinct, web};
-use crate::{formats::FileError, listings::Rejected};
+use super::{LabelSet, chains::LabelAddressError, distinct::Distinct, web};
+use crate::{error::FileError, listings::Rejected};
 
 /// Largest number of labels of a file. The largest TagPack has a thirtieth of it.
 const MAX_LABELS: usize = 2_000_000;
@@ -46,6 +46,32 @@ pub(crate) struct Claim<'a> {
     pub(crate) valid_until: Option<Date>,
 }
 
+impl Claim<'_> {
+    /// A label without more than the claim itself; `percent` is the confidence in it.
+    pub(crate) fn new(
+        address: CanonicalAddress,
+        category: Category,
+        tier: Tier,
+        percent: u8,
+    ) -> Self {
+        Self {
+            address,
+            category,
+            tier,
+            confidence: Confidence::from_percent(percent),
+            entity: None,
+            author: None,
+            upstream: None,
+            term: None,
+            cites_list: None,
+            reason: None,
+            reference: None,
+            valid_from: None,
+            valid_until: None,
+        }
+    }
+}
+
 /// Labels of a file while it is read.
 pub(crate) struct Collector<'a> {
     pub(crate) file: &'a str,
@@ -63,6 +89,20 @@ impl<'a> Collector<'a> {
             set: LabelSet::default(),
             distinct: Distinct::default(),
             texts: HashSet::new(),
+        }
+    }
+
+    /// Adds the label of an address, counts it if its chain is unsupported, or rejects it if it is invalid.
+    pub(crate) fn add<'b>(
+        &mut self,
+        address: Result<CanonicalAddress, LabelAddressError>,
+        position: impl FnOnce() -> String,
+        claim: impl FnOnce(CanonicalAddress) -> Claim<'b>,
+    ) -> Result<(), FileError> {
+        match address {
+            Ok(address) => self.keep(claim(address), position),
+            Err(LabelAddressError::Unsupported(code)) => self.unsupported(&code),
+            Err(LabelAddressError::Invalid(reason)) => self.reject(position(), reason),
         }
     }
 

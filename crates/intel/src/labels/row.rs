@@ -10,7 +10,7 @@ use super::{
     chains::{self, LabelAddressError},
     collect::{Claim, Collector, present},
 };
-use crate::formats::FileError;
+use crate::error::FileError;
 
 /// Confidence of a row that states none, in percent.
 const DEFAULT_CONFIDENCE: u8 = 50;

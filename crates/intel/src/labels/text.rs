@@ -1,12 +1,12 @@
 //! Text files with labels: UTF-8 without NUL, with lines and files of bounded size.
 
-use std::io::{BufRead, Read};
+use std::io::Read;
 
 use memchr::memchr;
 
-use assay_input::text::{TextLines, UTF8_MARK, begins_as_utf16};
+use assay_input::text::{UTF8_MARK, begins_as_utf16};
 
-use crate::formats::{FileError, NOT_UTF8, NUL, UTF16};
+use crate::error::{FileError, NOT_UTF8, NUL, UTF16};
 
 /// Largest file that is held in memory while it is read, in bytes. The largest TagPack has 4 MB.
 pub(crate) const MAX_HELD_BYTES: u64 = 64 * 1024 * 1024;
@@ -59,39 +59,17 @@ pub(crate) fn json_reason(error: &serde_json::Error) -> String {
     message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason).to_owned()
 }
 
-/// Lines of a file of bounded size.
-pub(crate) struct Lines<R> {
-    text: TextLines<R>,
-    /// Limit of the file in bytes.
-    max: u64,
-}
-
-impl<R: BufRead> Lines<R> {
-    pub(crate) const fn new(input: R, max: u64) -> Self {
-        Self { text: TextLines::new(input), max }
-    }
-
-    /// The next line with its number, without its line ending.
-    pub(crate) fn next_line(&mut self) -> Result<Option<(u64, &str)>, FileError> {
-        // The size is checked between lines, so that one line beyond the limit may be read.
-        if self.text.bytes() > self.max {
-            return Err(FileError::TooLarge { max: self.max });
-        }
-        let read = self.text.next_line()?;
-        Ok(read.map(|(line, text)| (line, text.trim_end_matches(['\n', '\r']))))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use assay_input::text::LONGEST_LINE;
+    use assay_input::text::{LONGEST_LINE, TextLines};
 
     use super::*;
 
     fn all(bytes: &[u8], max: u64) -> Result<Vec<String>, String> {
-        let mut lines = Lines::new(bytes, max);
+        let mut lines = TextLines::new(bytes).within(max);
+        let failed = |error| FileError::from(error).to_string();
         let mut all = Vec::new();
-        while let Some((line, text)) = lines.next_line().map_err(|error| error.to_string())? {
+        while let Some((line, text)) = lines.next_line().map_err(failed)? {
             all.push(format!("{line}:{text}"));
         }
         Ok(all)
@@ -102,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn byte_order_marks_of_utf_8_and_line_endings_are_dropped() {
-        assert_eq!(all(b"\xEF\xBB\xBFa\r\n\nb", 99).unwrap(), ["1:a", "2:", "3:b"]);
+    fn byte_order_marks_of_utf_8_are_dropped() {
+        assert_eq!(all(b"\xEF\xBB\xBFa\nb", 99).unwrap(), ["1:a\n", "2:b"]);
         assert_eq!(held(b"\xEF\xBB\xBFa\n").unwrap(), "a\n");
     }
 

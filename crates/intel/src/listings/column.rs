@@ -1,6 +1,6 @@
 //! The columns of Assay's own formats for listings.
 
-use crate::formats::FileError;
+use crate::error::FileError;
 
 /// Column of a row of `listings-csv`, and field of an object of `listings-jsonl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,7 +9,7 @@ use assay_engine::{
 use jiff::civil::Date;
 
 use super::{MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected, found};
-use crate::formats::FileError;
+use crate::error::FileError;
 
 /// Largest number of rows that are reported as rejected.
 const MAX_REJECTED: usize = 10_000;

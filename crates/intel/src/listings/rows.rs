@@ -16,7 +16,7 @@ use super::{
     MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected,
     column::{Column, excerpt, wrong},
 };
-use crate::formats::{FileError, NUL};
+use crate::error::{FileError, NUL};
 
 /// Memory that a row takes beside its own bytes.
 const ROW_BYTES: usize = 256;

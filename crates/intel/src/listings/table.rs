@@ -5,7 +5,7 @@ use std::io::Read;
 use csv::{ReaderBuilder, StringRecord};
 
 use crate::{
-    formats::FileError,
+    error::FileError,
     labels::text::{MAX_HELD_BYTES, whole},
 };
 

@@ -5,7 +5,7 @@ mod terms;
 use std::{collections::HashMap, fmt, io::BufRead, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_engine::{evidence::Tier, names::SourceId, score::Confidence, taxonomy::Category};
+use assay_engine::{evidence::Tier, names::SourceId, taxonomy::Category};
 use assay_input::FileSelection;
 use serde::{
     Deserialize,
@@ -265,21 +265,13 @@ impl TaggedAddress {
         let reported = [Category::PhishingDrainer, Category::StolenFunds, Category::Scam];
         let percent = if reported.contains(&category) { 85 } else { 90 };
         let claim = Claim {
-            address: self.address.clone(),
-            category,
-            tier: Tier::Investigation,
-            confidence: Confidence::from_percent(percent),
             entity: Some(&self.name),
-            author: None,
             upstream: Some(&explorer.host),
             term: word,
             cites_list: word
                 .filter(|_| category == Category::Sanctions)
                 .and_then(cited_list::named),
-            reason: None,
-            reference: None,
-            valid_from: None,
-            valid_until: None,
+            ..Claim::new(self.address.clone(), category, Tier::Investigation, percent)
         };
         let position = format!("{}, entry {}", collector.file, self.entry);
         collector.keep(claim, || position)

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, fmt, io::BufRead};
 
 use assay_engine::names::SourceId;
-use assay_input::FileSelection;
+use assay_input::{FileSelection, text::TextLines};
 use serde::{
     Deserialize,
     de::{Deserializer, Error as _, MapAccess, Visitor},
@@ -15,7 +15,7 @@ use crate::labels::{
     FIELDS, LabelSet,
     collect::Collector,
     row::{Row, field_index},
-    text::{Lines, MAX_STREAMED_BYTES, json_reason},
+    text::{MAX_STREAMED_BYTES, json_reason},
 };
 
 /// Labels as JSON lines.
@@ -40,11 +40,12 @@ pub static FORMAT: Format = Format {
 /// format. An unknown or repeated field refuses the file, because it may be of another format.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let mut collector = Collector::new(file, source);
-    let mut lines = Lines::new(input, MAX_STREAMED_BYTES);
+    let mut lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
     while let Some((line, text)) = lines.next_line()? {
         if text.trim().is_empty() {
             continue;
         }
+        let text = text.trim_end_matches(['\n', '\r']);
         let row: Row<'_> = serde_json::from_str(text).map_err(|error| FileError::Syntax {
             line,
             format: "a label in JSON",

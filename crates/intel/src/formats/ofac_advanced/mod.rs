@@ -10,7 +10,6 @@ mod reference;
 
 use std::{collections::HashSet, io::BufRead};
 
-use assay_input::FileSelection;
 use jiff::civil::Date;
 
 use self::reference::References;
@@ -24,16 +23,13 @@ use crate::{
 };
 
 /// OFAC's Advanced XML.
-pub static FORMAT: Format = Format {
-    id: "ofac-advanced",
-    short_id: None,
-    title: "OFAC's SDN list, Advanced XML",
-    files: FileSelection { extensions: &["xml"], several: false },
-    options: &[],
-    default_source: Some(SOURCE),
-    terms: None,
-    reader: Reader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
-};
+pub static FORMAT: Format = Format::of_publisher(
+    "ofac-advanced",
+    SOURCE,
+    "OFAC's SDN list, Advanced XML",
+    &["xml"],
+    Reader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
+);
 
 /// Largest vocabulary of a file, in bytes. OFAC's has a hundredth of it.
 const MAX_VOCABULARY_BYTES: usize = 64 * 1024 * 1024;

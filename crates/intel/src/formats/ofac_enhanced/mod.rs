@@ -10,7 +10,6 @@ mod name;
 
 use std::io::BufRead;
 
-use assay_input::FileSelection;
 use jiff::civil::Date;
 
 use super::{Format, Reader};
@@ -23,16 +22,13 @@ use crate::{
 };
 
 /// OFAC's Enhanced XML.
-pub static FORMAT: Format = Format {
-    id: "ofac-enhanced",
-    short_id: None,
-    title: "OFAC's SDN list, Enhanced XML",
-    files: FileSelection { extensions: &["xml"], several: false },
-    options: &[],
-    default_source: Some(SOURCE),
-    terms: None,
-    reader: Reader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
-};
+pub static FORMAT: Format = Format::of_publisher(
+    "ofac-enhanced",
+    SOURCE,
+    "OFAC's SDN list, Enhanced XML",
+    &["xml"],
+    Reader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
+);
 
 /// End of the format's namespace. OFAC's delta files have the same root element in another namespace; a
 /// delta file that is read as a whole list would end nearly every listing.
