@@ -1,11 +1,11 @@
 //! `RiskService`: a deployment of the API.
 
-use assay_tenancy::{Name, schema::field_rule};
+use assay_tenancy::{Name, manifest::SecretKey, schema::field_rule};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EgressSpec, SecretKey, TelemetrySpec, status::RiskServiceStatus};
+use crate::{egress::EgressSpec, status::RiskServiceStatus, telemetry::TelemetrySpec};
 
 /// A deployment of the API: image, database, cache, scaling, exposure and egress.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

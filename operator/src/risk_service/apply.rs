@@ -9,7 +9,7 @@ use kube::api::DeleteParams;
 
 use super::{
     Context,
-    build::{CommonObjects, RouteObject, ServerObjects, ServiceObjects},
+    build::{RouteObject, ServiceObjects},
     migration::Migration,
     validate::ValidatedService,
 };
@@ -37,21 +37,19 @@ pub(super) struct Applied {
 
 /// Applies the objects of a service, and deletes those that its spec no longer needs.
 pub(super) async fn apply(
-    objects: ServiceObjects,
+    objects: &ServiceObjects,
     validated: &ValidatedService,
     live: &LiveObjects,
     context: &Context,
 ) -> Result<Applied, ReconcileError> {
-    let ServiceObjects { common, migration: migration_job, server } = objects;
-    let CommonObjects { service, network_policy, disruption_budget, autoscaler, route } = common;
     let owner = &validated.owner;
     let mut applier = Applier::new(&context.shared, owner, live);
-    applier.apply(&service).await?;
-    applier.apply(&network_policy).await?;
-    applier.apply(&disruption_budget).await?;
-    let autoscaler = applier.apply(&autoscaler).await?;
+    applier.apply(&objects.service).await?;
+    applier.apply(&objects.network_policy).await?;
+    applier.apply(&objects.disruption_budget).await?;
+    let autoscaler = applier.apply(&objects.autoscaler).await?;
     let mut lacks_gateway_api = false;
-    match &route {
+    match &objects.route {
         Some(RouteObject::HttpRoute(route)) => match applier.apply(&**route).await {
             Err(error) if error.is_not_found() => lacks_gateway_api = true,
             result => drop(result?),
@@ -59,10 +57,10 @@ pub(super) async fn apply(
         Some(RouteObject::Ingress(ingress)) => drop(applier.apply(&**ingress).await?),
         None => {}
     }
-    if !matches!(route, Some(RouteObject::Ingress(_))) {
+    if !matches!(objects.route, Some(RouteObject::Ingress(_))) {
         applier.delete(OwnedKind::Ingress, DeleteParams::background()).await?;
     }
-    if !matches!(route, Some(RouteObject::HttpRoute(_))) {
+    if !matches!(objects.route, Some(RouteObject::HttpRoute(_))) {
         applier.delete(OwnedKind::HttpRoute, DeleteParams::background()).await?;
     }
     let mut deployment = live.owned::<Deployment>(owner)?;
@@ -70,15 +68,14 @@ pub(super) async fn apply(
     let job = live.owned::<Job>(owner)?;
     let mut migration = Migration::of(&validated.migration, deployment.as_ref(), job.as_ref());
     if migration == Migration::Pending {
-        applier.apply(&migration_job).await?;
+        applier.apply(&objects.migration).await?;
         migration = Migration::Running;
     }
     // Until the database is migrated, running servers stay unchanged.
     if migration == Migration::Succeeded {
-        let ServerObjects { settings, deployment: servers, purge: cron_job } = server;
-        applier.apply(&settings).await?;
-        deployment = Some(applier.apply(&servers).await?);
-        purge = Some(applier.apply(&cron_job).await?);
+        applier.apply(&objects.settings).await?;
+        deployment = Some(applier.apply(&objects.deployment).await?);
+        purge = Some(applier.apply(&objects.purge).await?);
     }
     let has_changed = applier.has_changed();
     Ok(Applied { migration, deployment, purge, autoscaler, lacks_gateway_api, has_changed })

@@ -149,7 +149,7 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Reconci
     let (status, has_changed) = match validate::validate(&inputs) {
         Ok(service) => {
             let objects = build::build(&service);
-            let applying = Box::pin(apply::apply(objects, &service, &inputs.live, context));
+            let applying = Box::pin(apply::apply(&objects, &service, &inputs.live, context));
             let applied = applying.instrument(stage!("apply")).await?;
             let has_changed = applied.has_changed;
             (StatusInputs::of(&service, applied, context).await?, has_changed)

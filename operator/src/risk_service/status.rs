@@ -27,6 +27,9 @@ use crate::{
 /// The condition type: `maxReplicas` covers what tenants' limits require.
 const LIMITS_COVERED: &str = "LimitsCovered";
 
+/// The types of the conditions beside those of the ready state.
+const OTHERS: [&str; 4] = [LIMITS_COVERED, AUTOSCALED, RETENTION_KEPT, CHAINS_CONFIGURED];
+
 /// The inputs of a status.
 #[derive(Debug)]
 pub(super) struct StatusInputs {
@@ -36,12 +39,8 @@ pub(super) struct StatusInputs {
     deployment: Option<Deployment>,
     /// The replicas that tenants' limits require, if they are known.
     required_replicas: Option<RequiredReplicas>,
-    /// The state of the autoscaler, if it is known.
-    autoscaling: Option<ConditionState>,
-    /// The state of the purge, if it is known.
-    purge: Option<ConditionState>,
-    /// Whether the servers know the chain servers, if that is known.
-    chains_configured: Option<ConditionState>,
+    /// The other conditions that are known.
+    conditions: Vec<ConditionState>,
 }
 
 impl StatusInputs {
@@ -67,14 +66,12 @@ impl StatusInputs {
                 diagnose(Some(owner.with_component(PURGE).pod_query())).await?.as_deref(),
             );
         }
-        Ok(Self {
-            ready_state,
-            deployment: applied.deployment,
-            required_replicas: service.required_replicas.clone(),
-            autoscaling: autoscaling(&applied.autoscaler),
-            purge,
-            chains_configured: service.chains_configured.clone(),
-        })
+        let required_replicas = service.required_replicas.clone();
+        let covered = required_replicas.as_ref().map(covered);
+        let chains = service.chains_configured.clone();
+        let conditions = [covered, autoscaling(&applied.autoscaler), purge, chains];
+        let conditions = conditions.into_iter().flatten().collect();
+        Ok(Self { ready_state, deployment: applied.deployment, required_replicas, conditions })
     }
 
     /// The inputs of a service that cannot run: nothing was applied.
@@ -83,15 +80,16 @@ impl StatusInputs {
         inputs: &Inputs,
     ) -> Result<Self, ReconcileError> {
         let deployment = inputs.live.owned(&inputs.owner)?;
-        Ok(Self {
-            ready_state,
-            deployment,
-            required_replicas: None,
-            autoscaling: None,
-            purge: None,
-            chains_configured: None,
-        })
+        Ok(Self { ready_state, deployment, required_replicas: None, conditions: vec![] })
     }
+}
+
+/// Says whether `maxReplicas` covers what tenants' limits require.
+fn covered(required: &RequiredReplicas) -> ConditionState {
+    let RequiredReplicas { is_sufficient, explanation, .. } = required;
+    let reason = if *is_sufficient { Reason::EnoughReplicas } else { Reason::TooFewReplicas };
+    let message = explanation.clone();
+    ConditionState { kind: LIMITS_COVERED, holds: *is_sufficient, reason, message }
 }
 
 /// The label selector of the pods that may be at fault, if the service is not ready because of pods.
@@ -112,14 +110,7 @@ fn status(
     before: &RiskServiceStatus,
     now: Timestamp,
 ) -> RiskServiceStatus {
-    let StatusInputs {
-        ready_state,
-        deployment,
-        required_replicas,
-        autoscaling,
-        purge,
-        chains_configured,
-    } = inputs;
+    let StatusInputs { ready_state, deployment, required_replicas, conditions: known } = inputs;
     let spec = deployment.as_ref().and_then(|deployment| deployment.spec.as_ref());
     let counts = deployment.as_ref().and_then(|deployment| deployment.status.as_ref());
     let version = ready_state.is_ready().then(|| version(&object.spec.image).to_owned());
@@ -135,23 +126,9 @@ fn status(
     };
     let generation = object.meta().generation;
     let mut all = conditions(ready_state, before.conditions(), generation, now);
-    let covered = required.map(|required| ConditionState {
-        kind: LIMITS_COVERED,
-        holds: required.is_sufficient,
-        reason: if required.is_sufficient {
-            Reason::EnoughReplicas
-        } else {
-            Reason::TooFewReplicas
-        },
-        message: required.explanation.clone(),
-    });
-    for (kind, state) in [
-        (LIMITS_COVERED, covered.as_ref()),
-        (AUTOSCALED, autoscaling.as_ref()),
-        (RETENTION_KEPT, purge.as_ref()),
-        (CHAINS_CONFIGURED, chains_configured.as_ref()),
-    ] {
+    for kind in OTHERS {
         let old = before.conditions().iter().find(|known| known.type_ == kind);
+        let state = known.iter().find(|state| state.kind == kind);
         let new = state.map(|state| condition(state, before.conditions(), generation, now));
         all.extend(new.or_else(|| old.cloned()));
     }

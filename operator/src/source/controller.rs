@@ -201,7 +201,7 @@ async fn work<K: Source>(
         return Ok(Outcome { workload: None, has_changed, needs_recheck: true });
     }
     if let Task::Import(import) = &source.task
-        && import.is_suspended
+        && import.spec.suspended
     {
         return Ok(Outcome::idle(&Idle::Suspended, has_changed));
     }

@@ -18,7 +18,7 @@ use super::{
     credentials::{CredentialsRefusal, RequestedCredentials, SourceCredentials},
     names,
     status::{self, Replicas},
-    task::{Endpoint, Idle, Import, Pause, ServeChain, Task},
+    task::{Idle, Import, Pause, ServeChain, Task},
 };
 use crate::owned::OwnedKind;
 
@@ -98,16 +98,9 @@ impl Source for IntelSource {
         if !spec.location.contains("://") {
             return Err(Idle::File);
         }
-        Ok(Task::Import(Import {
-            source: name.clone(),
-            format: spec.format,
-            accept_digest: spec.accept_digest.clone().filter(|_| !spec.format.is_labels()),
-            location: spec.location.clone(),
-            credentials,
-            schedule: spec.schedule.clone(),
-            is_suspended: spec.suspended,
-            has_first_job: inputs.is_new == Some(true) && !spec.suspended,
-        }))
+        let has_first_job = inputs.is_new == Some(true) && !spec.suspended;
+        let (source, spec) = (name.clone(), spec.clone());
+        Ok(Task::Import(Box::new(Import { source, spec, credentials, has_first_job })))
     }
 
     fn workload_status(_: Option<Replicas>) -> Self::Status {
@@ -160,23 +153,8 @@ impl Source for ChainSource {
             Err(refusal) => return Err(Idle::CredentialsRefused(refusal)),
         };
         let token = token.ok_or(Idle::NoChainToken)?;
-        let endpoint = match spec.protocol {
-            ChainProtocol::Rpc => Endpoint::Rpc { credentials },
-            ChainProtocol::Esplora => Endpoint::Esplora,
-        };
-        Ok(Task::ServeChain(Box::new(ServeChain {
-            chain: spec.chain.clone(),
-            endpoint,
-            url: spec.endpoint.clone(),
-            start_height: spec.start_height,
-            accept_branch: spec.accept_branch.clone(),
-            is_test_network: spec.allow_test_network,
-            pause,
-            replicas: spec.replicas.into(),
-            volume: spec.volume.clone(),
-            pods: spec.pods.clone(),
-            token,
-        })))
+        let spec = spec.clone();
+        Ok(Task::ServeChain(Box::new(ServeChain { spec, credentials, pause, token })))
     }
 
     fn workload_status(replicas: Option<Replicas>) -> Self::Status {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use assay_tenancy::{
     Name,
-    manifest::{IntelFormat, PodsSpec, VolumeSpec},
+    manifest::{ChainSourceSpec, IntelSourceSpec},
 };
 
 use super::credentials::{CredentialsRefusal, SourceCredentials};
@@ -14,7 +14,7 @@ use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     /// Import a list or label set on a schedule.
-    Import(Import),
+    Import(Box<Import>),
     /// Follow a chain, and answer for its graph.
     ServeChain(Box<ServeChain>),
 }
@@ -24,18 +24,10 @@ pub(super) enum Task {
 pub(super) struct Import {
     /// The source's name in the store.
     pub(super) source: Name,
-    /// The format.
-    pub(super) format: IntelFormat,
-    /// The digest of a list's file that is accepted although it is implausible.
-    pub(super) accept_digest: Option<String>,
-    /// The URL.
-    pub(super) location: String,
+    /// The source, whose location is a URL.
+    pub(super) spec: IntelSourceSpec,
     /// The credentials for its server.
     pub(super) credentials: Option<SourceCredentials>,
-    /// A cron expression, in UTC.
-    pub(super) schedule: String,
-    /// True if imports are suspended.
-    pub(super) is_suspended: bool,
     /// True if it is also imported at once, because the store has nothing of it yet.
     pub(super) has_first_job: bool,
 }
@@ -43,26 +35,12 @@ pub(super) struct Import {
 /// The chain servers of a chain.
 #[derive(Clone, Debug)]
 pub(super) struct ServeChain {
-    /// The chain.
-    pub(super) chain: String,
-    /// The endpoint's protocol.
-    pub(super) endpoint: Endpoint,
-    /// The endpoint's URL.
-    pub(super) url: String,
-    /// The height of the first block.
-    pub(super) start_height: u64,
-    /// A block of a branch of the node that is to be followed.
-    pub(super) accept_branch: Option<String>,
-    /// True if the node may be of a test network.
-    pub(super) is_test_network: bool,
+    /// The source, which follows the chain.
+    pub(super) spec: ChainSourceSpec,
+    /// The credentials for the node.
+    pub(super) credentials: Option<SourceCredentials>,
     /// Why they follow no node, if they do not.
     pub(super) pause: Option<Pause>,
-    /// The number of servers.
-    pub(super) replicas: i32,
-    /// Their volumes.
-    pub(super) volume: VolumeSpec,
-    /// Their pods.
-    pub(super) pods: PodsSpec,
     /// The file with the token that callers show.
     pub(super) token: SecretFile,
 }
@@ -74,15 +52,6 @@ pub(super) enum Pause {
     Suspended,
     /// The Secret with the credentials for the node does not permit its use.
     CredentialsRefused(CredentialsRefusal),
-}
-
-/// The protocol of a chain's endpoint.
-#[derive(Clone, Debug)]
-pub(super) enum Endpoint {
-    /// A node's JSON-RPC, and the credentials for it.
-    Rpc { credentials: Option<SourceCredentials> },
-    /// An Esplora server.
-    Esplora,
 }
 
 /// Why a source has no workload that runs.
@@ -175,8 +144,8 @@ impl Task {
     /// The URL that it fetches from.
     pub(super) fn url(&self) -> &str {
         match self {
-            Self::Import(import) => &import.location,
-            Self::ServeChain(serve) => &serve.url,
+            Self::Import(import) => &import.spec.location,
+            Self::ServeChain(serve) => &serve.spec.endpoint,
         }
     }
 

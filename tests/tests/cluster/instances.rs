@@ -7,6 +7,7 @@ use assay_tests::{Operator, Postgres, Server, migrated_database};
 
 use crate::{
     RIGHTS,
+    modes::grant_to,
     pages::{GOLD, key, raised, tenant},
     platform::{ADDRESS, Platform, wait_until},
 };
@@ -63,13 +64,7 @@ impl Second {
 fn operator_in_second(platform: &Platform, postgres: &Postgres, flags: &[&str]) -> Operator {
     let cluster = &platform.cluster;
     let _ = cluster.try_kubectl(&["create", "namespace", "second"]);
-    cluster.kubectl(&["apply", "-n", "second", "-f", RIGHTS]);
-    let account = "--serviceaccount=second:assay-operator";
-    for (kind, role) in [("clusterrolebinding", "--clusterrole"), ("rolebinding", "--role")] {
-        let role = format!("{role}=assay-operator");
-        let name = "assay-operator-second";
-        let _ = cluster.try_kubectl(&["create", kind, name, &role, account, "-n", "second"]);
-    }
+    grant_to(cluster, RIGHTS, ("assay-operator", "second"), "second");
     let _ = cluster.try_kubectl(&["delete", "lease", "assay-operator", "-n", "second"]);
     Operator::start_in(cluster, "second", &postgres.url(), "beside", flags)
 }

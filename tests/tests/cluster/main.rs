@@ -53,13 +53,7 @@ pub(crate) fn cluster() -> MutexGuard<'static, Cluster> {
         // Pods that are not restricted are refused.
         let restricted = "pod-security.kubernetes.io/enforce=restricted";
         cluster.kubectl(&["label", "namespace", "default", restricted]);
-        cluster.kubectl(&["apply", "-n", "default", "-f", RIGHTS]);
-        // The account depends on the namespace.
-        let account = "--serviceaccount=default:assay-operator";
-        for (kind, role) in [("clusterrolebinding", "--clusterrole"), ("rolebinding", "--role")] {
-            let role = format!("{role}=assay-operator");
-            cluster.kubectl(&["create", kind, "assay-operator", &role, account]);
-        }
+        modes::grant(&cluster, RIGHTS, modes::CLUSTER.account, "default");
         modes::prepare(&cluster);
         Mutex::new(cluster)
     });

@@ -74,6 +74,16 @@ fn documents(file: &str, account: &str) -> Vec<Value> {
 
 /// Gives an account of `default` the rights of a file in a namespace.
 pub(crate) fn grant(cluster: &Cluster, file: &str, account: &str, namespace: &str) {
+    grant_to(cluster, file, (account, "default"), namespace);
+}
+
+/// Gives an account of the namespace `home` the rights of a file in a namespace.
+pub(crate) fn grant_to(
+    cluster: &Cluster,
+    file: &str,
+    (account, home): (&str, &str),
+    namespace: &str,
+) {
     for mut document in documents(file, account) {
         let kind = document["kind"].as_str().unwrap().to_owned();
         if kind != "ClusterRole" {
@@ -81,13 +91,14 @@ pub(crate) fn grant(cluster: &Cluster, file: &str, account: &str, namespace: &st
         }
         cluster.apply(&document.to_string());
         if kind.ends_with("Role") {
-            let subject =
-                json!({"kind": "ServiceAccount", "name": account, "namespace": "default"});
-            let name = &document["metadata"]["name"];
+            let subject = json!({"kind": "ServiceAccount", "name": account, "namespace": home});
+            let name = document["metadata"]["name"].clone();
+            let mut metadata = document["metadata"].clone();
+            metadata["name"] = format!("{}-{home}", name.as_str().unwrap()).into();
             let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name});
             let binding = json!({
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": format!("{kind}Binding"),
-                "metadata": document["metadata"], "roleRef": role, "subjects": [subject],
+                "metadata": metadata, "roleRef": role, "subjects": [subject],
             });
             cluster.apply(&binding.to_string());
         }

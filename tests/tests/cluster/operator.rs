@@ -1,10 +1,8 @@
 //! Given a platform, when people apply YAML, then the API follows it, and the objects' status shows
 //! it.
 
-use std::time::Instant;
-
 use assay_store::{PostgresStore, SqliteStore, Store};
-use assay_tests::{Figures, Finished, Operator, assay, is_full};
+use assay_tests::{Finished, assay};
 
 use crate::{
     pages::{GOLD, key, raised, tenant},
@@ -188,10 +186,7 @@ fn a_key_is_in_an_allowed_namespace_and_overlaps_its_successor() {
 #[ignore = "needs Kubernetes"]
 fn a_deleted_or_emptied_secret_gets_a_new_key_at_the_next_resync() {
     let mut platform = Platform::start();
-    platform.operator.stop();
-    let url = platform.postgres.url();
-    let flags = ["--resync-seconds=10"];
-    platform.operator = Operator::start_in(&platform.cluster, "default", &url, "soon", &flags);
+    platform.replace_operator(&["--resync-seconds=10"]);
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
     let id = |text: &str| text.split('_').nth(2).unwrap().to_owned();
@@ -229,42 +224,6 @@ fn a_key_has_the_rights_of_its_current_object() {
     platform.wait_for_answer(&text, 401);
     platform.wait_for_reason(&["apikey", "backend"], "Expired");
     assert_eq!(platform.key("default", "backend"), text, "no other one is made");
-}
-
-/// The steps of a person: `kubectl apply`, `kubectl wait`, the Secret, a check. Five times, with
-/// `--full` fifty.
-#[test]
-#[ignore = "needs Kubernetes"]
-fn tenants_are_onboarded_one_after_another() {
-    let platform = Platform::start();
-    platform.cluster.apply(GOLD);
-    platform.wait_for_reason(&["plan", "gold"], "Published");
-    let times = (0..if is_full() { 50 } else { 5 }).map(|number: u32| {
-        let name = format!("tenant-{number}");
-        let begun = Instant::now();
-        platform.cluster.apply(&[tenant(&name, "gold"), key(&name, &name)].concat());
-        let ready = format!("apikey/{name}");
-        platform.cluster.kubectl(&["wait", "--for=condition=Ready", &ready, "--timeout=60s"]);
-        platform.wait_for_answer(&platform.key("default", &name), 200);
-        begun.elapsed()
-    });
-    eprintln!("from `kubectl apply` to the first 200: {}", Figures::of_times(times));
-}
-
-#[test]
-#[ignore = "needs Kubernetes"]
-fn bursts_of_changes_are_published_soon() {
-    let platform = Platform::start();
-    platform.cluster.apply(GOLD);
-    let names: Vec<String> = (0..60).map(|number| format!("tenant-{number}")).collect();
-    let page = names.iter().map(|name| [tenant(name, "gold"), key(name, name)].concat());
-    let begun = Instant::now();
-    platform.cluster.apply(&page.collect::<String>());
-    wait_until("every key is made", || {
-        let keys = platform.cluster.list("apikeys", "default", "");
-        keys.iter().filter(|key| key["status"]["keyId"].is_string()).count() == names.len()
-    });
-    eprintln!("{} tenants and keys in one page: {:?}", names.len(), begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

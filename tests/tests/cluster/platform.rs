@@ -61,6 +61,13 @@ impl Platform {
         Self { operator, server, postgres, cluster }
     }
 
+    /// Replaces the operator, which is asked to stop, by one with other flags.
+    pub(crate) fn replace_operator(&mut self, flags: &[&str]) {
+        self.operator.stop();
+        let (cluster, url) = (&self.cluster, self.postgres.url());
+        self.operator = Operator::start_in(cluster, "default", &url, "replaced", flags);
+    }
+
     /// Waits until a field of an object says that.
     pub(crate) fn wait_for(&self, object: &[&str], path: &str, wanted: &str) {
         let mut last = String::new();

@@ -130,11 +130,7 @@ fn an_api_is_deployed_from_its_resources_and_reports_readiness() {
 fn unchanged_objects_are_not_written_and_foreign_changes_are_reverted() {
     let mut platform = running();
     let before = settled(|| versions(&platform));
-    platform.operator.stop();
-    let url = platform.postgres.url();
-    let flags = ["--resync-seconds=20"];
-    platform.operator =
-        assay_tests::Operator::start_in(&platform.cluster, "default", &url, "second", &flags);
+    platform.replace_operator(&["--resync-seconds=20"]);
     let looked = "assay_operator_reconciled_total{kind=\"RiskService\",outcome=\"unchanged\"}";
     wait_until("it was looked at again, also once tenants are known", || {
         platform.operator.metric(looked) >= 2

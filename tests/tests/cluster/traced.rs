@@ -1,7 +1,7 @@
 //! Given a collector, when an operator works, then it can be seen there how long what took, and how much
 //! was done.
 
-use assay_tests::{Collector, Operator};
+use assay_tests::Collector;
 
 use crate::{
     pages::{GOLD, key, tenant},
@@ -13,10 +13,7 @@ use crate::{
 fn looking_after_an_object_is_a_trace_and_figures_arrive_before_the_end() {
     let mut platform = Platform::start();
     let collector = Collector::start();
-    platform.operator.stop();
-    let flag = format!("--otlp-endpoint={}", collector.endpoint());
-    let (cluster, url) = (&platform.cluster, platform.postgres.url());
-    platform.operator = Operator::start_in(cluster, "default", &url, "traced", &[&flag]);
+    platform.replace_operator(&[&format!("--otlp-endpoint={}", collector.endpoint())]);
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
 

@@ -32,26 +32,21 @@ pub(crate) const SERVER: &str = "server";
 const MIGRATION: &str = "migration";
 /// The component of the purge.
 pub(super) const PURGE: &str = "purge";
-/// The objects of a `RiskService`.
+/// The objects of a `RiskService`. The last three need the database's schema, and change once the migration succeeded.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceObjects {
-    /// The objects that do not depend on the database's schema.
-    pub(super) common: CommonObjects,
-    /// Migrates the database; it must succeed before the server objects change.
-    pub(super) migration: Job,
-    /// The objects that need the database's schema.
-    pub(super) server: ServerObjects,
-}
-
-/// The objects that do not depend on the database's schema.
-#[derive(Clone, Debug)]
-pub(super) struct CommonObjects {
     pub(super) service: Service,
     pub(super) network_policy: NetworkPolicy,
     pub(super) disruption_budget: PodDisruptionBudget,
     pub(super) autoscaler: HorizontalPodAutoscaler,
     /// `None`: neither an `HTTPRoute` nor an Ingress exists.
     pub(super) route: Option<RouteObject>,
+    /// Migrates the database.
+    pub(super) migration: Job,
+    /// The settings. They are applied before the Deployment, because pods that mount them wait for them.
+    pub(super) settings: ConfigMap,
+    pub(super) deployment: Deployment,
+    pub(super) purge: CronJob,
 }
 
 /// The object that routes requests from outside the cluster.
@@ -61,32 +56,19 @@ pub(super) enum RouteObject {
     Ingress(Box<Ingress>),
 }
 
-/// The objects that need the database's schema.
-#[derive(Clone, Debug)]
-pub(super) struct ServerObjects {
-    /// The settings. They are applied first, because pods that mount them wait for them.
-    pub(super) settings: ConfigMap,
-    pub(super) deployment: Deployment,
-    pub(super) purge: CronJob,
-}
-
 /// Builds the objects of a service.
 pub(super) fn build(service: &ValidatedService) -> ServiceObjects {
     let settings = server::settings_text(service);
     ServiceObjects {
-        common: CommonObjects {
-            service: network::service(service),
-            network_policy: network::policy(service),
-            disruption_budget: serving::disruption_budget(&service.owner, &service.name),
-            autoscaler: server::autoscaler(service),
-            route: service.exposure.as_ref().map(|exposure| network::route(exposure, service)),
-        },
+        service: network::service(service),
+        network_policy: network::policy(service),
+        disruption_budget: serving::disruption_budget(&service.owner, &service.name),
+        autoscaler: server::autoscaler(service),
+        route: service.exposure.as_ref().map(|exposure| network::route(exposure, service)),
         migration: migration::job(service),
-        server: ServerObjects {
-            deployment: server::deployment(service, &settings),
-            settings: server::settings(service, settings),
-            purge: purge::cron_job(service),
-        },
+        deployment: server::deployment(service, &settings),
+        settings: server::settings(service, settings),
+        purge: purge::cron_job(service),
     }
 }
 

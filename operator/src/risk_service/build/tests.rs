@@ -51,7 +51,7 @@ fn objects(change: Value) -> ServiceObjects {
 #[test]
 fn the_settings_of_connections_are_those_of_the_server() {
     let text = |change: Value| {
-        let settings = objects(change).server.settings;
+        let settings = objects(change).settings;
         settings.data.unwrap()["assay.toml"].clone()
     };
     let connections = json!({
@@ -72,22 +72,19 @@ fn the_settings_of_connections_are_those_of_the_server() {
 }
 
 fn documents(objects: &ServiceObjects) -> Vec<Value> {
-    let ServiceObjects { common, migration, server } = objects;
-    let CommonObjects { service, network_policy, disruption_budget, autoscaler, route } = common;
-    let ServerObjects { settings, deployment, purge } = server;
-    let route = route.as_ref().map(|route| match route {
+    let route = objects.route.as_ref().map(|route| match route {
         RouteObject::HttpRoute(route) => document(&**route),
         RouteObject::Ingress(ingress) => document(&**ingress),
     });
     let all = [
-        document(service),
-        document(network_policy),
-        document(disruption_budget),
-        document(autoscaler),
-        document(migration),
-        document(settings),
-        document(deployment),
-        document(purge),
+        document(&objects.service),
+        document(&objects.network_policy),
+        document(&objects.disruption_budget),
+        document(&objects.autoscaler),
+        document(&objects.migration),
+        document(&objects.settings),
+        document(&objects.deployment),
+        document(&objects.purge),
     ];
     all.into_iter().chain(route).map(Result::unwrap).collect()
 }
@@ -156,7 +153,7 @@ fn followed() -> Demand {
 fn servers_know_the_chain_servers_of_followed_chains_and_their_token() {
     let token = json!({"chainTokenSecret": {"name": "chains", "key": "token"}});
     let with = |change: Value, demand: Option<Demand>| Inputs { demand, ..inputs(change) };
-    let text = |inputs: &Inputs| built(inputs).server.settings.data.unwrap()["assay.toml"].clone();
+    let text = |inputs: &Inputs| built(inputs).settings.data.unwrap()["assay.toml"].clone();
     let known = with(token.clone(), Some(followed()));
     let lines = "chain-servers = \"btc=http://chain-btc.sys.svc:8080,ltc=http://chain-ltc.sys.svc:8080\"\n\
                  chain-token-file = \"/run/secrets/assay/chain-token/value\"\n";
@@ -188,7 +185,7 @@ fn servers_know_the_chain_servers_of_followed_chains_and_their_token() {
     // An operator that starts must not replace pods before it knows the chains.
     let mut unknown = with(token, None);
     assert!(!text(&unknown).contains("chain"));
-    let applied = document(&built(&known).server.settings).unwrap();
+    let applied = document(&built(&known).settings).unwrap();
     unknown.live.insert(OwnedKind::ConfigMap, serde_json::from_value(applied).unwrap());
     assert_eq!(text(&unknown), text(&known));
     assert_eq!(reported(&unknown), None);
@@ -284,34 +281,29 @@ fn network_policies_allow_two_ports_in_and_dns_and_named_ports_out() {
 }
 
 #[test]
-fn every_pod_has_the_egress_settings() {
-    let egress = json!({"httpsProxy": "http://proxy:3128", "caBundle": {"secret": "authorities"}});
-    let objects = objects(json!({"egress": egress}));
+fn every_pod_has_the_egress_settings_and_the_collector_with_their_ports() {
+    let objects = objects(json!({
+        "egress": {"httpsProxy": "http://proxy:3128", "caBundle": {"secret": "authorities"}},
+        "telemetry": {"otlpEndpoint": "http://collector:4318"},
+    }));
     let deployment = body(&objects, "Deployment")["spec"].clone();
     let purge = body(&objects, "CronJob")["spec"]["jobTemplate"]["spec"].clone();
     let migration = json!(objects.migration)["spec"].clone();
+    let variable = |name: &str, value: &str| json!({"name": name, "value": value});
+    let wanted = [
+        variable("HTTPS_PROXY", "http://proxy:3128"),
+        variable("SSL_CERT_FILE", "/etc/assay-ca/ca.crt"),
+        variable("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"),
+    ];
     for (name, job) in [("server", deployment), ("purge", purge), ("migration", migration)] {
         let pod = &job["template"]["spec"];
-        assert_eq!(pod["containers"][0]["env"][0]["value"], "http://proxy:3128", "{name}");
+        assert_eq!(pod["containers"][0]["env"], json!(wanted), "{name}");
         let volumes = pod["volumes"].as_array().unwrap();
         assert_eq!(volumes.last().unwrap()["secret"]["secretName"], "authorities", "{name}");
     }
     let policy = body(&objects, "NetworkPolicy");
-    assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 3128);
-}
-
-#[test]
-fn every_pod_gets_the_collector_and_its_port() {
-    let objects = objects(json!({"telemetry": {"otlpEndpoint": "http://collector:4318"}}));
-    let deployment = body(&objects, "Deployment")["spec"].clone();
-    let purge = body(&objects, "CronJob")["spec"]["jobTemplate"]["spec"].clone();
-    let migration = json!(objects.migration)["spec"].clone();
-    let wanted = json!([{"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"}]);
-    for (name, job) in [("server", deployment), ("purge", purge), ("migration", migration)] {
-        assert_eq!(job["template"]["spec"]["containers"][0]["env"], wanted, "{name}");
-    }
-    let policy = body(&objects, "NetworkPolicy");
-    assert_eq!(policy["spec"]["egress"][1]["ports"][0]["port"], 4318);
+    let ports = policy["spec"]["egress"][1]["ports"].as_array().unwrap().iter();
+    assert_eq!(ports.map(|port| port["port"].clone()).collect::<Vec<_>>(), [3128, 4318, 5433]);
 }
 
 #[test]
@@ -374,7 +366,7 @@ fn requests_in_flight_count_only_if_the_spec_sets_a_target() {
 
 #[test]
 fn only_the_route_of_the_spec_exists() {
-    assert!(objects(json!({})).common.route.is_none());
+    assert!(objects(json!({})).route.is_none());
     let exposed = |route: Value| {
         let mut exposure = json!({"host": "risk.example"});
         exposure.as_object_mut().unwrap().extend(route.as_object().unwrap().clone());

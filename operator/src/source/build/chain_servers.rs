@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_tenancy::{
     Quantity,
-    manifest::{PodsSpec, ResourcesSpec, TolerationSpec, VolumeSpec},
+    manifest::{ChainProtocol, PodsSpec, ResourcesSpec, TolerationSpec, VolumeSpec},
 };
 use k8s_openapi::{
     api::{
@@ -24,11 +24,7 @@ use super::database_arguments;
 use crate::{
     pod::{DATA_VOLUME, DataVolume, PodSettings, RestartPolicy},
     serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, TERMINATION_SECONDS, service_port},
-    source::{
-        names,
-        task::{Endpoint, ServeChain},
-        validate::ValidatedSource,
-    },
+    source::{credentials::SourceCredentials, names, task::ServeChain, validate::ValidatedSource},
 };
 
 /// The CPU that a server requests.
@@ -63,7 +59,7 @@ pub(super) fn stateful_set(serve: &ServeChain, source: &ValidatedSource) -> Stat
     StatefulSet {
         metadata: owner.metadata(&source.object_name),
         spec: Some(StatefulSetSpec {
-            replicas: Some(serve.replicas),
+            replicas: Some(serve.spec.replicas.into()),
             revision_history_limit: Some(2),
             min_ready_seconds: Some(MIN_READY_SECONDS),
             service_name: Some(source.object_name.clone()),
@@ -85,7 +81,7 @@ pub(super) fn stateful_set(serve: &ServeChain, source: &ValidatedSource) -> Stat
                 metadata: Some(owner.template_metadata()),
                 spec: Some(pod(serve, source)),
             },
-            volume_claim_templates: Some(vec![claim(&serve.volume)]),
+            volume_claim_templates: Some(vec![claim(&serve.spec.volume)]),
             ..StatefulSetSpec::default()
         }),
         status: None,
@@ -109,11 +105,7 @@ fn claim(volume: &VolumeSpec) -> PersistentVolumeClaim {
 }
 
 fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
-    let credentials = match &serve.endpoint {
-        Endpoint::Rpc { credentials } if serve.pause.is_none() => credentials.as_ref(),
-        Endpoint::Rpc { .. } | Endpoint::Esplora => None,
-    };
-    let cookie = credentials.map(|credentials| &credentials.file);
+    let cookie = followed_with(serve).map(|credentials| &credentials.file);
     let settings = PodSettings {
         defaults: &source.pods,
         arguments: arguments(serve, source),
@@ -122,10 +114,10 @@ fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
         data: DataVolume::Claim,
         restart: RestartPolicy::Always,
         grace_seconds: TERMINATION_SECONDS,
-        resources: resources(&serve.pods.resources),
+        resources: resources(&serve.spec.pods.resources),
     };
     let mut pod = settings.spec();
-    let PodsSpec { node_selector, tolerations, .. } = &serve.pods;
+    let PodsSpec { node_selector, tolerations, .. } = &serve.spec.pods;
     serving::add_ports_and_probes(&mut pod);
     pod.topology_spread_constraints = Some(serving::spread(&source.owner.selector(), None));
     pod.node_selector = (!node_selector.is_empty()).then(|| node_selector.clone());
@@ -134,24 +126,32 @@ fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
     pod
 }
 
+/// The credentials with which servers follow a node.
+fn followed_with(serve: &ServeChain) -> Option<&SourceCredentials> {
+    let is_node = serve.spec.protocol == ChainProtocol::Rpc && serve.pause.is_none();
+    serve.credentials.as_ref().filter(|_| is_node)
+}
+
 /// The arguments of the `assay` program. Without those about the node it answers and does not follow.
 fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
-    let ServeChain { chain, endpoint, url, start_height, pause, .. } = serve;
-    let ServeChain { accept_branch, is_test_network, .. } = serve;
-    let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), chain.clone()];
+    let ServeChain { spec, pause, .. } = serve;
+    let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), spec.chain.clone()];
     if pause.is_none() {
-        let (flag, credentials) = match endpoint {
-            Endpoint::Rpc { credentials } => ("rpc", credentials.as_ref()),
-            Endpoint::Esplora => ("esplora", None),
+        let flag = match spec.protocol {
+            ChainProtocol::Rpc => "rpc",
+            ChainProtocol::Esplora => "esplora",
         };
-        arguments.extend([format!("--{flag}={url}"), format!("--from={start_height}")]);
-        if let Some(credentials) = credentials {
+        arguments.extend([
+            format!("--{flag}={}", spec.endpoint),
+            format!("--from={}", spec.start_height),
+        ]);
+        if let Some(credentials) = followed_with(serve) {
             arguments.push(format!("--cookie={}", credentials.file.path()));
             arguments.push(format!("--credentials-hosts={}", credentials.server));
         }
-        let accepted = accept_branch.iter().map(|hash| format!("--accept-branch={hash}"));
+        let accepted = spec.accept_branch.iter().map(|hash| format!("--accept-branch={hash}"));
         arguments.extend(accepted);
-        arguments.extend(is_test_network.then(|| "--test-network".to_owned()));
+        arguments.extend(spec.allow_test_network.then(|| "--test-network".to_owned()));
     }
     arguments.extend(database_arguments(source));
     arguments.extend([

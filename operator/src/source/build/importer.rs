@@ -17,9 +17,9 @@ const STARTING_DEADLINE_SECONDS: i64 = 1800;
 /// The `CronJob` that imports on the schedule, one import at a time.
 pub(super) fn cron_job(import: &Import, source: &ValidatedSource) -> CronJob {
     let schedule = Schedule {
-        cron: import.schedule.clone(),
+        cron: import.spec.schedule.clone(),
         starting_deadline_seconds: STARTING_DEADLINE_SECONDS,
-        is_suspended: import.is_suspended,
+        is_suspended: import.spec.suspended,
     };
     CronJob {
         metadata: source.owner.metadata(&source.object_name),
@@ -46,20 +46,24 @@ fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
 }
 
 fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
-    let kind = if import.format.is_labels() { "labels" } else { "sanctions" };
+    let Import { spec, credentials, .. } = import;
+    let is_labels = spec.format.is_labels();
+    let kind = if is_labels { "labels" } else { "sanctions" };
     let mut arguments = vec![
         "ingest".to_owned(),
         kind.to_owned(),
-        format!("--format={}", import.format),
+        format!("--format={}", spec.format),
         format!("--source={}", import.source),
     ];
-    arguments.extend(import.accept_digest.iter().map(|digest| format!("--accept-digest={digest}")));
-    if let Some(credentials) = &import.credentials {
+    // The digest of a list's file that is accepted although it is implausible.
+    let accepted = spec.accept_digest.iter().filter(|_| !is_labels);
+    arguments.extend(accepted.map(|digest| format!("--accept-digest={digest}")));
+    if let Some(credentials) = credentials {
         arguments.push(format!("--credentials-file={}", credentials.file.path()));
         arguments.push(format!("--credentials-hosts={}", credentials.server));
     }
     arguments.extend(database_arguments(source));
     // No argument after this is parsed as a flag.
-    arguments.extend(["--".to_owned(), import.location.clone()]);
+    arguments.extend(["--".to_owned(), spec.location.clone()]);
     arguments
 }
