@@ -6,7 +6,7 @@ use assay_engine::utxo::{OutPoint, Txid};
 
 use super::{
     cast::lock,
-    payments::{Branch, PAYMENTS, Payment, Spent},
+    payments::{Branch, PAYMENTS, Payment},
 };
 use crate::block_builder::{Block, Network, Template, Transaction, TxIn, TxOut};
 
@@ -131,22 +131,13 @@ struct Outputs(BTreeMap<String, Made>);
 type Made = (Txid, Vec<(&'static str, u64)>);
 
 impl Outputs {
-    fn spend(&self, spent: Spent) -> (OutPoint, &'static str, u64) {
-        let (name, index) = match spent {
-            Spent::Mined(height) => (mined(height), 0),
-            Spent::Paid(name, index) => (name.to_owned(), index),
-        };
+    fn spend(&self, (name, index): (&str, u32)) -> (OutPoint, &'static str, u64) {
         let (txid, outputs) =
-            self.0.get(&name).unwrap_or_else(|| panic!("{name} is spent before it is made"));
+            self.0.get(name).unwrap_or_else(|| panic!("{name} is spent before it is made"));
         let place = usize::try_from(index).expect("small");
         let (owner, value) = *outputs.get(place).expect("the payment has this output");
         (OutPoint { txid: *txid, index }, owner, value)
     }
-}
-
-/// The name of a coinbase of the trunk.
-fn mined(height: u64) -> String {
-    format!("mined-{height}")
 }
 
 struct Teller {
@@ -190,7 +181,7 @@ impl Teller {
             if branch == Branch::Trunk {
                 let coinbase = block.transactions.first().expect("a coinbase").txid();
                 let value = self.network.subsidy(height) + fees;
-                self.outputs.0.insert(mined(height), (coinbase, vec![(miner, value)]));
+                self.outputs.0.insert(format!("mined-{height}"), (coinbase, vec![(miner, value)]));
             }
             blocks.push(block);
         }
@@ -203,7 +194,7 @@ impl Teller {
         let inputs = spent.iter().map(|(output, owner, _)| TxIn::new(*output, &lock(owner)));
         let outputs = payment.outputs.iter().map(|(owner, value)| TxOut::new(&lock(owner), *value));
         let transaction = Transaction::new(inputs.collect(), outputs.collect());
-        let made = (transaction.txid(), payment.outputs.to_vec());
+        let made = (transaction.txid(), payment.outputs.clone());
         self.outputs.0.insert(payment.name.to_owned(), made);
         let given: u64 = spent.iter().map(|(_, _, value)| value).sum();
         let taken: u64 = payment.outputs.iter().map(|(_, value)| value).sum();

@@ -123,8 +123,8 @@ impl Wanted {
             transfers: expected.transfers,
             received: expected.received,
             sent: expected.sent,
-            source: rows(expected.source),
-            destination: rows(expected.destination),
+            source: rows(&expected.source),
+            destination: rows(&expected.destination),
         }
         .holding_the_rest()
     }

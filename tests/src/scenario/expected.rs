@@ -1,6 +1,9 @@
 //! Notation of the expected results.
 
-use super::blocks::Moment;
+use super::{
+    blocks::Moment,
+    payments::{coins, lines},
+};
 
 /// The entities that labels and the sanctions list name.
 pub const NORTH: &str = "North Exchange";
@@ -12,12 +15,12 @@ pub const THEFT: &str = "Theft from North Exchange";
 pub const LISTED: &str = "Listed Holdings";
 
 /// Expected answer about one address.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Expectation {
     /// Name of the address's owner.
     pub person: &'static str,
     /// Moments at which the expectation holds.
-    pub at: &'static [Moment],
+    pub at: Vec<Moment>,
     /// The first and the last block in which the address appears; `None` where it never does.
     pub seen: Option<(u64, u64)>,
     /// Transactions that paid it anything, and in which it paid anything, change aside.
@@ -27,13 +30,13 @@ pub struct Expectation {
     /// Total that it sent, change aside, fees included. The rest is its balance.
     pub sent: u64,
     /// Origins of the received amount.
-    pub source: &'static [Row],
+    pub source: Vec<Row>,
     /// Destinations of the received amount.
-    pub destination: &'static [Row],
+    pub destination: Vec<Row>,
 }
 
 /// Money of one direction that ends alike.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Row {
     /// Endpoint of the money.
     pub end: &'static str,
@@ -50,91 +53,97 @@ pub struct Row {
     /// `false` for unsolicited money of an unrelated party.
     pub solicited: bool,
     /// Every transaction that the money passed between the end and the address, by name.
-    pub path: &'static [&'static str],
+    pub path: Vec<&'static str>,
 }
 
-/// Money that ends at no party in particular.
-pub(super) const fn row(
-    end: &'static str,
-    hops: u64,
-    amount: u64,
-    path: &'static [&'static str],
-) -> Row {
-    let (reason, entity, listed, solicited) = (None, None, false, true);
-    Row { end, reason, entity, hops, amount, listed, solicited, path }
-}
-
-/// Money that ends at an entity of a category.
-pub(super) const fn at(
-    category: &'static str,
-    entity: &'static str,
-    hops: u64,
-    amount: u64,
-    path: &'static [&'static str],
-) -> Row {
-    Row { entity: Some(entity), ..row(category, hops, amount, path) }
-}
-
-/// Money that was not followed further.
-pub(super) const fn unresolved(reason: &'static str, amount: u64) -> Row {
-    Row { reason: Some(reason), ..row("unresolved", 1, amount, &[]) }
-}
-
-/// Mined coins. A hop leads to the miner, one more to the coinbase.
-pub(super) const fn mined(hops: u64, amount: u64, path: &'static [&'static str]) -> Row {
-    row("mining", hops, amount, path)
-}
-
-/// A party that appears.
-pub(super) const fn person(
-    person: &'static str,
-    at: &'static [Moment],
-    seen: (u64, u64),
-    transfers: (u64, u64),
-    received: u64,
-    source: &'static [Row],
-) -> Expectation {
-    Expectation {
-        person,
-        at,
-        seen: Some(seen),
-        transfers,
-        received,
-        sent: 0,
-        source,
-        destination: &[],
+/// Reads expectations: a line for each, and below it one for each of its rows.
+pub(super) fn expectations(text: &'static str) -> Vec<Expectation> {
+    let mut all: Vec<Expectation> = Vec::new();
+    for line in lines(text) {
+        let (from, to) = (line.strip_prefix("  from "), line.strip_prefix("  to "));
+        match all.last_mut() {
+            Some(party) if from.is_some() => party.source.extend(from.map(Row::read)),
+            Some(party) if to.is_some() => party.destination.extend(to.map(Row::read)),
+            _ => all.push(Expectation::read(line)),
+        }
     }
+    all
 }
 
-/// A party that never appears.
-pub(super) const fn nobody(person: &'static str, at: &'static [Moment]) -> Expectation {
-    Expectation {
-        person,
-        at,
-        seen: None,
-        transfers: (0, 0),
-        received: 0,
-        sent: 0,
-        source: &[],
-        destination: &[],
+impl Row {
+    fn read(line: &'static str) -> Self {
+        let parts = line.split_once(": ").and_then(|(end, money)| {
+            let (end, hops) = end.rsplit_once(" at ")?;
+            Some((end, hops.parse().ok()?, money))
+        });
+        let Some((end, hops, money)) = parts else { panic!("no row: {line}") };
+        let (amount, path) = money.split_once(" by ").unwrap_or((money, ""));
+        let (end, marks) = end.split_once(' ').unwrap_or((end, ""));
+        let (end, reason) = match end.split_once(':') {
+            Some((end, reason)) => (end, Some(reason)),
+            None => (end, None),
+        };
+        Self {
+            end,
+            reason,
+            entity: marks.split_once(')').map(|(entity, _)| &entity[1..]),
+            hops,
+            amount: coins(amount),
+            listed: marks.ends_with(" listed"),
+            solicited: !marks.ends_with(" unsolicited"),
+            path: path.split_whitespace().collect(),
+        }
     }
 }
 
 impl Expectation {
-    /// The same where nobody knows who paid the fees of a block: all of a coinbase is mined.
-    #[must_use]
-    pub fn with_fees_as_mined(self) -> Self {
-        // A miner's own coins, without a path to them.
-        let [mined @ Row { end: "mining", path: [], .. }, fees @ ..] = self.source else {
-            return self;
+    fn read(line: &'static str) -> Self {
+        let (party, rest) = line.split_once(": ").expect("a party and its money");
+        let (person, at) = party.split_once(' ').expect("a party and a moment");
+        let at = match at {
+            "before" => vec![Moment::BeforeReorganisation],
+            "end" => vec![Moment::End],
+            _ => vec![Moment::BeforeReorganisation, Moment::End],
         };
-        let fees: u64 = fees.iter().map(|row| row.amount).sum();
-        let mined = Row { amount: mined.amount + fees, ..*mined };
-        Self { source: Vec::leak(vec![mined]), ..self }
+        let words: Vec<&str> = rest.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let number = |word: &str| word.parse::<u64>().expect("a number");
+        let (seen, transfers, received, sent) = match words[..] {
+            ["nothing"] => (None, (0, 0), 0, 0),
+            [
+                "blocks",
+                first,
+                "to",
+                last,
+                got,
+                "in",
+                "by",
+                incoming,
+                gave,
+                "out",
+                "by",
+                outgoing,
+            ] => {
+                let seen = (number(first), number(last));
+                let transfers = (number(incoming), number(outgoing));
+                (Some(seen), transfers, coins(got), coins(gave))
+            }
+            _ => panic!("no expectation: {line}"),
+        };
+        let (source, destination) = (Vec::new(), Vec::new());
+        Self { person, at, seen, transfers, received, sent, source, destination }
     }
 
-    /// And sent so much.
-    pub(super) const fn sent(self, sent: u64, destination: &'static [Row]) -> Self {
-        Self { sent, destination, ..self }
+    /// The same where nobody knows who paid the fees of a block: all of a coinbase is mined.
+    #[must_use]
+    pub fn with_fees_as_mined(&self) -> Self {
+        let mut expected = self.clone();
+        // A miner's own coins, without a path to them.
+        if let [mined, fees @ ..] = &mut expected.source[..]
+            && (mined.end, mined.path.is_empty()) == ("mining", true)
+        {
+            mined.amount += fees.iter().map(|row| row.amount).sum::<u64>();
+            expected.source.truncate(1);
+        }
+        expected
     }
 }

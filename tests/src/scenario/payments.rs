@@ -18,47 +18,41 @@
 //!   131-143  the branch that replaces it: carol pays grace instead, frank pays heidi again
 //! ```
 
-/// Coins in base units: `coins("8.99")` are 899,000,000.
-///
-/// # Panics
-///
-/// Panics if the text is no number with at most eight decimals.
-#[must_use]
-pub const fn coins(text: &str) -> u64 {
-    const DECIMALS: u32 = 8;
-    let (mut units, mut decimals) = (0, None);
-    let mut rest = text.as_bytes();
-    while let [digit, after @ ..] = rest {
-        match (*digit, decimals) {
-            (b'.', None) => decimals = Some(0),
-            (b'0'..=b'9', _) => {
-                units = units * 10 + (*digit - b'0') as u64;
-                if let Some(so_far) = decimals {
-                    decimals = Some(so_far + 1);
-                }
-            }
-            _ => panic!("an amount of coins has digits and one point"),
-        }
-        rest = after;
-    }
-    let decimals = match decimals {
-        Some(decimals) => decimals,
-        None => 0,
-    };
-    units * 10_u64.pow(DECIMALS - decimals)
-}
+use std::sync::LazyLock;
 
-/// Amount of an unsolicited payment: the smallest output that nodes relay.
-pub const DUST: u64 = 546;
+/// Every payment, each after those whose outputs it spends, one a line: its name; the blocks that hold it, at most one
+/// on each branch, with `r` on the branch that is replaced and `k` on the one that stays; the outputs that it spends;
+/// recipients with amounts in coins. Fees are 0.01 where nothing else is said.
+const TEXT: &str = "\
+buy-alice     | 111       | mined-1:0                     | alice 40, miner 9.99
+buy-bob       | 111       | mined-2:0                     | bob 31.01, carol 18.98
+deposit-alice | 112       | buy-alice:0                   | north-deposit-alice 31, alice 8.99
+deposit-bob   | 112       | buy-bob:0                     | north-deposit-bob 31
+sweep         | 113       | deposit-alice:0 deposit-bob:0 | north-hot 61.99
+payouts       | 114       | sweep:0                       | frank 5, erin 3.93, north-hot 53.05
+theft         | 115       | payouts:2                     | thief 40.03, north-hot 13.01
+# The fee is what the dust leaves of 0.01: 0.00999454.
+dust          | 116       | theft:0                       | bystander 0.00000546, note 0, thief 40.02
+pay-dave      | 117       | dust:2                        | dave 10, thief 30.01
+payout-dave   | 118       | theft:1                       | dave 10, bystander 3
+mix           | 119       | pay-dave:0 payout-dave:0      | shop 12, dave 7.99
+peel-a        | 120       | pay-dave:1                    | peel-1 28, listed 2
+peel-b        | 121       | peel-a:0                      | peel-2 25, cash-1 2.99
+peel-c        | 122       | peel-b:0                      | peel-3 22, cash-2 2.99
+peel-d        | 123       | peel-c:0                      | peel-4 19, south 2.99
+peel-e        | 124       | peel-d:0                      | peel-5 16, cash-3 2.99
+peel-f        | 125       | peel-e:0                      | peel-6 13, south 2.99
+peel-g        | 126       | peel-f:0                      | peel-7 10, cash-4 2.99
+# Never comes back: the other branch spends the same coin.
+lost          | r133      | buy-bob:1                     | ghost 5, carol 13.97
+instead       | k134      | buy-bob:1                     | grace 7, carol 11.97
+# The very same transaction, mined again on the other branch, later.
+again         | r135 k138 | payouts:0                     | heidi 2, frank 2.99
+";
 
-/// An output to be spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spent {
-    /// The coins that the block at this height created.
-    Mined(u64),
-    /// The output of a payment at this place.
-    Paid(&'static str, u32),
-}
+/// Every payment.
+pub static PAYMENTS: LazyLock<Vec<Payment>> =
+    LazyLock::new(|| lines(TEXT).map(Payment::read).collect());
 
 /// On which branch a block lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,150 +66,60 @@ pub enum Branch {
 }
 
 /// A payment. The excess of the inputs over the outputs is the fee.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Payment {
     /// Its name in the scenario.
     pub name: &'static str,
     /// The blocks that hold it, at most one on each branch.
-    pub blocks: &'static [(Branch, u64)],
-    /// Outputs that it spends.
-    pub inputs: &'static [Spent],
+    pub blocks: Vec<(Branch, u64)>,
+    /// Outputs that it spends: the name of a payment, or of the coinbase of a block, and the index.
+    pub inputs: Vec<(&'static str, u32)>,
     /// Recipients and amounts, in base units.
-    pub outputs: &'static [(&'static str, u64)],
+    pub outputs: Vec<(&'static str, u64)>,
 }
 
-use Branch::{Kept, Replaced, Trunk};
-use Spent::{Mined, Paid};
+impl Payment {
+    fn read(line: &'static str) -> Self {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [name, blocks, inputs, outputs] = columns[..] else { panic!("no payment: {line}") };
+        let block = |word: &str| {
+            let (branch, height) = match word.as_bytes() {
+                [b'r', ..] => (Branch::Replaced, &word[1..]),
+                [b'k', ..] => (Branch::Kept, &word[1..]),
+                _ => (Branch::Trunk, word),
+            };
+            (branch, height.parse().expect("a height"))
+        };
+        let input = |word: &'static str| {
+            let (name, index) = word.split_once(':').expect("a payment and an index");
+            (name, index.parse().expect("an index"))
+        };
+        let output = |words: &'static str| {
+            let (owner, amount) = words.split_once(' ').expect("a recipient and an amount");
+            (owner, coins(amount))
+        };
+        Self {
+            name,
+            blocks: blocks.split_whitespace().map(block).collect(),
+            inputs: inputs.split_whitespace().map(input).collect(),
+            outputs: outputs.split(", ").map(output).collect(),
+        }
+    }
+}
 
-/// Every payment, each after those whose outputs it spends. Fees are 0.01 where nothing else is said.
-pub const PAYMENTS: &[Payment] = &[
-    Payment {
-        name: "buy-alice",
-        blocks: &[(Trunk, 111)],
-        inputs: &[Mined(1)],
-        outputs: &[("alice", coins("40")), ("miner", coins("9.99"))],
-    },
-    Payment {
-        name: "buy-bob",
-        blocks: &[(Trunk, 111)],
-        inputs: &[Mined(2)],
-        outputs: &[("bob", coins("31.01")), ("carol", coins("18.98"))],
-    },
-    Payment {
-        name: "deposit-alice",
-        blocks: &[(Trunk, 112)],
-        inputs: &[Paid("buy-alice", 0)],
-        outputs: &[("north-deposit-alice", coins("31")), ("alice", coins("8.99"))],
-    },
-    Payment {
-        name: "deposit-bob",
-        blocks: &[(Trunk, 112)],
-        inputs: &[Paid("buy-bob", 0)],
-        outputs: &[("north-deposit-bob", coins("31"))],
-    },
-    Payment {
-        name: "sweep",
-        blocks: &[(Trunk, 113)],
-        inputs: &[Paid("deposit-alice", 0), Paid("deposit-bob", 0)],
-        outputs: &[("north-hot", coins("61.99"))],
-    },
-    Payment {
-        name: "payouts",
-        blocks: &[(Trunk, 114)],
-        inputs: &[Paid("sweep", 0)],
-        outputs: &[("frank", coins("5")), ("erin", coins("3.93")), ("north-hot", coins("53.05"))],
-    },
-    Payment {
-        name: "theft",
-        blocks: &[(Trunk, 115)],
-        inputs: &[Paid("payouts", 2)],
-        outputs: &[("thief", coins("40.03")), ("north-hot", coins("13.01"))],
-    },
-    // The fee is what the dust leaves of 0.01: 0.00999454.
-    Payment {
-        name: "dust",
-        blocks: &[(Trunk, 116)],
-        inputs: &[Paid("theft", 0)],
-        outputs: &[("bystander", DUST), ("note", 0), ("thief", coins("40.02"))],
-    },
-    Payment {
-        name: "pay-dave",
-        blocks: &[(Trunk, 117)],
-        inputs: &[Paid("dust", 2)],
-        outputs: &[("dave", coins("10")), ("thief", coins("30.01"))],
-    },
-    Payment {
-        name: "payout-dave",
-        blocks: &[(Trunk, 118)],
-        inputs: &[Paid("theft", 1)],
-        outputs: &[("dave", coins("10")), ("bystander", coins("3"))],
-    },
-    Payment {
-        name: "mix",
-        blocks: &[(Trunk, 119)],
-        inputs: &[Paid("pay-dave", 0), Paid("payout-dave", 0)],
-        outputs: &[("shop", coins("12")), ("dave", coins("7.99"))],
-    },
-    Payment {
-        name: "peel-a",
-        blocks: &[(Trunk, 120)],
-        inputs: &[Paid("pay-dave", 1)],
-        outputs: &[("peel-1", coins("28")), ("listed", coins("2"))],
-    },
-    Payment {
-        name: "peel-b",
-        blocks: &[(Trunk, 121)],
-        inputs: &[Paid("peel-a", 0)],
-        outputs: &[("peel-2", coins("25")), ("cash-1", coins("2.99"))],
-    },
-    Payment {
-        name: "peel-c",
-        blocks: &[(Trunk, 122)],
-        inputs: &[Paid("peel-b", 0)],
-        outputs: &[("peel-3", coins("22")), ("cash-2", coins("2.99"))],
-    },
-    Payment {
-        name: "peel-d",
-        blocks: &[(Trunk, 123)],
-        inputs: &[Paid("peel-c", 0)],
-        outputs: &[("peel-4", coins("19")), ("south", coins("2.99"))],
-    },
-    Payment {
-        name: "peel-e",
-        blocks: &[(Trunk, 124)],
-        inputs: &[Paid("peel-d", 0)],
-        outputs: &[("peel-5", coins("16")), ("cash-3", coins("2.99"))],
-    },
-    Payment {
-        name: "peel-f",
-        blocks: &[(Trunk, 125)],
-        inputs: &[Paid("peel-e", 0)],
-        outputs: &[("peel-6", coins("13")), ("south", coins("2.99"))],
-    },
-    Payment {
-        name: "peel-g",
-        blocks: &[(Trunk, 126)],
-        inputs: &[Paid("peel-f", 0)],
-        outputs: &[("peel-7", coins("10")), ("cash-4", coins("2.99"))],
-    },
-    // Never comes back: the other branch spends the same coin.
-    Payment {
-        name: "lost",
-        blocks: &[(Replaced, 133)],
-        inputs: &[Paid("buy-bob", 1)],
-        outputs: &[("ghost", coins("5")), ("carol", coins("13.97"))],
-    },
-    Payment {
-        name: "instead",
-        blocks: &[(Kept, 134)],
-        inputs: &[Paid("buy-bob", 1)],
-        outputs: &[("grace", coins("7")), ("carol", coins("11.97"))],
-    },
-    // The very same transaction, mined again on the other branch, later.
-    Payment {
-        name: "again",
-        blocks: &[(Replaced, 135), (Kept, 138)],
-        inputs: &[Paid("payouts", 0)],
-        outputs: &[("heidi", coins("2")), ("frank", coins("2.99"))],
-    },
-];
+/// Lines of a text without its comments.
+pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines().filter(|line| !line.trim_start().starts_with('#'))
+}
+
+/// Coins in base units: `coins("8.99")` are 899,000,000.
+///
+/// # Panics
+///
+/// Panics if the text is no number with at most eight decimals.
+#[must_use]
+pub fn coins(text: &str) -> u64 {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    assert!(decimals.len() <= 8, "{text} has more than eight decimals");
+    format!("{whole}{decimals:0<8}").parse().expect("an amount of coins")
+}

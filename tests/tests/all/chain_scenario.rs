@@ -208,9 +208,9 @@ fn by_the_blocks(
 #[test]
 fn expectations_agree_with_the_blocks_and_add_up() {
     let scenario = scenario(Kind::Btcd);
-    for expected in EXPECTATIONS {
-        for moment in expected.at {
-            let Expectation { person, seen, received, sent, .. } = *expected;
+    for expected in EXPECTATIONS.iter() {
+        for moment in &expected.at {
+            let Expectation { person, seen, received, sent, .. } = expected.clone();
             let found = by_the_blocks(&scenario, *moment, person);
             assert_eq!(found, (seen, received, sent), "{person} {moment:?}");
             let wanted = Wanted::new(expected, &scenario, *moment);
@@ -269,7 +269,7 @@ fn answer(wanted: &Wanted) -> Value {
 #[test]
 fn a_wrong_answer_is_reported_with_the_position() {
     let scenario = scenario(Kind::Btcd);
-    for expected in EXPECTATIONS {
+    for expected in EXPECTATIONS.iter() {
         let answer = answer(&Wanted::new(expected, &scenario, expected.at[0]));
         assert_eq!(check_scenario(&answer, expected, &scenario, expected.at[0]), [""; 0]);
     }
