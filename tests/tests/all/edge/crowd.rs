@@ -100,6 +100,10 @@ fn callers_of_a_trusted_proxy_are_known_by_its_header() {
         let mut stream = connect(server.api);
         let header = format!("PROXY TCP4 {address} 192.0.2.1 4711 443\r\n");
         stream.write_all(header.as_bytes()).unwrap();
+        // The answer shows that the header has been read: connections count by caller from then on, in that order.
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        let answer = read_until(&mut stream, "}");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         stream
     };
     // Given one connection without a key of each of two callers.
