@@ -1,5 +1,5 @@
 //! What it costs to ask a chain server: `cargo bench -p assay-tests --bench chain_servers`. 200,000 transactions by
-//! default, ten million with `ASSAY_FULL` set, as many as `ASSAY_TRANSACTIONS` says otherwise. The chain is kept in
+//! default, as many as `ASSAY_TRANSACTIONS` says otherwise: a million in `./tests/run --full`. The chain is kept in
 //! `ASSAY_CACHE` (default: a temporary folder). The benchmark builds and runs the release program.
 //!
 //! In turn, one after the other: checks of random wallets by a server with the graph in its own process, and checks of
@@ -8,7 +8,6 @@
 //! answers checks meanwhile: seconds, bytes, and whether both fingerprints are equal.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
-use assay_test_random::Random;
 use std::{
     env,
     fmt::Write as _,
@@ -19,10 +18,11 @@ use std::{
 };
 
 use assay_address::ChainId;
+use assay_test_random::Random;
 use assay_tests::{
     Caller, Connection, Figures, Server, assay,
     big_chain::{Person, Shape, recorded},
-    is_full, on_plan, release_program, repeat, wait_every,
+    on_plan, release_program, repeat, wait_every,
 };
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ const LIMIT: &str = "{name: burst, requests: 1000000, window: 5s, counts: reques
 
 fn main() {
     let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
-    let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
+    let transactions: u64 = transactions.unwrap_or(200_000);
     let temporary = tempfile::tempdir().expect("a folder");
     let cache = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let folder = cache.join(format!("chain-of-{transactions}-transactions"));

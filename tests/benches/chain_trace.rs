@@ -1,5 +1,5 @@
 //! What a check costs on a large chain: `cargo bench -p assay-tests --bench chain_trace`. 200,000 transactions by
-//! default, ten million with `ASSAY_FULL` set, as many as `ASSAY_TRANSACTIONS` says otherwise. The chain is kept in
+//! default, as many as `ASSAY_TRANSACTIONS` says otherwise: a million in `./tests/run --full`. The chain is kept in
 //! `ASSAY_CACHE` (default: a temporary folder), so that it is recorded once. `ASSAY_LABELS` keeps to one number of
 //! labelled services, `ASSAY_SOURCE_TRANSACTIONS` sets `trace.sourceTransactions`.
 //!
@@ -17,7 +17,6 @@
     reason = "a program for people at a terminal"
 )]
 
-use assay_test_random::Random;
 use std::{
     collections::BTreeMap,
     env,
@@ -52,10 +51,11 @@ use assay_service::{
 };
 use assay_store::SqliteStore;
 use assay_tenancy::Directory;
+use assay_test_random::Random;
 use assay_tests::{
     Figures,
     big_chain::{Hub, Person, Shape, recorded},
-    cpu_time, is_full,
+    cpu_time,
     world::{Claim, Claims},
 };
 use jiff::{Timestamp, tz::TimeZone};
@@ -68,7 +68,7 @@ const SERVICES: u64 = 64;
 
 fn main() {
     let transactions = env::var("ASSAY_TRANSACTIONS").ok().and_then(|text| text.parse().ok());
-    let transactions: u64 = transactions.unwrap_or(if is_full() { 10_000_000 } else { 200_000 });
+    let transactions: u64 = transactions.unwrap_or(200_000);
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let runtime =

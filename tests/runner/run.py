@@ -16,11 +16,12 @@ from .selection import Selection
 from .steps import Failure, Step, is_stopped, run_all
 from .tools import Tools
 
-# Environment of a full run: more cases in randomized tests.
+# Environment of a full run: more cases in randomized tests, larger chains in benchmarks.
 SETTINGS_OF_FULL = {
     "PROPTEST_CASES": "5000",
     "ASSAY_LIMITER_SEEDS": "200000",
     "ASSAY_FULL": "1",
+    "ASSAY_TRANSACTIONS": "1000000",
 }
 FUZZ_SECONDS = 25
 SCHEMATHESIS = ["./tests/schemathesis.sh"]
