@@ -119,11 +119,3 @@ pub enum MappedError {
         error: heed::Error,
     },
 }
-
-impl MappedError {
-    /// True if the cause may go away by itself.
-    #[must_use]
-    pub const fn is_temporary(&self) -> bool {
-        matches!(self, Self::Replaced { .. } | Self::Busy { .. })
-    }
-}

@@ -121,20 +121,6 @@ impl TransferGraph {
         &self.owners
     }
 
-    /// The transfers that an owner pays, with their indexes, in the order of the chain.
-    pub fn paid_by(&self, owner: OwnerNumber) -> impl Iterator<Item = (u32, &Transfer)> {
-        self.indexed(self.id(owner).map_or(&[], |id| self.by_payer.of(id)))
-    }
-
-    /// The transfers by which an owner is paid, with their indexes, in the order of the chain.
-    pub fn paid_to(&self, owner: OwnerNumber) -> impl Iterator<Item = (u32, &Transfer)> {
-        self.indexed(self.id(owner).map_or(&[], |id| self.by_payee.of(id)))
-    }
-
-    fn indexed<'a>(&'a self, steps: &'a [Step]) -> impl Iterator<Item = (u32, &'a Transfer)> {
-        steps.iter().filter_map(|step| Some((step.transfer, self.transfer(step.transfer)?)))
-    }
-
     /// Index of an owner into the owners.
     fn id(&self, owner: OwnerNumber) -> Option<u32> {
         self.ids.get(&owner).copied()

@@ -7,7 +7,7 @@ mod scatter_gathers;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
-use super::{Transfer, TransferGraph};
+use super::{Transfer, TransferGraph, adjacency::Adjacency};
 use crate::ledger::{OwnerNumber, TransactionNumber};
 
 /// Payer, payee, position, time in seconds, amount.
@@ -46,10 +46,11 @@ fn transfers_are_sorted_by_position_then_as_given() {
     let amounts: Vec<u128> = graph.transfers().iter().map(|transfer| transfer.amount).collect();
     assert_eq!(amounts, [12, 10, 13]);
     assert_eq!(graph.owners(), [OwnerNumber(3), OwnerNumber(1), OwnerNumber(2)]);
-    let of = |steps: Vec<(u32, &Transfer)>| {
-        steps.into_iter().map(|(index, _)| index).collect::<Vec<_>>()
+    let of = |steps: &Adjacency, owner| {
+        let steps = graph.id(OwnerNumber(owner)).map_or(&[][..], |id| steps.of(id));
+        steps.iter().map(|step| step.transfer).collect::<Vec<_>>()
     };
-    assert_eq!(of(graph.paid_by(OwnerNumber(1)).collect()), [1, 2]);
-    assert_eq!(of(graph.paid_to(OwnerNumber(1)).collect()), [0]);
-    assert_eq!(of(graph.paid_to(OwnerNumber(9)).collect()), [] as [u32; 0]);
+    assert_eq!(of(&graph.by_payer, 1), [1, 2]);
+    assert_eq!(of(&graph.by_payee, 1), [0]);
+    assert_eq!(of(&graph.by_payee, 9), [] as [u32; 0]);
 }
