@@ -10,13 +10,12 @@ use std::{collections::HashMap, env, hint::black_box, process::Command};
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
     assess,
-    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tier, Tip},
+    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
     facts::{Environment, Facts},
     ledger::{OwnHistory, OwnerNumber},
     policy::Policy,
     reading::{GatheredChain, InBlock, Progress, Query},
-    score::Confidence,
-    trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
+    trace::{Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::{OutPoint, ResolvedBlock, ScriptOwner},
 };
 use assay_graph::{GraphView, memory::MemoryGraph};
@@ -155,19 +154,7 @@ type Known = HashMap<ScriptOwner, Attribution>;
 fn known() -> Known {
     let mut chain = BigChain::new(SHAPE);
     chain.by_ref().for_each(drop);
-    let attributions = chain.labelled().map(|(person, label)| {
-        let end = AttributedEnd {
-            category: label.category.parse().expect("a category"),
-            entity: Some(label.entity.into()),
-            tier: Tier::Investigation,
-            confidence: Confidence::CERTAIN,
-            listed: false,
-            listed_by: None,
-            listed_on: None,
-        };
-        (person.owner(), Attribution { end: Some(end), carried: vec![] })
-    });
-    attributions.collect()
+    chain.attributions().into_iter().collect()
 }
 
 /// The chain, and wallets of its later half.

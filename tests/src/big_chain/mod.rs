@@ -10,9 +10,8 @@ mod ends;
 mod people;
 mod record;
 
-use assay_test_random::Random;
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     fs::File,
     io::{self, BufWriter, Write},
     path::Path,
@@ -21,9 +20,13 @@ use std::{
 use assay_address::ChainId;
 use assay_chain::jsonl;
 use assay_engine::{
-    ledger::BlockRef,
-    utxo::{Block, OutPoint, ResolvedBlock, Transaction, TransactionKind, TxInput, TxOut, Txid},
+    evidence::Tier,
+    score::Confidence,
+    trace::{AttributedEnd, Attribution},
+    utxo::{Block, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut},
 };
+use assay_test_chains::{BlockAssembler, Coin, coins_of, total};
+use assay_test_random::Random;
 use jiff::Timestamp;
 
 pub use ends::ends;
@@ -41,6 +44,7 @@ const SUBSIDY: u64 = 5_000_000_000;
 const FIRST_BLOCKS: u64 = 4;
 /// Outputs that may be spent later; the others are never spent.
 const POOL: usize = 50_000;
+const PAYMENT: TransactionKind = TransactionKind::Payment;
 /// Below this, an output goes on whole.
 const DUST: u64 = 20_000;
 /// Numbers of inputs and outputs of a batch of the hub's payments.
@@ -74,20 +78,18 @@ pub struct Hub {
 #[derive(Clone, Debug)]
 pub struct BigChain {
     shape: Shape,
-    dice: Random,
-    height: u64,
-    parent: [u8; 32],
+    assembler: BlockAssembler,
     wallets: u64,
     /// Outputs that may be spent, in no particular order.
-    pool: Vec<(OutPoint, TxOut)>,
+    pool: Vec<Coin>,
     /// Outputs that the hub may spend.
-    vault: Vec<(OutPoint, TxOut)>,
+    vault: Vec<Coin>,
     deposits: u64,
     batches: u64,
     /// Customers who were paid, the next number.
     served: u64,
     /// Outputs that customers got and will pay back, with the height at which they do.
-    owed: VecDeque<(u64, OutPoint, TxOut)>,
+    owed: VecDeque<(u64, Coin)>,
 }
 
 impl BigChain {
@@ -96,9 +98,7 @@ impl BigChain {
     pub const fn new(shape: Shape) -> Self {
         Self {
             shape,
-            dice: Random::new(shape.seed),
-            height: 0,
-            parent: [0; 32],
+            assembler: BlockAssembler::new(shape.seed, 0),
             wallets: 0,
             pool: Vec::new(),
             vault: Vec::new(),
@@ -114,6 +114,28 @@ impl BigChain {
         let services = (0..SERVICES).map(Person::Service);
         let wallets = (0..self.wallets).map(Person::Wallet);
         services.chain(wallets).filter_map(|person| Some((person, person.label()?)))
+    }
+
+    /// The labelled parties so far as ends of traces.
+    ///
+    /// # Panics
+    ///
+    /// Never panics: labels have categories of the taxonomy.
+    #[must_use]
+    pub fn attributions(&self) -> BTreeMap<ScriptOwner, Attribution> {
+        let attributed = self.labelled().map(|(person, label)| {
+            let end = AttributedEnd {
+                category: label.category.parse().expect("a category"),
+                entity: Some(label.entity.into()),
+                tier: Tier::Investigation,
+                confidence: Confidence::CERTAIN,
+                listed: false,
+                listed_by: None,
+                listed_on: None,
+            };
+            (person.owner(), Attribution { end: Some(end), carried: vec![] })
+        });
+        attributed.collect()
     }
 
     /// Number of addresses of wallets so far; they are numbered from 0, in the order of the chain.
@@ -154,77 +176,74 @@ impl BigChain {
             let Some(payment) = self.payment() else { break };
             transactions.push(payment);
         }
-        let seconds = i64::try_from(self.height).unwrap_or(0) * SECONDS;
-        let reference = BlockRef {
-            height: self.height,
-            hash: self.dice.bytes(),
-            parent: self.parent,
-            time: Timestamp::from_second(BEGUN + seconds).expect("a time"),
-        };
-        self.height += 1;
-        self.parent = reference.hash;
-        ResolvedBlock::assume(Block { reference, work: None, transactions })
+        let seconds = BEGUN + self.height().cast_signed() * SECONDS;
+        self.assembler.block(Timestamp::from_second(seconds).expect("a time"), None, transactions)
+    }
+
+    const fn height(&self) -> u64 {
+        self.assembler.height()
+    }
+
+    const fn dice(&mut self) -> &mut Random {
+        &mut self.assembler.random
     }
 
     fn coinbase(&mut self) -> Transaction {
         let miners =
-            if self.height < FIRST_BLOCKS { self.shape.transactions as u64 + 9 } else { 1 };
+            if self.height() < FIRST_BLOCKS { self.shape.transactions as u64 + 9 } else { 1 };
         let outputs = (0..miners)
             .map(|_| {
-                let miner = Person::Service(SERVICES - 1 - self.dice.rather_small(8));
+                let miner = Person::Service(SERVICES - 1 - self.dice().rather_small(8));
                 let payee = if miners == 1 { miner } else { self.new_wallet() };
                 (payee, SUBSIDY / miners)
             })
             .collect();
-        let mut coinbase = self.transaction(Vec::new(), outputs);
-        coinbase.kind = TransactionKind::Coinbase;
-        coinbase
+        self.transaction(TransactionKind::Coinbase, Vec::new(), outputs)
     }
 
     /// A payment of a random wallet; `None` if no wallet has coins.
     fn payment(&mut self) -> Option<Transaction> {
         let mut inputs = vec![self.take()?];
-        for _ in 0..self.dice.rather_small(3) {
+        for _ in 0..self.dice().rather_small(3) {
             inputs.extend(self.take());
         }
         let whole = after_fee(&inputs);
         let payee = self.payee();
         if whole < DUST {
-            return Some(self.transaction(inputs, vec![(payee, whole)]));
+            return Some(self.transaction(PAYMENT, inputs, vec![(payee, whole)]));
         }
-        let paid = whole / 1000 * (50 + self.dice.below(900));
+        let paid = whole / 1000 * (50 + self.dice().below(900));
         let mut outputs = vec![(payee, paid)];
-        if self.dice.below(4) == 0 {
+        if self.dice().below(4) == 0 {
             let second = (whole - paid) / 3;
             outputs.push((self.payee(), second));
         }
         let change = whole - outputs.iter().map(|(_, value)| value).sum::<u64>();
         let owner = self.new_wallet();
         outputs.push((owner, change));
-        if self.dice.below(2) == 0 {
+        if self.dice().below(2) == 0 {
             outputs.reverse();
         }
-        Some(self.transaction(inputs, outputs))
+        Some(self.transaction(PAYMENT, inputs, outputs))
     }
 
     /// Payments to the hub that are due by now: from customers that it paid, and from others.
     fn pay_hub(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
-        while let Some((_, output, coin)) =
-            self.owed.pop_front_if(|(paid_at, _, _)| *paid_at + 3 <= self.height)
-        {
-            let whole = after_fee(&[(output, coin.clone())]);
+        let height = self.height();
+        while let Some((_, coin)) = self.owed.pop_front_if(|(paid_at, _)| *paid_at + 3 <= height) {
+            let whole = after_fee(std::slice::from_ref(&coin));
             let rest = self.new_wallet();
             let outputs = vec![(Person::Hub, whole / 2), (rest, whole - whole / 2)];
-            transactions.push(self.transaction(vec![(output, coin)], outputs));
+            transactions.push(self.transaction(PAYMENT, vec![coin], outputs));
         }
-        let due = hub.outputs * (self.height + 1) / self.shape.blocks;
+        let due = hub.outputs * (self.height() + 1) / self.shape.blocks;
         while self.deposits < due {
             let Some(input) = self.take() else { break };
             let whole = after_fee(std::slice::from_ref(&input));
-            let paid = (whole / 1000 * (1 + self.dice.rather_small(400))).max(1);
+            let paid = (whole / 1000 * (1 + self.dice().rather_small(400))).max(1);
             let change = self.new_wallet();
             let outputs = vec![(Person::Hub, paid), (change, whole - paid)];
-            transactions.push(self.transaction(vec![input], outputs));
+            transactions.push(self.transaction(PAYMENT, vec![input], outputs));
             self.deposits += 1;
         }
     }
@@ -236,16 +255,16 @@ impl BigChain {
             self.batches += 1;
             let inputs: Vec<_> = (0..BATCH_INPUTS)
                 .map(|_| {
-                    let place = self.dice.index(self.vault.len());
+                    let place = self.assembler.random.index(self.vault.len());
                     self.vault.swap_remove(place)
                 })
                 .collect();
             let mut left = after_fee(&inputs);
             let mut outputs = Vec::new();
             for _ in 0..BATCH_OUTPUTS {
-                let paid = left / 1000 * (10 + self.dice.below(60));
+                let paid = left / 1000 * (10 + self.dice().below(60));
                 left -= paid;
-                let wanted = hub.leaves * self.height / self.shape.blocks;
+                let wanted = hub.leaves * self.height() / self.shape.blocks;
                 let customer = if self.served < wanted {
                     self.served += 1;
                     Person::Leaf(self.served - 1)
@@ -255,15 +274,16 @@ impl BigChain {
                 outputs.push((customer, paid));
             }
             outputs.push((Person::Hub, left));
-            transactions.push(self.transaction(inputs, outputs));
+            transactions.push(self.transaction(PAYMENT, inputs, outputs));
         }
     }
 
     fn payee(&mut self) -> Person {
-        match self.dice.below(100) {
-            0..20 => Person::Service(self.dice.rather_small(SERVICES)),
+        match self.dice().below(100) {
+            0..20 => Person::Service(self.dice().rather_small(SERVICES)),
             20..45 if self.wallets > 0 => {
-                Person::Wallet(self.wallets - 1 - self.dice.rather_small(self.wallets))
+                let back = self.assembler.random.rather_small(self.wallets);
+                Person::Wallet(self.wallets - 1 - back)
             }
             _ => self.new_wallet(),
         }
@@ -274,48 +294,44 @@ impl BigChain {
         Person::Wallet(self.wallets - 1)
     }
 
-    fn take(&mut self) -> Option<(OutPoint, TxOut)> {
+    fn take(&mut self) -> Option<Coin> {
         let count = self.pool.len() as u64;
         if count == 0 {
             return None;
         }
         // The newest outputs are usually spent first.
-        let place = count - 1 - self.dice.rather_small(count);
+        let place = count - 1 - self.dice().rather_small(count);
         Some(self.pool.swap_remove(usize::try_from(place).unwrap_or(0)))
     }
 
     /// A transaction, whose outputs may be spent from now on.
     fn transaction(
         &mut self,
-        inputs: Vec<(OutPoint, TxOut)>,
+        kind: TransactionKind,
+        inputs: Vec<Coin>,
         outputs: Vec<(Person, u64)>,
     ) -> Transaction {
-        let txid = Txid::from_bytes(self.dice.bytes());
-        let inputs =
-            inputs.into_iter().map(|(outpoint, coin)| TxInput::new(outpoint, Some(coin))).collect();
-        let outputs = outputs
-            .into_iter()
-            .zip(0..)
-            .map(|((person, value), index)| {
-                let coin = TxOut { owner: person.owner(), value };
-                self.keep(person, OutPoint { txid, index }, coin.clone());
-                coin
-            })
-            .collect();
-        Transaction { txid, kind: TransactionKind::Payment, inputs, outputs }
+        let inputs = inputs.into_iter().map(Coin::input).collect();
+        let made =
+            outputs.iter().map(|(person, value)| TxOut { owner: person.owner(), value: *value });
+        let transaction = self.assembler.transaction(kind, inputs, made.collect());
+        for (coin, (person, _)) in coins_of(&transaction).zip(outputs) {
+            self.keep(person, coin);
+        }
+        transaction
     }
 
-    fn keep(&mut self, person: Person, output: OutPoint, coin: TxOut) {
+    fn keep(&mut self, person: Person, coin: Coin) {
         match person {
-            Person::Hub if self.vault.len() < POOL => self.vault.push((output, coin)),
+            Person::Hub if self.vault.len() < POOL => self.vault.push(coin),
             Person::Hub => {}
-            Person::Leaf(_) => self.owed.push_back((self.height, output, coin)),
+            Person::Leaf(_) => self.owed.push_back((self.height(), coin)),
             Person::Service(_) | Person::Wallet(_) if self.pool.len() < POOL => {
-                self.pool.push((output, coin));
+                self.pool.push(coin);
             }
             Person::Service(_) | Person::Wallet(_) => {
-                let place = self.dice.index(POOL);
-                self.pool[place] = (output, coin);
+                let place = self.dice().index(POOL);
+                self.pool[place] = coin;
             }
         }
     }
@@ -325,13 +341,13 @@ impl Iterator for BigChain {
     type Item = ResolvedBlock;
 
     fn next(&mut self) -> Option<ResolvedBlock> {
-        (self.height < self.shape.blocks).then(|| self.block())
+        (self.height() < self.shape.blocks).then(|| self.block())
     }
 }
 
 /// Total of the inputs less the fee, which is a little for each.
-fn after_fee(inputs: &[(OutPoint, TxOut)]) -> u64 {
-    let whole: u64 = inputs.iter().map(|(_, coin)| coin.value).sum();
+fn after_fee(inputs: &[Coin]) -> u64 {
+    let whole = total(inputs);
     whole - (whole / 100).min(300 * inputs.len() as u64)
 }
 

@@ -15,10 +15,10 @@ pub mod population;
 pub mod survey;
 pub mod year;
 
-use assay_test_random::Random;
 use std::collections::BTreeMap;
 
 use assay_engine::utxo::ScriptOwner;
+use assay_test_random::Random;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{

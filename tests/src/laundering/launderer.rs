@@ -3,7 +3,7 @@
 use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 use jiff::{SignedDuration, civil::date};
 
-use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, chain::total};
+use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, total};
 
 /// Origin of the dirty money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

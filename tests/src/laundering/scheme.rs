@@ -1,6 +1,5 @@
 //! Random compositions of moves, and those that the engine lets pass.
 
-use assay_test_random::Random;
 use std::{
     fmt,
     num::NonZero,
@@ -17,6 +16,7 @@ use assay_engine::{
     score::{Score, Verdict},
     taxonomy::Category,
 };
+use assay_test_random::Random;
 use jiff::SignedDuration;
 
 use super::{
@@ -24,7 +24,7 @@ use super::{
     launderer::{Launderer, Move, Origin},
     tricks::{self, circle, pay_join},
 };
-use crate::world::{Claim, Claims, Form, JointKind, World, chain::total};
+use crate::world::{Claim, Claims, Form, JointKind, World, total};
 
 /// The most moves of a scheme.
 const MOST_MOVES: u64 = 40;

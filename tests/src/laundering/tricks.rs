@@ -10,7 +10,7 @@ use super::{
     Example,
     launderer::{Launderer, Move, Origin},
 };
-use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, World, chain::total};
+use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, World, total};
 
 /// One coin in base units, on chains with eight decimals.
 pub const COIN: u64 = 100_000_000;

@@ -1,5 +1,6 @@
 //! A case: a random chain, its subject, attributions of the others, and the rules.
 
+use assay_test_chains::{AmountRange, Habits, TestChain, random_chain::new_owner};
 use assay_test_random::Random;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,8 +19,6 @@ use jiff::{
     civil::{Date, date},
     tz::TimeZone,
 };
-
-use super::chain;
 
 /// Everything that decides a trace, made of a seed.
 #[derive(Clone, Debug)]
@@ -54,7 +53,11 @@ impl Case {
         let cast = cast(random, chain);
         let today = date(2026, 1, 1) + i64::try_from(random.below(365)).expect("a day").days();
         let times = times(random, today);
-        let (blocks, owners) = chain::make(random, cast, &times);
+        let mut made = TestChain::among(random.next(), random.below(900_000), cast, habits(random));
+        for time in &times {
+            made.add_random_block_at(*time);
+        }
+        let (owners, blocks) = (made.parties().to_vec(), made.blocks);
         let subject = subject(random, &blocks);
         let mut attributions = BTreeMap::new();
         let known = *random.of(&[0, 5, 20, 40, 60]);
@@ -95,13 +98,36 @@ impl Case {
 fn cast(random: &mut Random, chain: ChainId) -> Vec<ScriptOwner> {
     let most = *random.of(&[9, 9, 30]);
     let mut cast: Vec<ScriptOwner> =
-        (0..random.within(3, most)).map(|_| chain::new_owner(random)).collect();
+        (0..random.within(3, most)).map(|_| new_owner(random)).collect();
     match chain.info().id {
         "ltc" => cast.push(ScriptOwner::Pool(Pool::Mweb)),
         "zec" => cast.push(ScriptOwner::Pool(Pool::ZcashShielded)),
         _ => {}
     }
     cast
+}
+
+const AMOUNT_RANGES: [AmountRange; 6] = [
+    AmountRange { least: 1, most: 9, alike: 20 },
+    AmountRange { least: 1, most: 3, alike: 60 },
+    AmountRange { least: 100, most: 100_000, alike: 30 },
+    AmountRange { least: 1, most: 5_000_000_000, alike: 10 },
+    AmountRange { least: 1_000_000, most: 2_100_000_000_000_000, alike: 10 },
+    AmountRange { least: 100_000_000, most: 1_000_000_000_000_000_000, alike: 10 },
+];
+
+fn habits(random: &mut Random) -> Habits {
+    Habits {
+        one_sender: *random.of(&[0, 50, 90, 100]),
+        self_payments: *random.of(&[0, 10, 40]),
+        peels: *random.of(&[0, 10, 40]),
+        fans: *random.of(&[0, 0, 10, 30]),
+        joint: *random.of(&[0, 5, 5, 30]),
+        amounts: *random.of(&AMOUNT_RANGES),
+        busy: random.within(1, 4),
+        repeated: 0,
+        lost: 10,
+    }
 }
 
 /// Times of blocks: over years, and at the edge of the last 90 days.

@@ -5,7 +5,7 @@
 //! any source that holds the chain, [`Case::expected`] the oracle's. The oracle shares no code with
 //! the engine except the types of its input and output.
 //!
-//! - `chain`, `case`: a random chain, and a question about it
+//! - `case`: a random chain, and a question about it
 //! - `drive`: the engine's trace over any source of flows
 //! - `ledger`: the oracle's view of a chain; clusters of owners are the graph's
 //! - `amounts`: its arithmetic
@@ -15,7 +15,6 @@
 mod amounts;
 mod begin;
 mod case;
-mod chain;
 mod drive;
 mod exact;
 mod flow;

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 use assay_engine::utxo::ScriptOwner;
 
-use crate::world::{ChainBuilder, Coin, Form, chain::total};
+use crate::world::{ChainBuilder, Coin, Form, total};
 
 pub use agreement::Agreement;
 pub use known::{Extent, KnownChain};

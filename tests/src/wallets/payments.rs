@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use assay_engine::utxo::{OutPoint, ScriptOwner};
 
 use super::{ChangePosition, WalletId, Wallets};
-use crate::world::{Coin, Form, JointKind, Party, chain::total, joint::POOLS};
+use crate::world::{Coin, Form, JointKind, Party, joint::POOLS, total};
 
 /// Change below this is left to the miner, in base units.
 const LEAST_CHANGE: u64 = 5_000;

@@ -1,7 +1,6 @@
 //! Clusters are the wallets that made a chain, and the same by whatever way the chain was ingested.
 #![expect(clippy::print_stderr, reason = "figures are shown")]
 
-use assay_test_random::Random;
 use std::{collections::VecDeque, ops::ControlFlow};
 
 use assay_address::ChainId;
@@ -9,6 +8,7 @@ use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, GraphWriter, Membership, WriterOptions, memory::MemoryGraph,
 };
+use assay_test_random::Random;
 use futures_util::FutureExt;
 use jiff::Timestamp;
 

@@ -128,7 +128,8 @@ impl World {
         let mut facts = self.intel.facts(&subject);
         let flows = at_once(self.flows(owner));
         facts.chain = ChainState::Followed(Box::new(ChainFacts {
-            tip: self.tip(),
+            // Nothing happened since the last payment.
+            tip: tip(self.tip.block.height, hex::encode(self.tip.block.hash), self.now),
             flows,
             behavior,
             activity: None,
@@ -219,18 +220,11 @@ impl World {
         run(&mut trace, &mut ViewSource(view)).await.expect("a store that answers");
         view.read(|view| trace.finish(view)).expect("a store that answers")
     }
+}
 
-    fn tip(&self) -> Tip {
-        let tip = &self.tip;
-        Tip {
-            height: tip.block.height,
-            hash: hex::encode(tip.block.hash),
-            // The newest block is as new as the world: nothing happened since the last payment.
-            time: self.now,
-            reported_at: self.now,
-            start: tip.start,
-            ingest_mode: IngestMode::Ingested,
-            sample: false,
-        }
-    }
+/// The newest block of a chain that is followed, as new as the moment.
+#[must_use]
+pub fn tip(height: u64, hash: String, now: Timestamp) -> Tip {
+    let (time, reported_at, ingest_mode) = (now, now, IngestMode::Ingested);
+    Tip { height, hash, time, reported_at, start: 0, ingest_mode, sample: false }
 }

@@ -1,7 +1,6 @@
 //! Chains survive failures of programs and files: after any interruption of an ingest, the graph
 //! equals that of an undisturbed ingest, or the program reports the error.
 
-use assay_test_random::Random;
 use std::{
     collections::BTreeSet,
     fs,
@@ -16,6 +15,7 @@ use assay_address::ChainId;
 use assay_graph::{
     EmbeddedGraphs, Graph, GraphStore, Membership, WriterOptions, memory::MemoryGraph,
 };
+use assay_test_random::Random;
 use assay_tests::{
     Finished, SmallDisk, assay,
     big_chain::{BigChain, Shape},

@@ -1,7 +1,6 @@
 //! Chain servers: the same answers as of a graph in the server's own process, questions that are refused, and a server
 //! that is filled from another one.
 
-use assay_test_random::Random;
 use std::{
     fs,
     path::Path,
@@ -15,6 +14,7 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
+use assay_test_random::Random;
 use assay_tests::{
     CHAIN_TOKEN, Caller, Server, assay,
     big_chain::{BigChain, Hub, Person, Shape},

@@ -1,7 +1,6 @@
 //! What the money of each transaction is made of is what an independent calculation says, however it was computed.
 #![expect(clippy::cast_precision_loss, reason = "fractions are compared within a millionth")]
 
-use assay_test_random::Random;
 use std::collections::{BTreeMap, HashMap};
 
 use assay_address::ChainId;
@@ -17,6 +16,7 @@ use assay_graph::{
     EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions,
     compositions::{Advanced, Attributed, CompositionReader, CompositionWriter, End, Ends},
 };
+use assay_test_random::Random;
 use assay_tests::oracle::{Case, one_after_another};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 

@@ -1,30 +1,26 @@
 //! Traces of random wallets on a large chain are equal in memory, in the embedded store and on demand, and owners are
 //! told apart by their numbers.
 
-use assay_test_random::Random;
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
-    evidence::{Direction, Tier},
+    evidence::Direction,
     ledger::{BlockRef, OwnHistory, OwnerNumber, TransactionNumber},
     policy::Policy,
     reading::{
         ChainView, FeePayer, GatheredChain, InBlock, LookUp, ReadRequest, TransactionRead,
         ViewError, Waypoint,
     },
-    score::Confidence,
     taxonomy::Category,
-    trace::{AttributedEnd, Attribution, Attributions, TraceRules},
+    trace::{Attributions, TraceRules},
     utxo::{
         Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
     },
 };
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions};
 use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
+use assay_test_random::Random;
 use assay_tests::{
     big_chain::{BigChain, Hub, Person, Shape},
     oracle::Case,
@@ -41,25 +37,6 @@ const SHAPE: Shape = Shape {
     transactions: 200,
     hub: Some(Hub { outputs: 1_000, leaves: 200 }),
 };
-
-/// The labelled parties of a chain, as ends of traces.
-fn attributions(chain: &BigChain) -> BTreeMap<ScriptOwner, Attribution> {
-    let end = |category: &str, entity: String| AttributedEnd {
-        category: category.parse().unwrap(),
-        entity: Some(entity.into()),
-        tier: Tier::Investigation,
-        confidence: Confidence::CERTAIN,
-        listed: false,
-        listed_by: None,
-        listed_on: None,
-    };
-    let labelled = chain.labelled();
-    let attributed = labelled.map(|(person, label)| {
-        let end = Some(end(label.category, label.entity));
-        (person.owner(), Attribution { end, carried: vec![] })
-    });
-    attributed.collect()
-}
 
 /// What an API tells of a chain: neither clusters nor who paid a coinbase.
 struct AsAnApi<'v>(&'v dyn GraphView);
@@ -212,7 +189,7 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
         seed: SHAPE.seed,
         chain: CHAIN,
         subject: Person::Hub.owner(),
-        attributions: attributions(&generated),
+        attributions: generated.attributions(),
         rules: TraceRules::new(&Policy::default(), CHAIN.info()),
         today: date(2025, 2, 1),
         blocks,

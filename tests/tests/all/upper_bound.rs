@@ -4,7 +4,7 @@ use assay_address::CanonicalAddress;
 use assay_engine::{
     assess,
     assessment::Assessment,
-    evidence::{ChainFacts, ChainState, FlowFacts, IngestMode, Tip},
+    evidence::{ChainFacts, ChainState, FlowFacts},
     facts::Facts,
     policy::Policy,
     score::Verdict,
@@ -14,7 +14,7 @@ use assay_engine::{
 use assay_graph::GraphView;
 use assay_tests::{
     oracle::{Case, one_after_another},
-    world::Claims,
+    world::{Claims, tip},
 };
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -24,15 +24,7 @@ use crate::compositions::{Computed, append, parties};
 const ROUNDED: f64 = 0.2;
 
 fn facts(address: &CanonicalAddress, flows: FlowFacts, now: Timestamp) -> Facts {
-    let tip = Tip {
-        height: 1,
-        hash: "00".repeat(32),
-        time: now,
-        reported_at: now,
-        start: 0,
-        ingest_mode: IngestMode::Ingested,
-        sample: false,
-    };
+    let tip = tip(1, "00".repeat(32), now);
     let chain = ChainFacts { tip, flows, behavior: None, activity: None };
     let mut facts = Claims::default().snapshot(address.chain(), now).facts(address);
     facts.chain = ChainState::Followed(Box::new(chain));

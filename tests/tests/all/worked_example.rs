@@ -9,14 +9,16 @@ use assay_engine::{
     assessment::Assessment,
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, IngestMode, Label, Ledger, Pattern, PatternFact, PatternRole, Searched,
-        SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+        FlowPart, Ledger, Pattern, PatternFact, PatternRole, Searched, Tier, UnresolvedReason,
     },
-    facts::{Environment, Facts},
+    facts::Facts,
     policy::Policy,
     score::Confidence,
     taxonomy::Category,
+    utxo::ScriptOwner,
 };
+use assay_tests::world::{Claim, Claims, tip};
+use jiff::Timestamp;
 
 use crate::generated::section;
 
@@ -53,70 +55,33 @@ fn facts() -> Facts {
         source: DirectionFlows { parts: RECEIVED.map(part).to_vec(), transactions: 0 },
         destination: DirectionFlows::default(),
     };
-    Facts {
-        environment: Environment::Production,
-        data_revision: "example".into(),
-        sources: vec![SourceState {
-            id: "ofac-sdn".parse().unwrap(),
-            kind: SourceKind::Sanctions,
-            lists: vec!["ofac-sdn".parse().unwrap()],
-            publications: vec!["2026-11-19".parse().unwrap()],
-            fetched_at: "2026-11-20T06:00:00Z".parse().unwrap(),
-            digest: "00".repeat(32),
-            entries: 700,
-            sample: false,
-        }],
-        listings: vec![],
-        labels: vec![Label {
-            category: Category::Scam,
-            entity: None,
-            tier: Tier::Community,
-            confidence: Confidence::from_percent(REPORT_PERCENT),
-            source: "reports".parse().unwrap(),
-            upstream: "users".into(),
-            author: None,
-            term: None,
-            cites_list: None,
-            reason: None,
-            reference: None,
-            valid_from: None,
-            valid_until: None,
-        }],
-        same_key: vec![],
-        look_alikes: vec![],
-        cluster: None,
-        counterparties: assay_engine::facts::Counterparties::default(),
-        possible_owners: Vec::new(),
-        intel_stale: false,
-        differing_branches: None,
-        chain: ChainState::Followed(Box::new(ChainFacts {
-            tip: Tip {
-                height: 900_000,
-                hash: "00".repeat(32),
-                time: "2026-11-20T11:54:00Z".parse().unwrap(),
-                reported_at: "2026-11-20T11:55:00Z".parse().unwrap(),
-                start: 0,
-                ingest_mode: IngestMode::Ingested,
-                sample: false,
-            },
-            flows: FlowFacts { complete: true, ledgers: vec![ledger], compositions: None },
-            behavior: Some(BehaviorFacts {
-                patterns: vec![PatternFact::plain(
-                    Pattern::RapidPassThrough,
-                    PatternRole::Actor,
-                    Confidence::from_percent(PATTERN_PERCENT),
-                )],
-                searched: Searched::default(),
-            }),
-            activity: None,
-        })),
-    }
+    let mut claims = Claims::default();
+    let owner = ScriptOwner::from_address(&subject()).unwrap();
+    claims.label(&owner, Claim::reported(Category::Scam, REPORT_PERCENT, "reports"));
+    let mut facts = claims.snapshot(ChainId::BTC, now()).facts(&subject());
+    let (pattern, percent) = (Pattern::RapidPassThrough, Confidence::from_percent(PATTERN_PERCENT));
+    facts.chain = ChainState::Followed(Box::new(ChainFacts {
+        tip: tip(900_000, "00".repeat(32), now()),
+        flows: FlowFacts { complete: true, ledgers: vec![ledger], compositions: None },
+        behavior: Some(BehaviorFacts {
+            patterns: vec![PatternFact::plain(pattern, PatternRole::Actor, percent)],
+            searched: Searched::default(),
+        }),
+        activity: None,
+    }));
+    facts
+}
+
+fn now() -> Timestamp {
+    "2026-11-20T12:00:00Z".parse().unwrap()
+}
+
+fn subject() -> CanonicalAddress {
+    CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap()
 }
 
 fn assessed() -> Assessment {
-    let subject =
-        CanonicalAddress::parse(ChainId::BTC, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa").unwrap();
-    assess(&subject, &facts(), &Policy::default(), "2026-11-20T12:00:00Z".parse().unwrap())
+    assess(&subject(), &facts(), &Policy::default(), now())
 }
 
 fn severity(end: FlowEnd) -> f64 {

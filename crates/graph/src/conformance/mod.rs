@@ -17,7 +17,6 @@
     reason = "a check stops at the first surprise"
 )]
 
-mod chain;
 mod reading;
 mod writing;
 
@@ -35,7 +34,7 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-pub use chain::TestChain;
+pub use assay_test_chains::TestChain;
 pub use reading::*;
 pub use writing::*;
 

@@ -1,6 +1,5 @@
 //! Tests of the scripts against the ledger, on a real Redis.
 
-use assay_test_random::Random;
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
@@ -8,6 +7,7 @@ use std::{
 
 use ::redis::aio::MultiplexedConnection;
 use assay_tenancy::manifest::Per;
+use assay_test_random::Random;
 use assay_test_servers::{eventually, redis::Redis};
 
 use super::*;

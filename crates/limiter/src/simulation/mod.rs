@@ -11,7 +11,6 @@ mod scenario;
 mod slots;
 mod world;
 
-use assay_test_random::Random;
 use std::{
     env,
     sync::{
@@ -21,6 +20,7 @@ use std::{
     thread,
 };
 
+use assay_test_random::Random;
 use scenario::Scenario;
 use world::World;
 

@@ -1,10 +1,11 @@
 //! The simulated system: replicas, token stores, the slot registry and a network, in true time.
 
-use assay_test_random::Random;
 use std::{
     cmp::Reverse,
     collections::{HashMap, VecDeque},
 };
+
+use assay_test_random::Random;
 
 use super::{
     Flaw,

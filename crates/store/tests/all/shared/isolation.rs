@@ -1,6 +1,5 @@
 //! The second wall between tenants, and what each role may do.
 
-use assay_test_random::Random;
 use std::{collections::BTreeMap, env};
 
 use assay_engine::facts::Environment;
@@ -16,6 +15,7 @@ use assay_tenancy::{
     Name,
     key::{KeyId, Scope},
 };
+use assay_test_random::Random;
 use assay_test_servers::PostgresServer;
 use jiff::civil::date;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};

@@ -1,6 +1,5 @@
 //! Quotas of long windows.
 
-use assay_test_random::Random;
 use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Instant};
 
 use assay_database::DatabaseError;
@@ -9,6 +8,7 @@ use assay_store::{
     PostgresStore, QuotaStore, StoreError,
     coordination::quotas::{QuotaCounter, QuotaRequest, QuotaReturn},
 };
+use assay_test_random::Random;
 use assay_test_servers::PostgresServer;
 use sqlx::{Connection, Executor, PgConnection, Row};
 

@@ -1,31 +1,18 @@
 //! A chain that grows payment by payment.
 
-use assay_test_random::Random;
 use std::collections::{HashMap, HashSet};
 
 use assay_address::ChainId;
-use assay_engine::{
-    ledger::BlockRef,
-    utxo::{
-        Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
-        Txid,
-    },
+use assay_engine::utxo::{
+    OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut,
 };
+use assay_test_random::Random;
 use jiff::{SignedDuration, Timestamp};
+
+use crate::{BlockAssembler, Coin, coins_of, total};
 
 /// New coins of each block, in base units, besides those that a caller mints.
 const SUBSIDY: u64 = 625_000_000;
-
-/// An unspent output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coin {
-    /// The output's outpoint.
-    pub outpoint: OutPoint,
-    /// Owner of its script.
-    pub owner: ScriptOwner,
-    /// Amount in base units.
-    pub value: u64,
-}
 
 /// The form of an owner's script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +36,7 @@ impl Form {
 #[derive(Clone, Debug)]
 pub struct ChainBuilder {
     chain: ChainId,
-    dice: Random,
+    assembler: BlockAssembler,
     now: Timestamp,
     miner: ScriptOwner,
     blocks: Vec<ResolvedBlock>,
@@ -65,11 +52,11 @@ impl ChainBuilder {
     /// A chain whose first block has the time `now`.
     #[must_use]
     pub fn new(chain: ChainId, seed: u64, now: Timestamp) -> Self {
-        let mut dice = Random::new(seed);
-        let miner = ScriptOwner::KeyHash(dice.bytes());
+        let mut assembler = BlockAssembler::new(seed, 0);
+        let miner = ScriptOwner::KeyHash(assembler.random.bytes());
         Self {
             chain,
-            dice,
+            assembler,
             now,
             miner,
             blocks: Vec::new(),
@@ -88,12 +75,12 @@ impl ChainBuilder {
 
     /// Random choices.
     pub const fn dice(&mut self) -> &mut Random {
-        &mut self.dice
+        &mut self.assembler.random
     }
 
     /// Lets other random choices follow from now on.
     pub const fn reseed(&mut self, seed: u64) {
-        self.dice = Random::new(seed);
+        self.assembler.random = Random::new(seed);
     }
 
     /// The blocks that ended.
@@ -111,21 +98,20 @@ impl ChainBuilder {
     /// A new address. On chains without witness programs it is a key hash.
     pub fn fresh(&mut self, form: Form) -> ScriptOwner {
         let has_witness = matches!(self.chain.as_str(), "btc" | "ltc");
+        let random = &mut self.assembler.random;
         match form {
-            Form::ScriptHash => ScriptOwner::ScriptHash(self.dice.bytes()),
+            Form::ScriptHash => ScriptOwner::ScriptHash(random.bytes()),
             Form::WitnessKey if has_witness => {
-                ScriptOwner::Witness(0, self.dice.bytes::<20>().to_vec())
+                ScriptOwner::Witness(0, random.bytes::<20>().to_vec())
             }
-            Form::Taproot if has_witness => {
-                ScriptOwner::Witness(1, self.dice.bytes::<32>().to_vec())
-            }
-            _ => ScriptOwner::KeyHash(self.dice.bytes()),
+            Form::Taproot if has_witness => ScriptOwner::Witness(1, random.bytes::<32>().to_vec()),
+            _ => ScriptOwner::KeyHash(random.bytes()),
         }
     }
 
     /// A new script by its hash that anybody can spend who knows it.
     pub fn fresh_for_anybody(&mut self) -> ScriptOwner {
-        let script = ScriptOwner::Witness(0, self.dice.bytes::<32>().to_vec());
+        let script = ScriptOwner::Witness(0, self.assembler.random.bytes::<32>().to_vec());
         self.unsigned.insert(script.clone());
         script
     }
@@ -144,33 +130,28 @@ impl ChainBuilder {
         let (paid_in, paid_out) = (total(inputs), outputs.iter().map(|(_, value)| value).sum());
         let fee = paid_in.checked_sub(paid_out).expect("nobody pays more than they have");
         self.fees += fee;
-        let txid = Txid::from_bytes(self.dice.bytes());
         let inputs = inputs.iter().map(|coin| {
-            let spent = TxOut { owner: coin.owner.clone(), value: coin.value };
             let is_signed = !self.unsigned.contains(&coin.owner);
-            TxInput { is_signed, ..TxInput::new(coin.outpoint, Some(spent)) }
+            TxInput { is_signed, ..coin.clone().input() }
         });
-        let mut transaction = Transaction {
-            txid,
-            kind: TransactionKind::Payment,
-            inputs: inputs.collect(),
-            outputs: tx_outs(outputs),
-        };
+        let (kind, inputs) = (TransactionKind::Payment, inputs.collect());
+        let mut transaction = self.assembler.transaction(kind, inputs, tx_outs(outputs));
         transaction.classify(self.chain, self.now);
+        let made = self.created(&transaction);
         self.pending.push(transaction);
-        self.created(txid, outputs)
+        made
     }
 
     /// Ends the block with a coinbase that pays `outputs`, and a miner the fees.
     pub fn mine(&mut self, outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
-        let txid = Txid::from_bytes(self.dice.bytes());
         let mut paid = tx_outs(outputs);
         if self.fees > 0 || paid.is_empty() {
             let subsidy = if outputs.is_empty() { SUBSIDY } else { 0 };
             paid.push(TxOut { owner: self.miner.clone(), value: subsidy + self.fees });
         }
-        self.end_block(txid, paid);
-        self.created(txid, outputs)
+        let mut made = self.end_block(paid);
+        made.truncate(outputs.len());
+        made
     }
 
     /// Ends the block with a coinbase that pays its subsidy and all fees to `miner`.
@@ -184,11 +165,8 @@ impl ChainBuilder {
     }
 
     fn mine_with(&mut self, subsidy: u64, miner: &ScriptOwner) -> Coin {
-        let txid = Txid::from_bytes(self.dice.bytes());
         let value = subsidy + self.fees;
-        self.end_block(txid, vec![TxOut { owner: miner.clone(), value }]);
-        let mut made = self.created(txid, &[(miner.clone(), value)]);
-        made.pop().expect("one output")
+        self.end_block(vec![TxOut { owner: miner.clone(), value }]).remove(0)
     }
 
     /// Lets time pass. Payments before it are in earlier blocks than those after it.
@@ -211,34 +189,21 @@ impl ChainBuilder {
         self.blocks
     }
 
-    fn end_block(&mut self, txid: Txid, outputs: Vec<TxOut>) {
-        let kind = TransactionKind::Coinbase;
-        let coinbase = Transaction { txid, kind, inputs: Vec::new(), outputs };
+    fn end_block(&mut self, outputs: Vec<TxOut>) -> Vec<Coin> {
+        let coinbase = self.assembler.transaction(TransactionKind::Coinbase, Vec::new(), outputs);
+        let made = self.created(&coinbase);
         let mut transactions = vec![coinbase];
         transactions.append(&mut self.pending);
         self.fees = 0;
-        let parent = self.blocks.last().map_or([0; 32], |last| last.reference.hash);
-        let height = self.blocks.len() as u64;
-        let reference = BlockRef { height, hash: self.dice.bytes(), parent, time: self.now };
-        self.blocks.push(ResolvedBlock::assume(Block { reference, work: None, transactions }));
+        self.blocks.push(self.assembler.block(self.now, None, transactions));
+        made
     }
 
-    fn created(&mut self, txid: Txid, outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
-        let coin = |((owner, value), index): (&(ScriptOwner, u64), u32)| Coin {
-            outpoint: OutPoint { txid, index },
-            owner: owner.clone(),
-            value: *value,
-        };
-        let coins: Vec<Coin> = outputs.iter().zip(0..).map(coin).collect();
+    fn created(&mut self, transaction: &Transaction) -> Vec<Coin> {
+        let coins: Vec<Coin> = coins_of(transaction).collect();
         self.unspent.extend(coins.iter().map(|coin| (coin.outpoint, coin.value)));
         coins
     }
-}
-
-/// The sum of coins in base units.
-#[must_use]
-pub fn total(coins: &[Coin]) -> u64 {
-    coins.iter().map(|coin| coin.value).sum()
 }
 
 fn tx_outs(outputs: &[(ScriptOwner, u64)]) -> Vec<TxOut> {
