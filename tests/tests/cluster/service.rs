@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     pages::{GOLD, tenant},
-    platform::{Platform, settled, wait_until},
+    platform::{Platform, wait_until},
 };
 
 const SERVICE: [&str; 2] = ["riskservice", "api"];
@@ -67,14 +67,6 @@ fn image(platform: &Platform) -> Value {
     deployment(platform)["spec"]["template"]["spec"]["containers"][0]["image"].clone()
 }
 
-/// The versions of all objects that the operator created, and of their status.
-fn versions(platform: &Platform) -> String {
-    let path = "jsonpath={range .items[*]}{.kind} {.metadata.resourceVersion}\n{end}";
-    let kinds = format!("{CHILDREN},job");
-    let made = platform.cluster.kubectl(&["get", &kinds, "-l", OURS, "-o", path]);
-    made + &platform.cluster.kubectl(&["get", "riskservice", "-o", path])
-}
-
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_failed_purge_is_reported_until_one_succeeds() {
@@ -127,17 +119,9 @@ fn an_api_is_deployed_from_its_resources_and_reports_readiness() {
 
 #[test]
 #[ignore = "needs Kubernetes"]
-fn unchanged_objects_are_not_written_and_foreign_changes_are_reverted() {
+fn foreign_changes_are_reverted() {
     let mut platform = running();
-    let before = settled(|| versions(&platform));
     platform.replace_operator(&["--resync-seconds=20"]);
-    let looked = "assay_operator_reconciled_total{kind=\"RiskService\",outcome=\"unchanged\"}";
-    wait_until("it was looked at again, also once tenants are known", || {
-        platform.operator.metric(looked) >= 2
-    });
-    assert_eq!(before, versions(&platform), "{}", platform.operator.metrics());
-    assert!(!platform.operator.metrics().contains("assay_operator_writes_total{"));
-
     let wrong = r#"{"spec":{"ports":[{"name":"http","port":80,"targetPort":1}]}}"#;
     platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
     platform.wait_for(&["service", "api"], ".spec.ports[0].targetPort", "8080");

@@ -247,19 +247,6 @@ fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() 
     assert!(arguments(pod).contains(&"--credentials-hosts=node.example:3000"));
     platform.wait_for(&CLAIM, ".status.phase", "Bound");
 
-    // And when another operator looks at them, then it writes nothing.
-    let path = "jsonpath={range .items[*]}{.kind} {.metadata.resourceVersion}\n{end}";
-    let kinds = "statefulsets,services,poddisruptionbudgets,networkpolicies,persistentvolumeclaims,\
-                 chainsources";
-    let versions = |platform: &Platform| platform.cluster.kubectl(&["get", kinds, "-o", path]);
-    let before = settled(|| versions(&platform));
-    platform.operator.stop();
-    platform.operator = with_workloads(&platform, "again");
-    let looked = "assay_operator_reconciled_total{kind=\"Workload\",outcome=\"unchanged\"}";
-    wait_until("it was looked at", || platform.operator.metric(looked) >= 1);
-    let after = settled(|| versions(&platform));
-    assert_eq!(before, after, "{}", platform.operator.metrics());
-
     let on_demand = format!("{ON_DEMAND}, volume: {{storageClass: grows}}");
     platform.cluster.apply(&chain(&on_demand));
     platform.wait_for(&CHAIN, WORKING, "NothingToRun");
