@@ -1,10 +1,10 @@
 //! Finalizers around a change of the store, and the keys of tenants that can no longer be restored.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use assay_store::control::KeyRecord;
 use assay_tenancy::key::KeyId;
-use futures_util::{StreamExt, stream::FuturesUnordered};
+use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 
 use super::{
@@ -18,43 +18,8 @@ use crate::{
     writer::{Writer, has_finalizer},
 };
 
-/// The largest number of writes at once.
-const CONCURRENCY: usize = 16;
-
-/// Writes of which a limited number run, and exist, at once: each takes ten kilobytes, and there may be
-/// thousands.
-#[derive(Debug)]
-pub(super) struct BoundedWrites<F: Future> {
-    running: FuturesUnordered<F>,
-    done: Vec<F::Output>,
-}
-
-impl<F: Future> BoundedWrites<F> {
-    /// No writes.
-    pub(super) fn new() -> Self {
-        Self { running: FuturesUnordered::new(), done: Vec::new() }
-    }
-
-    /// Waits until another write may start.
-    pub(super) async fn wait_for_slot(&mut self) {
-        while self.running.len() >= CONCURRENCY {
-            self.done.extend(self.running.next().await);
-        }
-    }
-
-    /// Starts a write.
-    pub(super) fn push(&mut self, write: F) {
-        self.running.push(write);
-    }
-
-    /// The results of all writes, once they are done.
-    pub(super) async fn finish(mut self) -> Vec<F::Output> {
-        while let Some(done) = self.running.next().await {
-            self.done.push(done);
-        }
-        self.done
-    }
-}
+/// The largest number of writes that run, and exist, at once: each takes ten kilobytes, and there may be thousands.
+pub(super) const CONCURRENCY: usize = 16;
 
 /// Adds the finalizer to all objects that lack it, and returns the objects that have it now.
 pub(super) async fn add_finalizers(
@@ -62,18 +27,14 @@ pub(super) async fn add_finalizers(
     caches: &Caches,
     objects: &NamedObjects,
 ) -> BTreeSet<ObjectKey> {
-    let with_finalizer = objects.iter().filter(|(_, object)| has_finalizer(&***object));
-    let mut finalized: BTreeSet<ObjectKey> = with_finalizer.map(|(key, _)| key.clone()).collect();
-    let mut all = BoundedWrites::new();
-    for (key, object) in objects {
-        if !is_deleted(object) && !has_finalizer(&**object) {
-            all.wait_for_slot().await;
-            let setting = set_finalizer(writer, caches, key, object, true);
-            all.push(async move { setting.await.then(|| key.clone()) });
-        }
-    }
-    finalized.extend(all.finish().await.into_iter().flatten());
-    finalized
+    let (finalized, lacking): (Vec<_>, Vec<_>) =
+        objects.clone().into_iter().partition(|(_, object)| has_finalizer(&**object));
+    let lacking = lacking.into_iter().filter(|(_, object)| !is_deleted(object));
+    let setting = stream::iter(lacking).map(async |(key, object)| {
+        set_finalizer(writer, caches, &key, &object, true).await.then_some(key)
+    });
+    let set: Vec<Option<ObjectKey>> = setting.buffer_unordered(CONCURRENCY).collect().await;
+    finalized.into_iter().map(|(key, _)| key).chain(set.into_iter().flatten()).collect()
 }
 
 /// Removes the finalizer from deleted objects, and from those that left the installation, once nothing in force depends
@@ -85,16 +46,16 @@ pub(super) async fn remove_finalizers(
     left: &NamedObjects,
     validated: &Validated,
 ) -> Vec<Uid> {
-    let mut all = BoundedWrites::new();
     let deleted = objects.iter().filter(|(_, object)| is_deleted(object));
-    for (key, object) in deleted.chain(left) {
-        if has_finalizer(&**object) && validated.is_gone(key) {
-            all.wait_for_slot().await;
-            let setting = set_finalizer(writer, caches, key, object, false);
-            all.push(async move { (!setting.await).then(|| uid(object)) });
-        }
-    }
-    all.finish().await.into_iter().flatten().collect()
+    let gone = deleted
+        .chain(left)
+        .filter(|(key, object)| has_finalizer(&***object) && validated.is_gone(key));
+    let gone: Vec<_> = gone.map(|(key, object)| (key.clone(), Arc::clone(object))).collect();
+    let setting = stream::iter(gone).map(async |(key, object)| {
+        (!set_finalizer(writer, caches, &key, &object, false).await).then(|| uid(&object))
+    });
+    let failed: Vec<Option<Uid>> = setting.buffer_unordered(CONCURRENCY).collect().await;
+    failed.into_iter().flatten().collect()
 }
 
 /// Adds or removes the finalizer of an object, and returns whether it is as desired.

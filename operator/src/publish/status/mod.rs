@@ -16,6 +16,7 @@ mod tenant;
 use std::{collections::BTreeSet, sync::Arc};
 
 use assay_tenancy::manifest::Kind;
+use futures_util::{StreamExt, stream};
 use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
@@ -26,7 +27,7 @@ use self::{
 };
 use super::{
     Publisher,
-    apply::BoundedWrites,
+    apply::CONCURRENCY,
     fetch::{ObjectKey, Objects, Uid, uid},
     validate::Validated,
 };
@@ -80,12 +81,7 @@ impl Publisher {
             let status = before.with_ready_state(generation, &state, context.now);
             updates.extend(self.update(kind, object, &before, status, state));
         }
-        let mut all = BoundedWrites::new();
-        for update in updates {
-            all.wait_for_slot().await;
-            all.push(self.write(update));
-        }
-        for (uid, written) in all.finish().await {
+        for (uid, written) in self.write_all(updates).await {
             if let Some(written) = written {
                 self.retries.remove(&uid);
                 self.written.insert(uid, written);
@@ -123,18 +119,22 @@ impl Publisher {
     pub(super) async fn report_store_failure(&mut self) {
         let failure = ReadyState::store_unavailable();
         let now = self.shared.clock.now();
-        let mut all = BoundedWrites::new();
+        let mut updates = Vec::new();
         for ((kind, _), object) in self.caches.objects().named {
             let Some(before) = self.before(kind, &object) else { continue };
             let has_changed = before.observed_generation() != object.metadata.generation;
             let status = before.with_ready_state(None, &failure, now);
             if !is_deleted(&object) && has_changed && status != before {
-                all.wait_for_slot().await;
-                all.push(self.write(StatusUpdate { kind, object, status, event: None }));
+                updates.push(StatusUpdate { kind, object, status, event: None });
             }
         }
-        let written = all.finish().await;
+        let written = self.write_all(updates).await;
         self.written.extend(written.into_iter().filter_map(|(uid, written)| Some((uid, written?))));
+    }
+
+    async fn write_all(&self, updates: Vec<StatusUpdate>) -> Vec<(Uid, Option<ObjectStatus>)> {
+        let writing = stream::iter(updates).map(|update| self.write(update));
+        writing.buffer_unordered(CONCURRENCY).collect().await
     }
 
     /// Forgets the written statuses that the watch has delivered.
