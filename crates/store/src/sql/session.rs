@@ -238,13 +238,10 @@ impl Session {
     }
 }
 
-/// The placeholders of rows that are inserted, row by row.
+/// The placeholders of rows that are inserted. They have no numbers: `SQLite` looks names of placeholders up one by one.
 fn placeholders<const N: usize>(rows: &[[Value<'_>; N]]) -> String {
-    let row = |row| {
-        let numbers: Vec<String> = (1..=N).map(|column| format!("${}", row * N + column)).collect();
-        format!("({})", numbers.join(", "))
-    };
-    (0..rows.len()).map(row).collect::<Vec<_>>().join(", ")
+    let row = format!("({})", ["?"; N].join(", "));
+    vec![row; rows.len()].join(", ")
 }
 
 /// The columns of rows, each as a list, which has the kind of its first value.
