@@ -40,7 +40,7 @@ pub(super) struct Combined {
 pub(super) fn combine(
     mut terms: Vec<Term>,
     patterns: Vec<Term>,
-    flows: &Flows,
+    flows: &Flows<'_>,
     policy: &Policy,
     capped_tiers: &BTreeSet<Tier>,
 ) -> Combined {
@@ -123,7 +123,7 @@ struct Strength {
 }
 
 /// `F` of the evidence of rank `weakest` and stronger; of none where there is no such rank.
-fn strength(terms: &[Term], flows: &Flows, weakest: Option<Rank>, decay: Decay) -> Strength {
+fn strength(terms: &[Term], flows: &Flows<'_>, weakest: Option<Rank>, decay: Decay) -> Strength {
     let any = Choice { weakest: weakest.map(Rank::weakest_flows), risky_only: false, decay };
     let risky = Choice { risky_only: true, ..any };
     let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
@@ -170,7 +170,7 @@ fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
 ///
 /// Flows count together and not part by part, because a sum that is split over many addresses or
 /// categories scores as much as the undivided sum.
-fn can_block(terms: &[Term], flows: &Flows) -> bool {
+fn can_block(terms: &[Term], flows: &Flows<'_>) -> bool {
     let needed = BLOCK_NEEDS.fraction();
     let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true, decay: Decay::All };
     terms.iter().any(|term| term.rank <= Rank::Investigation && term.standalone_risk >= needed)
@@ -184,7 +184,7 @@ fn logarithm(standalone_risk: Fraction) -> u64 {
 
 /// Every piece of evidence with its weight. A term weighs its logarithm, less what stronger proof of
 /// the same claim already weighs; so do the flows together, split among their parts by `e x r^2.5`.
-fn items(terms: Vec<Term>, flows: &Flows, everything: &Strength) -> Vec<Item> {
+fn items(terms: Vec<Term>, flows: &Flows<'_>, everything: &Strength) -> Vec<Item> {
     let mut claimed: BTreeMap<Claim, u64> = BTreeMap::new();
     let mut added = |term: &Term| {
         let own = logarithm(term.standalone_risk);

@@ -372,34 +372,20 @@ fn entity(candidate: &Candidate) -> Option<Entity> {
 }
 
 fn view(candidate: &Candidate) -> AssessedLabel {
-    let Label {
-        category,
-        entity,
-        tier,
-        confidence,
-        source,
-        upstream,
-        author,
-        term,
-        cites_list: _,
-        reason,
-        reference,
-        valid_from,
-        valid_until,
-    } = candidate.label.clone();
+    let label = candidate.label.clone();
     AssessedLabel {
-        category,
-        entity,
-        tier,
-        confidence,
-        source,
-        upstream,
-        author,
-        term,
-        reason,
-        reference,
-        valid_from,
-        valid_until,
+        category: label.category,
+        entity: label.entity,
+        tier: label.tier,
+        confidence: label.confidence,
+        source: label.source,
+        upstream: label.upstream,
+        author: label.author,
+        term: label.term,
+        reason: label.reason,
+        reference: label.reference,
+        valid_from: label.valid_from,
+        valid_until: label.valid_until,
         status: candidate.status,
     }
 }

@@ -57,7 +57,8 @@ pub fn assess(
     let listings = listings::assess(subject, facts, policy, today);
     let labels = labels::assess(facts, policy, today);
     let association = association::assess(facts, policy, today);
-    let flows = flows::Flows::new(&facts.chain, policy);
+    let ordered = flows::OrderedFlows::of(&facts.chain);
+    let flows = flows::Flows::new(&ordered, policy);
     let searched = coverage::assess(subject, facts, policy, now);
 
     // An address that moves other people's money is assessed by its own category, not by its
@@ -80,10 +81,11 @@ pub fn assess(
     } else {
         minimum_scores.extend(flows.minimum_scores(policy));
     }
-    let counted_flows = if is_service { flows::Flows::default() } else { flows.clone() };
+    let none = flows::Flows::default();
+    let counted_flows = if is_service { &none } else { &flows };
 
     let combined =
-        combine::combine(terms, behavior.terms, &counted_flows, policy, &labels.capped_tiers);
+        combine::combine(terms, behavior.terms, counted_flows, policy, &labels.capped_tiers);
     let mut missing = searched.missing;
     // Flows of a service belong to its customers.
     let mut remarks = Vec::new();

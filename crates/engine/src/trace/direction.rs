@@ -6,10 +6,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{
     TraceRules,
     attribution::Attributions,
-    ends::{EndedFlow, Ends},
+    ends::Ends,
     flow::{Flow, FlowKey, Flows},
     frontier::{Frontier, Next, Rank, magnitude},
-    label_sets::{LabelSet, LabelSets},
+    label_sets::LabelSet,
     passage::{Passage, Scratch},
     path::{Passed, Paths},
     side::Side,
@@ -47,7 +47,6 @@ pub(super) struct DirectionalTrace<'a> {
     splits: u64,
     pub(super) ends: Ends,
     pub(super) paths: Paths,
-    pub(super) labels: LabelSets,
     /// The transaction that was read last, and the side over which money was split.
     pub(super) read: TransactionRead,
     side: Side,
@@ -89,7 +88,6 @@ impl<'a> DirectionalTrace<'a> {
             splits: 0,
             ends: Ends::keeping(rules.paths_per_part),
             paths: Paths::default(),
-            labels: LabelSets::default(),
             read: TransactionRead::default(),
             side: Side::default(),
             scratch: Scratch::default(),
@@ -211,7 +209,7 @@ impl<'a> DirectionalTrace<'a> {
 
     pub(super) fn end_waited(&mut self, end: FlowEnd, key: &FlowKey, flow: &Flow) {
         let is_direct = flow.hops <= 1 && flow.decayed == flow.mass;
-        self.ends.plain(end, &EndedFlow { key, flow, is_direct });
+        self.ends.plain(end, (key, flow), is_direct);
     }
 
     /// Ends what is left, if anything: time ran out.

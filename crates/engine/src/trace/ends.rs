@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Ordering,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashSet, btree_map::Entry},
     sync::Arc,
 };
 
@@ -18,8 +18,7 @@ use super::{
 use crate::{
     composition::Origin,
     evidence::{
-        CarriedPart, Distance, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod,
-        PartyListing, Solicitation, Tier,
+        CarriedPart, FlowDistance, FlowEnd, FlowPart, FlowPath, ListingPeriod, Solicitation, Tier,
     },
     ledger::{Mass, TransactionNumber, mass::split},
     reading::ViewError,
@@ -53,34 +52,13 @@ enum Place {
     Further,
 }
 
-/// A flow at its end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct EndedFlow<'f> {
-    pub(super) key: &'f FlowKey,
-    pub(super) flow: &'f Flow,
-    /// True if it came there by the first hop.
-    pub(super) is_direct: bool,
-}
-
-/// The flows that reached one end.
+/// The ways of a part's money to its end.
 #[derive(Debug, Default)]
-struct Reached {
-    mass: Mass,
-    decayed: Mass,
-    /// Fewest hops.
-    hops: Option<u16>,
-    /// The distance of each carried label.
-    carried: Vec<Distance>,
-    /// The fewest days before the listing on which money moved.
-    days_before_listing: Option<u32>,
-    /// The entry that names the party: of several parties of one name, the first one in the order of lists.
-    listed_by: Option<Arc<PartyListing>>,
+struct Routes {
     /// Amounts by paths, several of one path.
-    routes: Vec<(PathId, u128)>,
+    amounts: Vec<(PathId, u128)>,
     /// Where most of what follows from the transactions stopped at which the trace did.
     stop: Option<Stop>,
-    /// The party at the end of the path that was found from there.
-    party_of_path: Option<Arc<str>>,
 }
 
 /// Money of one origin at a transaction at which the trace stopped.
@@ -93,27 +71,12 @@ pub(super) struct Stop {
     pub(super) amount: u128,
 }
 
-impl Reached {
-    /// Adds a flow over at least so many hops.
-    fn add(&mut self, flow: &Flow, least_hops: u16) {
-        let hops = flow.hops.max(least_hops);
-        self.mass += flow.mass;
-        self.decayed += flow.decayed;
-        self.hops = Some(self.hops.map_or(hops, |fewest| fewest.min(hops)));
-        if self.carried.is_empty() {
-            self.carried.clone_from(&flow.carried);
-        } else {
-            for (distance, other) in self.carried.iter_mut().zip(&flow.carried) {
-                distance.add(*other);
-            }
-        }
-    }
-
+impl Routes {
     /// The largest paths, at most `kept`, with their amounts in base units: together at most `amount`, that of the part.
     /// What is left of it by rounding, at most one unit for each path, belongs to the largest one.
     fn largest(&mut self, kept: usize, amount: u128, paths: &Paths) -> Vec<Route> {
-        self.routes.sort_unstable_by_key(|(path, _)| *path);
-        let of_one_path = self.routes.chunk_by(|(path, _), (next, _)| path == next);
+        self.amounts.sort_unstable_by_key(|(path, _)| *path);
+        let of_one_path = self.amounts.chunk_by(|(path, _), (next, _)| path == next);
         let mut routes: Vec<Route> = of_one_path
             .filter_map(|amounts| {
                 let amount = amounts.iter().fold(0_u128, |sum, (_, one)| sum.saturating_add(*one));
@@ -155,7 +118,10 @@ pub(super) struct Found {
 /// Everything that ended.
 #[derive(Debug)]
 pub(super) struct Ends {
-    reached: BTreeMap<EndKey, Reached>,
+    /// The parts, without amounts in base units and without paths as long as they grow.
+    parts: BTreeMap<EndKey, (FlowPart, Routes)>,
+    /// The labels that money carried to its end.
+    pub(super) labels: LabelSets,
     /// Paths that are kept of one part.
     paths_kept: usize,
     /// All money that ended, and that which returned to the subject.
@@ -167,8 +133,14 @@ pub(super) struct Ends {
 const MUCH_ONE_IN: u128 = 10;
 
 impl Ends {
-    pub(super) const fn keeping(paths_kept: usize) -> Self {
-        Self { reached: BTreeMap::new(), paths_kept, ended: 0, returned: 0 }
+    pub(super) fn keeping(paths_kept: usize) -> Self {
+        Self {
+            parts: BTreeMap::new(),
+            labels: LabelSets::default(),
+            paths_kept,
+            ended: 0,
+            returned: 0,
+        }
     }
 
     /// True if more than a tenth of the money that ended so far has returned to the subject.
@@ -176,31 +148,28 @@ impl Ends {
         self.returned.saturating_mul(MUCH_ONE_IN) > self.ended
     }
 
-    /// Adds money that reached an attributed party by a transaction at `moved_at`.
+    /// Adds money that reached an attributed party by a transaction at `moved_at`; `is_direct` if by the first hop.
     pub(super) fn attributed(
         &mut self,
         end: &AttributedEnd,
-        ended: &EndedFlow<'_>,
+        (of, flow): (&FlowKey, &Flow),
+        is_direct: bool,
         moved_at: Timestamp,
     ) {
         let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
         let key = EndKey {
-            end: FlowEnd::Attributed(end.category),
-            place: Place::OnTheWay,
             entity: end.entity.clone(),
-            is_indirect: !ended.is_direct,
             tier: end.tier,
             confidence: end.confidence,
             listed: end.listed,
-            solicitation: ended.key.solicitation,
             listing_period: end.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on)),
-            carried: ended.key.carried,
+            ..EndKey::plain(FlowEnd::Attributed(end.category), of, is_direct)
         };
-        let reached = self.add(key, ended.flow);
-        let lists = reached.listed_by.take().into_iter().chain(end.listed_by.clone());
-        reached.listed_by = lists.min();
+        let part = self.add(key, flow);
+        // Of several parties of one name, the entry of the first one in the order of lists.
+        part.listed_by = part.listed_by.take().into_iter().chain(end.listed_by.clone()).min();
         let days = end.listed_on.and_then(|listed_on| days_between(moved_on, listed_on));
-        reached.days_before_listing = reached.days_before_listing.into_iter().chain(days).min();
+        part.days_before_listing = part.days_before_listing.into_iter().chain(days).min();
     }
 
     /// Adds money of one origin that waited at the transaction `stop`. Its distance is not known: all of it has
@@ -208,38 +177,35 @@ impl Ends {
     pub(super) fn further(
         &mut self,
         origin: Origin,
-        ended: &EndedFlow<'_>,
+        (of, flow): (&FlowKey, &Flow),
         stop: TransactionNumber,
     ) {
-        if ended.flow.mass.is_zero() {
+        if flow.mass.is_zero() {
             return;
         }
         let (end, listing_period) = match origin {
             Origin::Party(category, period) => (FlowEnd::Attributed(category), period),
             Origin::Mining => (FlowEnd::Mining, None),
         };
-        let EndedFlow { key, flow, .. } = ended;
         let key = EndKey {
             place: Place::Further,
             // The weakest attribution at which traces end.
             tier: if origin == Origin::Mining { Tier::OnChainProof } else { Tier::Investigation },
             listed: listing_period.is_some() || end == FlowEnd::Attributed(Category::Sanctions),
             listing_period,
-            ..plain_key(end, true, key.solicitation, key.carried)
+            ..EndKey::plain(end, of, false)
         };
-        let reached = self.reached.entry(key).or_default();
-        reached.add(flow, 1);
+        let (_, routes) = self.grow(key, flow);
         let amount = flow.mass.total();
-        if reached.stop.is_none_or(|known| known.amount < amount) {
-            reached.stop = Some(Stop { transaction: stop, path: flow.route.path, amount });
+        if routes.stop.is_none_or(|known| known.amount < amount) {
+            routes.stop = Some(Stop { transaction: stop, path: flow.route.path, amount });
         }
     }
 
-    /// Adds a flow that ended at no attributed party.
-    pub(super) fn plain(&mut self, end: FlowEnd, ended: &EndedFlow<'_>) {
-        if !ended.flow.mass.is_zero() {
-            let EndedFlow { key, flow, is_direct } = ended;
-            self.add(plain_key(end, !is_direct, key.solicitation, key.carried), flow);
+    /// Adds a flow that ended at no attributed party; `is_direct` if it came there by the first hop.
+    pub(super) fn plain(&mut self, end: FlowEnd, (of, flow): (&FlowKey, &Flow), is_direct: bool) {
+        if !flow.mass.is_zero() {
+            self.add(EndKey::plain(end, of, is_direct), flow);
         }
     }
 
@@ -247,27 +213,54 @@ impl Ends {
     /// parts that were not read.
     pub(super) fn aggregate(&mut self, end: FlowEnd, hops: u16, mass: Mass) {
         if !mass.is_zero() {
-            let key = plain_key(end, false, Solicitation::Solicited, LabelSet::EMPTY);
+            let of = FlowKey {
+                owner: None,
+                has_left: false,
+                solicitation: Solicitation::Solicited,
+                carried: LabelSet::EMPTY,
+            };
             let place = if hops > 0 { Place::OnTheWay } else { Place::AtSubject };
-            let key = EndKey { place, ..key };
+            let key = EndKey { place, ..EndKey::plain(end, &of, true) };
             self.add(key, &Flow { hops, ..Flow::of(mass) });
         }
     }
 
-    fn add(&mut self, key: EndKey, flow: &Flow) -> &mut Reached {
-        let has_moved = key.place != Place::AtSubject;
+    /// Adds a flow that was followed to its end.
+    fn add(&mut self, key: EndKey, flow: &Flow) -> &mut FlowPart {
         let amount = flow.mass.total();
         self.ended = self.ended.saturating_add(amount);
         if key.end == FlowEnd::Returned {
             self.returned = self.returned.saturating_add(amount);
         }
-        let reached = self.reached.entry(key).or_default();
-        // Another address of the subject's own cluster is an end in its own right.
-        reached.add(flow, u16::from(has_moved));
+        let (part, routes) = self.grow(key, flow);
         if let Route { path: Some(path), amount } = flow.route {
-            reached.routes.push((path, amount));
+            routes.amounts.push((path, amount));
         }
-        reached
+        part
+    }
+
+    /// The part of a key with the money of a flow added.
+    fn grow(&mut self, key: EndKey, flow: &Flow) -> &mut (FlowPart, Routes) {
+        match self.parts.entry(key) {
+            Entry::Occupied(known) => {
+                let known = known.into_mut();
+                let (part, _) = &mut *known;
+                part.mass += flow.mass;
+                part.decayed += flow.decayed;
+                if let FlowDistance::Hops(fewest) = &mut part.distance {
+                    // Another address of the subject's own cluster is an end in its own right.
+                    *fewest = flow.hops.max(1).min(*fewest);
+                }
+                for (carried, distance) in part.carried.iter_mut().zip(&flow.carried) {
+                    carried.distance.add(*distance);
+                }
+                known
+            }
+            Entry::Vacant(vacant) => {
+                let part = vacant.key().part(flow, &self.labels);
+                vacant.insert((part, Routes::default()))
+            }
+        }
     }
 
     /// Passes those of which money stopped on its way to `find`, the largest amounts first, and keeps the path and the
@@ -276,17 +269,18 @@ impl Ends {
         &mut self,
         mut find: impl FnMut(Origin, Stop) -> Result<Option<Found>, ViewError>,
     ) -> Result<(), ViewError> {
-        let mut stopped: Vec<(Origin, Stop, &mut Reached)> = Vec::new();
-        for (key, reached) in &mut self.reached {
-            if let (Some(stop), FlowEnd::Attributed(category)) = (reached.stop, key.end) {
-                stopped.push((Origin::Party(category, key.listing_period), stop, reached));
+        let mut stopped: Vec<(Origin, Stop, &mut FlowPart, &mut Routes)> = Vec::new();
+        for (part, routes) in self.parts.values_mut() {
+            if let (Some(stop), FlowEnd::Attributed(category)) = (routes.stop, part.end) {
+                let origin = Origin::Party(category, part.listing_period);
+                stopped.push((origin, stop, part, routes));
             }
         }
-        stopped.sort_by_key(|(origin, stop, _)| (std::cmp::Reverse(stop.amount), *origin));
-        for (origin, stop, reached) in stopped {
+        stopped.sort_by_key(|(origin, stop, ..)| (std::cmp::Reverse(stop.amount), *origin));
+        for (origin, stop, part, routes) in stopped {
             if let Some(found) = find(origin, stop)? {
-                reached.routes.push((found.path, found.amount));
-                reached.party_of_path = found.party;
+                routes.amounts.push((found.path, found.amount));
+                part.party_of_path = found.party.as_deref().map(str::to_owned);
             }
         }
         Ok(())
@@ -298,45 +292,38 @@ impl Ends {
         self,
         whole: u128,
         passed: u32,
-        (paths, labels): (&Paths, &LabelSets),
+        paths: &Paths,
         steps: &mut StepReader<'_>,
     ) -> Result<Vec<FlowPart>, ViewError> {
-        let mut reached: Vec<(EndKey, Reached)> = self.reached.into_iter().collect();
-        reached.sort_by(|(a, _), (b, _)| order(a, b, labels));
-        let recent_masses: Vec<u128> =
-            reached.iter().map(|(_, reached)| reached.mass.recent).collect();
-        let earlier_masses: Vec<u128> =
-            reached.iter().map(|(_, reached)| reached.mass.earlier).collect();
+        let mut ended: Vec<(EndKey, (FlowPart, Routes))> = self.parts.into_iter().collect();
+        ended.sort_by(|(a, _), (b, _)| order(a, b, &self.labels));
+        let masses = ended.iter().map(|(_, (part, _))| part.mass);
+        let recent_masses: Vec<u128> = masses.clone().map(|mass| mass.recent).collect();
+        let earlier_masses: Vec<u128> = masses.map(|mass| mass.earlier).collect();
         let recent_whole =
             Mass::unscaled(recent_masses.iter().copied().fold(0, u128::saturating_add));
         let recent = split(recent_whole, &recent_masses);
         let earlier = split(whole.saturating_sub(recent_whole), &earlier_masses);
         let mut parts = Vec::new();
-        for ((key, mut reached), (recent, earlier)) in
-            reached.into_iter().zip(recent.into_iter().zip(earlier))
+        for ((_, (mut part, mut routes)), (recent, earlier)) in
+            ended.into_iter().zip(recent.into_iter().zip(earlier))
         {
             if recent == 0 && earlier == 0 {
                 continue;
             }
-            let amount = earlier.saturating_add(recent);
-            let routes = reached.largest(self.paths_kept, amount, paths);
-            let carried = labels.labels(key.carried).iter().cloned().zip(reached.carried);
-            let carried = carried.map(|(label, distance)| CarriedPart { label, distance });
-            parts.push(FlowPart {
-                recent,
-                mass: reached.mass,
-                decayed: reached.decayed,
-                distance: if key.place == Place::Further {
-                    FlowDistance::Further(passed)
-                } else {
-                    FlowDistance::Hops(reached.hops.unwrap_or_default())
-                },
-                party_of_path: reached.party_of_path.as_deref().map(str::to_owned),
-                carried: carried.collect(),
-                days_before_listing: reached.days_before_listing,
-                listed_by: reached.listed_by,
-                ..part(key, &routes, amount, paths, steps)?
-            });
+            part.amount = earlier.saturating_add(recent);
+            part.recent = recent;
+            if let FlowDistance::Further(transactions) = &mut part.distance {
+                *transactions = passed;
+            }
+            let shown = routes.largest(self.paths_kept, part.amount, paths);
+            part.paths =
+                shown.iter().map(|route| path(route, paths, steps)).collect::<Result<_, _>>()?;
+            let mut known = HashSet::new();
+            let all = part.paths.iter().flat_map(|path| &path.steps);
+            let ids = all.map(|step| &step.transaction).filter(|id| known.insert(*id));
+            part.transactions = ids.cloned().collect();
+            parts.push(part);
         }
         Ok(parts)
     }
@@ -355,63 +342,58 @@ fn days_between(from: Date, to: Date) -> Option<u32> {
     (days > 0).then_some(days)
 }
 
-fn plain_key(
-    end: FlowEnd,
-    is_indirect: bool,
-    solicitation: Solicitation,
-    carried: LabelSet,
-) -> EndKey {
-    EndKey {
-        end,
-        place: Place::OnTheWay,
-        entity: None,
-        is_indirect,
-        tier: match end {
-            FlowEnd::Unresolved(_) => Tier::Behavior,
-            // Facts of the chain itself.
-            _ => Tier::OnChainProof,
-        },
-        confidence: Confidence::CERTAIN,
-        listed: false,
-        solicitation,
-        listing_period: None,
-        carried,
+impl EndKey {
+    /// The key of money that ended on its way, at no attributed party.
+    fn plain(end: FlowEnd, of: &FlowKey, is_direct: bool) -> Self {
+        Self {
+            end,
+            place: Place::OnTheWay,
+            entity: None,
+            is_indirect: !is_direct,
+            tier: match end {
+                FlowEnd::Unresolved(_) => Tier::Behavior,
+                // Facts of the chain itself.
+                _ => Tier::OnChainProof,
+            },
+            confidence: Confidence::CERTAIN,
+            listed: false,
+            solicitation: of.solicitation,
+            listing_period: None,
+            carried: of.carried,
+        }
+    }
+
+    /// The part of the first flow that ends here.
+    fn part(&self, flow: &Flow, labels: &LabelSets) -> FlowPart {
+        let labels = labels.labels(self.carried).iter().cloned();
+        let carried = labels.zip(flow.carried.iter().copied());
+        FlowPart {
+            entity: self.entity.as_deref().map(str::to_owned),
+            distance: match self.place {
+                Place::AtSubject => FlowDistance::Hops(0),
+                Place::OnTheWay => FlowDistance::Hops(flow.hops.max(1)),
+                // How many transactions the trace passes is known at its end.
+                Place::Further => FlowDistance::Further(0),
+            },
+            is_direct: !self.is_indirect,
+            tier: self.tier,
+            confidence: self.confidence,
+            mass: flow.mass,
+            decayed: flow.decayed,
+            listed: self.listed,
+            solicitation: self.solicitation,
+            carried: carried.map(|(label, distance)| CarriedPart { label, distance }).collect(),
+            listing_period: self.listing_period,
+            ..FlowPart::plain(self.end, 0)
+        }
     }
 }
 
-fn part(
-    key: EndKey,
-    routes: &[Route],
-    amount: u128,
-    paths: &Paths,
-    steps: &mut StepReader<'_>,
-) -> Result<FlowPart, ViewError> {
-    let mut path = |route: &Route| {
-        let passed = route.path.map(|path| paths.steps(path)).into_iter().flatten();
-        let shown = passed
-            .enumerate()
-            .map(|(index, (transaction, owner))| steps.show(transaction, owner, index == 0));
-        let steps = shown.collect::<Result<_, ViewError>>()?;
-        Ok(FlowPath { amount: route.amount, steps })
-    };
-    let paths = routes.iter().map(&mut path).collect::<Result<Vec<FlowPath>, ViewError>>()?;
-    let mut transactions: Vec<String> = Vec::new();
-    let mut known = HashSet::new();
-    for step in paths.iter().flat_map(|path| &path.steps) {
-        if known.insert(&step.transaction) {
-            transactions.push(step.transaction.clone());
-        }
-    }
-    Ok(FlowPart {
-        entity: key.entity.map(|entity| entity.to_string()),
-        is_direct: !key.is_indirect,
-        tier: key.tier,
-        confidence: key.confidence,
-        listed: key.listed,
-        solicitation: key.solicitation,
-        listing_period: key.listing_period,
-        transactions,
-        paths,
-        ..FlowPart::plain(key.end, amount)
-    })
+/// A path as it is shown.
+fn path(route: &Route, paths: &Paths, steps: &mut StepReader<'_>) -> Result<FlowPath, ViewError> {
+    let passed = route.path.map(|path| paths.steps(path)).into_iter().flatten();
+    let shown = passed
+        .enumerate()
+        .map(|(index, (transaction, owner))| steps.show(transaction, owner, index == 0));
+    Ok(FlowPath { amount: route.amount, steps: shown.collect::<Result<_, ViewError>>()? })
 }

@@ -10,7 +10,7 @@
 
 use super::{
     direction::DirectionalTrace,
-    ends::{EndedFlow, Found, Stop},
+    ends::{Found, Stop},
     flow::{Flow, Flows},
     path::{Passed, PathId, Route},
 };
@@ -85,8 +85,7 @@ impl DirectionalTrace<'_> {
                 let part = part(flow, share);
                 rest = rest.less(part.mass);
                 let part = Flow { decayed: Mass::default(), ..part };
-                let ended = EndedFlow { key, flow: &part, is_direct: false };
-                self.ends.further(origin, &ended, transaction);
+                self.ends.further(origin, (key, &part), transaction);
             }
             let unknown = Flow { mass: rest, decayed: flow.decayed.at_most(rest), ..flow.clone() };
             self.end_waited(FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin), key, &unknown);

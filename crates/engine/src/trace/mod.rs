@@ -146,7 +146,6 @@ impl<'a> Trace<'a> {
             let DirectionalTrace {
                 ends,
                 paths,
-                labels,
                 whole,
                 direction,
                 subject,
@@ -156,7 +155,7 @@ impl<'a> Trace<'a> {
             } = of;
             let mut steps =
                 StepReader::new(self.chain, direction, subject, view, attributions, own_entries);
-            let parts = ends.into_parts(whole, passed, (&paths, &labels), &mut steps)?;
+            let parts = ends.into_parts(whole, passed, &paths, &mut steps)?;
             Ok::<_, ViewError>(DirectionFlows { parts, transactions: passed })
         };
         let (source, destination) = (flows(self.source)?, flows(self.destination)?);

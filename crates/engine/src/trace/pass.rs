@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::{
     attribution::carry,
     direction::DirectionalTrace,
-    ends::EndedFlow,
     flow::{Flow, FlowKey, Flows},
     passage::{Passage, Scratch},
     path::{Paths, Route},
@@ -102,7 +101,7 @@ impl DirectionalTrace<'_> {
         let mut key = *key;
         let is_direct = !key.has_left;
         self.carry_joint(passage, &mut key, &mut flow);
-        self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
+        self.ends.plain(end, (&key, &flow), is_direct);
     }
 
     /// Passes money on to an output: there it ends, or waits to be followed.
@@ -124,7 +123,7 @@ impl DirectionalTrace<'_> {
         self.carry_joint(passage, &mut key, &mut flow);
         let is_direct = !from.has_left;
         if entry.owner == self.subject {
-            self.ends.plain(FlowEnd::Returned, &EndedFlow { key: &key, flow: &flow, is_direct });
+            self.ends.plain(FlowEnd::Returned, (&key, &flow), is_direct);
             return Ok(());
         }
         if let Some(attribution) = self.attributions.of(entry.owner, view)? {
@@ -132,8 +131,7 @@ impl DirectionalTrace<'_> {
                 self.carry_on(&attribution.carried, &mut key, &mut flow);
             }
             if let Some(end) = &attribution.end {
-                let ended = EndedFlow { key: &key, flow: &flow, is_direct };
-                self.ends.attributed(end, &ended, passage.time);
+                self.ends.attributed(end, (&key, &flow), is_direct, passage.time);
                 return Ok(());
             }
         }
@@ -156,7 +154,7 @@ impl DirectionalTrace<'_> {
                 self.divide(transaction, &composition, &Flows::one(key, flow));
             } else {
                 let end = FlowEnd::Unresolved(UnresolvedReason::DepthLimit);
-                self.ends.plain(end, &EndedFlow { key: &key, flow: &flow, is_direct });
+                self.ends.plain(end, (&key, &flow), is_direct);
             }
         } else if let Some(waypoint) = waypoint {
             if !flow.mass.is_zero() {
@@ -192,9 +190,9 @@ impl DirectionalTrace<'_> {
 
     fn carry_on(&mut self, met: &[CarriedLabel], key: &mut FlowKey, flow: &mut Flow) {
         let distance = Distance { hops: flow.hops.max(1), decayed: flow.decayed };
-        let carried = self.labels.labels(key.carried);
+        let carried = self.ends.labels.labels(key.carried);
         let (labels, distances) = carry((carried, &flow.carried), met, distance);
-        key.carried = self.labels.of(Arc::from(labels));
+        key.carried = self.ends.labels.of(Arc::from(labels));
         flow.carried = distances;
     }
 }

@@ -17,7 +17,7 @@ use crate::{
 /// Code of the reason for a rule of the policy's own; the component names the rule.
 const OWN_RULE: &str = "minimum_score_rule";
 
-impl Flows {
+impl Flows<'_> {
     /// The rules that fire, in the order of the policy.
     pub(in crate::assess) fn minimum_scores(&self, policy: &Policy) -> Vec<MinimumScore> {
         let views: Vec<_> =
@@ -31,7 +31,7 @@ impl Flows {
     }
 }
 
-impl DirectionalFlows {
+impl DirectionalFlows<'_> {
     /// What the address did with the money.
     pub(super) const fn verb(&self) -> &'static str {
         match self.direction {
@@ -43,7 +43,7 @@ impl DirectionalFlows {
     fn rule_view(&self) -> RuleView<'_> {
         RuleView {
             direction: self.direction,
-            unit: &self.unit,
+            unit: self.unit,
             decimals: self.decimals,
             // Money that returned is in no share.
             funds: self
@@ -59,7 +59,7 @@ impl DirectionalFlows {
     }
 
     fn minimum_score(&self, rule: &Rule, fired: &Fired, policy: &Policy) -> MinimumScore {
-        let parts: Vec<&Part> =
+        let parts: Vec<&Part<'_>> =
             fired.funds.iter().filter_map(|index| self.parts.get(*index)).collect();
         let verb = self.verb();
         let mut message = format!(
@@ -89,7 +89,7 @@ impl DirectionalFlows {
     }
 }
 
-impl Part {
+impl Part<'_> {
     /// The party that a claim is about, by its index among those that rules see: the endpoint, with the list that
     /// names it, or an address with a label on the path. The endpoint is not named for what a label on the path says.
     fn accused(&self, index: usize) -> Option<String> {
@@ -158,7 +158,7 @@ impl Part {
 }
 
 /// The parties with the largest amounts, each with the list that names it.
-pub(super) fn names(parts: &[&Part]) -> Vec<String> {
+pub(super) fn names(parts: &[&Part<'_>]) -> Vec<String> {
     first_few(parts.iter().filter_map(|part| part.party_name()))
 }
 

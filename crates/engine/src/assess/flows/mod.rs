@@ -25,29 +25,39 @@ pub(super) use parts::SHARE_WHOLE;
 pub(super) use reading::{Choice, Reading};
 pub(super) use view::{decimal, whole_units, words};
 
-use parts::DirectionalFlows;
+use parts::{DirectionalFlows, OrderedParts};
 
 use crate::{
     evidence::{ChainState, Direction},
     policy::Policy,
 };
 
-/// All flows of a subject, assessed part by part.
+/// All flows of a subject: both directions of every ledger, in the ledgers' order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flows {
-    /// Both directions of every ledger, in the ledgers' order.
-    directions: Vec<DirectionalFlows>,
-}
+pub(super) struct OrderedFlows<'f>(Vec<OrderedParts<'f>>);
 
-impl Flows {
-    pub(super) fn new(chain: &ChainState, policy: &Policy) -> Self {
+impl<'f> OrderedFlows<'f> {
+    pub(super) fn of(chain: &'f ChainState) -> Self {
         let ChainState::Followed(facts) = chain else {
             return Self::default();
         };
         let directions = facts.flows.ledgers.iter().enumerate().flat_map(|(index, ledger)| {
             [Direction::Source, Direction::Destination]
-                .map(|direction| DirectionalFlows::assess(index, ledger, direction, policy))
+                .map(|direction| OrderedParts::of(index, ledger, direction))
         });
+        Self(directions.collect())
+    }
+}
+
+/// All flows of a subject, assessed part by part.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flows<'f> {
+    directions: Vec<DirectionalFlows<'f>>,
+}
+
+impl<'f> Flows<'f> {
+    pub(super) fn new(OrderedFlows(flows): &'f OrderedFlows<'f>, policy: &'f Policy) -> Self {
+        let directions = flows.iter().map(|ordered| DirectionalFlows::assess(ordered, policy));
         Self { directions: directions.collect() }
     }
 }

@@ -1,6 +1,9 @@
 //! The score of each part of a flow by itself, and the choice of parts that count.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+};
 
 use ruint::aliases::U256;
 
@@ -21,40 +24,50 @@ use crate::{
 /// Shares are shown in millionths.
 pub(in super::super) const SHARE_WHOLE: u64 = 1_000_000;
 
+/// The parts of one ledger in one direction, in an order that does not depend on that of the facts.
+#[derive(Clone, Debug)]
+pub(super) struct OrderedParts<'f> {
+    /// The ledger's place among the subject's ledgers.
+    index: usize,
+    ledger: &'f Ledger,
+    direction: Direction,
+    parts: Vec<Cow<'f, FlowPart>>,
+}
+
 /// The flows of one ledger in one direction.
 #[derive(Clone, Debug)]
-pub(super) struct DirectionalFlows {
+pub(super) struct DirectionalFlows<'f> {
     /// The ledger's place among the subject's ledgers.
     pub(super) ledger: usize,
     pub(super) direction: Direction,
     /// Unit of the amounts.
-    pub(super) unit: String,
+    pub(super) unit: &'f str,
     pub(super) decimals: u8,
     /// Significance of amounts of the unit, if the policy defines it.
-    pub(super) curve: Option<AmountCurve>,
-    pub(super) parts: Vec<Part>,
+    pub(super) curve: Option<&'f AmountCurve>,
+    pub(super) parts: Vec<Part<'f>>,
     /// Number of transactions that the trace passed, besides the subject's own.
     pub(super) transactions: u32,
 }
 
 /// A part with its risk.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) flow: FlowPart,
+pub(super) struct Part<'f> {
+    pub(super) flow: &'f FlowPart,
     /// In millionths of its direction's whole; all shares sum exactly to the whole.
     pub(super) share: u64,
     /// Claims by which it can be assessed: its endpoint first, then the labels on its path. Money that returned has
     /// only those by which it counts nevertheless.
-    pub(super) claims: Vec<PartClaim>,
+    pub(super) claims: Vec<PartClaim<'f>>,
     /// `false` for dust that is little or not risky, and for unsolicited money that the policy lets pass.
     pub(super) counted: bool,
 }
 
 /// One thing that a part can be assessed as.
 #[derive(Clone, Debug)]
-pub(super) struct PartClaim {
+pub(super) struct PartClaim<'f> {
     pub(super) category: Option<Category>,
-    pub(super) entity: Option<String>,
+    pub(super) entity: Option<&'f str>,
     pub(super) tier: Tier,
     pub(super) confidence: Confidence,
     /// The kind of joint transaction, if the claim is one.
@@ -67,9 +80,9 @@ pub(super) struct PartClaim {
     pub(super) decayed: Mass,
 }
 
-impl Part {
+impl<'f> Part<'f> {
     fn assess(
-        flow: FlowPart,
+        flow: &'f FlowPart,
         share: u64,
         counted: bool,
         direction: Direction,
@@ -86,7 +99,7 @@ impl Part {
         let severity = severity(flow.end, policy);
         let end = PartClaim {
             category: flow.end.category(),
-            entity: flow.entity.clone(),
+            entity: flow.entity.as_deref(),
             tier: tier_of(flow.end.category(), flow.tier, true),
             confidence: flow.confidence,
             coinjoin: None,
@@ -95,12 +108,12 @@ impl Part {
             power: power(severity, flow.confidence),
             decayed: flow.decayed,
         };
-        let carried = flow.carried.iter().filter(|carried| counts_of(&flow, carried, policy));
+        let carried = flow.carried.iter().filter(|carried| counts_of(flow, carried, policy));
         let carried = carried.map(|CarriedPart { label, distance }| {
             let severity = policy.severity(label.category);
             PartClaim {
                 category: Some(label.category),
-                entity: label.entity.as_deref().map(str::to_owned),
+                entity: label.entity.as_deref(),
                 tier: tier_of(Some(label.category), label.tier, false),
                 confidence: label.confidence,
                 coinjoin: label.coinjoin,
@@ -139,10 +152,10 @@ impl Part {
         &self,
         basis: Basis,
         decay: Decay,
-        takes: impl Fn(&PartClaim) -> bool,
-    ) -> Option<&PartClaim> {
+        takes: impl Fn(&PartClaim<'_>) -> bool,
+    ) -> Option<&PartClaim<'f>> {
         let accepted = self.claims.iter().filter(|claim| takes(claim));
-        let weight = |claim: &PartClaim| {
+        let weight = |claim: &PartClaim<'_>| {
             U256::from(claim.power.units()) * U256::from(self.amount(claim, basis, decay))
         };
         accepted
@@ -152,17 +165,17 @@ impl Part {
     }
 
     /// The claim by which the part is shown.
-    pub(super) fn shown_claim(&self) -> Option<&PartClaim> {
+    pub(super) fn shown_claim(&self) -> Option<&PartClaim<'f>> {
         self.strongest(Basis::Lifetime, Decay::All, |_| true)
     }
 
     /// True if a claim is about a direct counterparty: nothing of the money is decayed.
-    pub(super) fn is_direct(&self, claim: &PartClaim) -> bool {
+    pub(super) fn is_direct(&self, claim: &PartClaim<'_>) -> bool {
         claim.decayed == self.flow.mass
     }
 
     /// The money that a claim counts, in the unit of a trace; on the basis of amounts, in base units.
-    pub(super) fn amount(&self, claim: &PartClaim, basis: Basis, decay: Decay) -> u128 {
+    pub(super) fn amount(&self, claim: &PartClaim<'_>, basis: Basis, decay: Decay) -> u128 {
         let mass = if decay.applies_to(claim.severity) { claim.decayed } else { self.flow.mass };
         match basis {
             Basis::Lifetime => mass.total(),
@@ -174,24 +187,26 @@ impl Part {
     }
 }
 
-impl DirectionalFlows {
-    pub(super) fn assess(
-        index: usize,
-        ledger: &Ledger,
-        direction: Direction,
-        policy: &Policy,
-    ) -> Self {
-        let curve = policy.amounts(&ledger.unit).cloned();
-        let flows = in_order(&ledger.direction(direction).parts);
+impl<'f> OrderedParts<'f> {
+    pub(super) fn of(index: usize, ledger: &'f Ledger, direction: Direction) -> Self {
+        Self { index, ledger, direction, parts: in_order(&ledger.direction(direction).parts) }
+    }
+}
+
+impl<'f> DirectionalFlows<'f> {
+    pub(super) fn assess(ordered: &'f OrderedParts<'f>, policy: &'f Policy) -> Self {
+        let OrderedParts { index, ledger, direction, parts: flows } = ordered;
+        let direction = *direction;
+        let curve = policy.amounts(&ledger.unit);
         let is_of_whole: Vec<bool> = flows.iter().map(|flow| is_of_whole(flow, policy)).collect();
         let amounts = flows.iter().zip(&is_of_whole);
         let amounts: Vec<u128> =
             amounts.map(|(flow, is_of_whole)| if *is_of_whole { flow.amount } else { 0 }).collect();
         let shares = apportion(SHARE_WHOLE, &amounts);
         let whole = amounts.iter().copied().fold(0, u128::saturating_add);
-        let ceiling = curve.as_ref().map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
-        let let_pass = unsolicited_within(ceiling, whole, &flows);
-        let parts = flows.into_iter().zip(shares).zip(is_of_whole);
+        let ceiling = curve.map_or(0, |curve| curve.unsolicited_ceiling(ledger.decimals));
+        let let_pass = unsolicited_within(ceiling, whole, flows);
+        let parts = flows.iter().zip(shares).zip(is_of_whole);
         let parts = parts.map(|((flow, share), is_of_whole)| {
             let counted = is_of_whole
                 && match flow.solicitation {
@@ -203,17 +218,17 @@ impl DirectionalFlows {
                 };
             Part::assess(flow, share, counted, direction, policy)
         });
-        let mut parts: Vec<Part> = parts.collect();
-        let largest_dust = curve.as_ref().map_or(0, |curve| curve.largest_dust(ledger.decimals));
+        let mut parts: Vec<Part<'_>> = parts.collect();
+        let largest_dust = curve.map_or(0, |curve| curve.largest_dust(ledger.decimals));
         if risky_without_request(&parts) > dust_ceiling(largest_dust, whole) {
             for part in parts.iter_mut().filter(|part| part.is_risky_dust()) {
                 part.counted = true;
             }
         }
         Self {
-            ledger: index,
+            ledger: *index,
             direction,
-            unit: ledger.unit.clone(),
+            unit: &ledger.unit,
             decimals: ledger.decimals,
             parts,
             transactions: ledger.direction(direction).transactions,
@@ -250,13 +265,13 @@ fn severity(end: FlowEnd, policy: &Policy) -> u8 {
 /// All parts in one order that does not depend on the order of the input; unresolved parts with the
 /// same reason are one part, at one hop and of the weakest tier, separated by carried labels and by
 /// solicitation.
-fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
-    let mut ordered: Vec<FlowPart> = Vec::new();
+fn in_order(parts: &[FlowPart]) -> Vec<Cow<'_, FlowPart>> {
+    let mut ordered: Vec<Cow<'_, FlowPart>> = Vec::new();
     let mut unresolved: BTreeMap<(FlowEnd, Solicitation, Vec<&CarriedLabel>), FlowPart> =
         BTreeMap::new();
     for part in parts {
         if !matches!(part.end, FlowEnd::Unresolved(_)) {
-            ordered.push(part.clone());
+            ordered.push(Cow::Borrowed(part));
             continue;
         }
         let labels = part.carried.iter().map(|carried| &carried.label).collect();
@@ -290,7 +305,7 @@ fn in_order(parts: &[FlowPart]) -> Vec<FlowPart> {
             .then_with(|| a.carried.cmp(&b.carried))
             .then_with(|| a.transactions.cmp(&b.transactions))
     });
-    ordered.extend(unresolved.into_values());
+    ordered.extend(unresolved.into_values().map(Cow::Owned));
     ordered
 }
 
@@ -299,7 +314,7 @@ const DUST_PAYMENTS_IN_ALL: u128 = 20;
 
 /// Risky money that the subject did not ask for: dust and unsolicited money of a risky end, or that passed an address
 /// with a risky label.
-fn risky_without_request(parts: &[Part]) -> u128 {
+fn risky_without_request(parts: &[Part<'_>]) -> u128 {
     let risky = parts.iter().filter(|part| part.is_of_whole() && part.is_risky());
     let without = risky.filter(|part| part.flow.solicitation != Solicitation::Solicited);
     without.map(|part| part.flow.amount).fold(0, u128::saturating_add)
@@ -318,11 +333,11 @@ const UNSOLICITED_ONE_IN: u128 = 100;
 fn unsolicited_within(
     ceiling: u128,
     whole: u128,
-    parts: &[FlowPart],
+    parts: &[Cow<'_, FlowPart>],
 ) -> BTreeSet<Option<Category>> {
     let mut sums: BTreeMap<Option<Category>, u128> = BTreeMap::new();
     let is_unsolicited =
-        |part: &&FlowPart| part.solicitation == Solicitation::Unsolicited && !part.listed;
+        |part: &&Cow<'_, FlowPart>| part.solicitation == Solicitation::Unsolicited && !part.listed;
     for part in parts.iter().filter(is_unsolicited) {
         let sum = sums.entry(part.end.category()).or_default();
         *sum = sum.saturating_add(part.amount);

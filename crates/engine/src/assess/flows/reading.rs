@@ -60,7 +60,7 @@ pub(in crate::assess) struct Choice {
 
 impl Choice {
     /// The claim by which a part counts; `None` if it does not count.
-    fn counted_claim(self, part: &Part, basis: Basis) -> Option<&PartClaim> {
+    fn counted_claim<'p, 'f>(self, part: &'p Part<'f>, basis: Basis) -> Option<&'p PartClaim<'f>> {
         let weakest = self.weakest.filter(|_| part.counted)?;
         part.strongest(basis, self.decay, |claim| {
             claim.tier.at_least(weakest) && (!self.risky_only || claim.severity >= RISKY_FROM)
@@ -68,7 +68,7 @@ impl Choice {
     }
 }
 
-impl Flows {
+impl Flows<'_> {
     /// The ledger and basis on which the chosen parts weigh most, both directions together.
     pub(in crate::assess) fn strongest(&self, choice: Choice) -> Reading {
         let mut best = Reading { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
@@ -108,7 +108,7 @@ impl Flows {
     }
 }
 
-impl DirectionalFlows {
+impl DirectionalFlows<'_> {
     fn sum(&self, choice: Choice, basis: Basis) -> PowerSum {
         let chosen = self.chosen(choice, basis);
         match basis {
@@ -148,13 +148,13 @@ impl DirectionalFlows {
     }
 
     /// Score that a part would have alone, on its best basis.
-    pub(super) fn alone(&self, part: &Part, decay: Decay) -> Fraction {
+    pub(super) fn alone(&self, part: &Part<'_>, decay: Decay) -> Fraction {
         let choice = Choice { weakest: Some(Tier::Behavior), risky_only: false, decay };
         let on = |basis| {
             let Some(Chosen { power, amount }) = Chosen::of(part, choice, basis) else {
                 return PowerSum::default();
             };
-            match (basis, &self.curve) {
+            match (basis, self.curve) {
                 (Basis::Lifetime | Basis::Recent, _) => {
                     PowerSum::weighted([(amount, power)], self.whole(basis))
                 }
@@ -187,7 +187,7 @@ impl DirectionalFlows {
     /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.
     fn steps(&self, chosen: impl Iterator<Item = Chosen>) -> BTreeMap<Reverse<Power>, Step> {
         let mut steps: BTreeMap<Reverse<Power>, Step> = BTreeMap::new();
-        let Some(curve) = &self.curve else {
+        let Some(curve) = self.curve else {
             return steps;
         };
         for Chosen { power, amount } in chosen {
@@ -216,7 +216,7 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn of(part: &Part, choice: Choice, basis: Basis) -> Option<Self> {
+    fn of(part: &Part<'_>, choice: Choice, basis: Basis) -> Option<Self> {
         let claim = choice.counted_claim(part, basis)?;
         Some(Self { power: claim.power, amount: part.amount(claim, basis, choice.decay) })
     }

@@ -14,7 +14,7 @@ use crate::{
     policy::Policy,
 };
 
-impl Flows {
+impl Flows<'_> {
     /// Warnings about dust and, of a service, about direct dealings with listed parties: its flows are not scored.
     pub(in crate::assess) fn warnings(&self, is_service: bool) -> Vec<Warning> {
         let dust = self.directions.iter().filter_map(DirectionalFlows::dust);
@@ -129,7 +129,7 @@ fn short(millionths: u32) -> String {
     percent(millionths).replace(".0 %", " %")
 }
 
-impl DirectionalFlows {
+impl DirectionalFlows<'_> {
     fn unread(&self) -> Unread {
         let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
         let unread = self.parts.iter().filter(|part| part.flow.end == limit);
@@ -143,14 +143,15 @@ impl DirectionalFlows {
 
     /// The warning about dust that is not scored.
     fn dust(&self) -> Option<Warning> {
-        let is_dust = |part: &&Part| part.flow.solicitation == Solicitation::Dust && !part.counted;
+        let is_dust =
+            |part: &&Part<'_>| part.flow.solicitation == Solicitation::Dust && !part.counted;
         let (amount, from) = self.sum_of(is_dust)?;
         let message = format!("{amount} of dust received{from}: it is not scored");
         Some(Warning { code: "dust", message })
     }
 
     fn dealings_with_listed(&self) -> Option<Warning> {
-        let is_dealing = |part: &&Part| {
+        let is_dealing = |part: &&Part<'_>| {
             part.flow.listed
                 && part.flow.is_direct
                 && part.flow.solicitation == Solicitation::Solicited
@@ -164,8 +165,8 @@ impl DirectionalFlows {
     }
 
     /// The amount of some parts with its unit, and their parties; `None` if there are none.
-    fn sum_of(&self, takes: impl Fn(&&Part) -> bool) -> Option<(String, String)> {
-        let parts: Vec<&Part> = self.parts.iter().filter(takes).collect();
+    fn sum_of(&self, takes: impl Fn(&&Part<'_>) -> bool) -> Option<(String, String)> {
+        let parts: Vec<&Part<'_>> = self.parts.iter().filter(takes).collect();
         if parts.is_empty() {
             return None;
         }
@@ -184,7 +185,7 @@ impl DirectionalFlows {
     }
 }
 
-impl Part {
+impl Part<'_> {
     const fn is_unresolved(&self) -> bool {
         matches!(self.flow.end, FlowEnd::Unresolved(_))
     }

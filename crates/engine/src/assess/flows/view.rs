@@ -25,7 +25,7 @@ use crate::{
     utxo::coinjoin::CoinjoinKind,
 };
 
-impl Flows {
+impl Flows<'_> {
     /// Every part that can carry risk, without contribution.
     pub(in crate::assess) fn components(&self) -> Vec<ScoringComponent> {
         let parts = self
@@ -46,15 +46,15 @@ impl Flows {
     }
 }
 
-impl DirectionalFlows {
+impl DirectionalFlows<'_> {
     /// A part as a line of the score, assessed as `claim`.
     pub(super) fn component(
         &self,
-        part: &Part,
-        claim: Option<&PartClaim>,
+        part: &Part<'_>,
+        claim: Option<&PartClaim<'_>>,
         decay: Decay,
     ) -> ScoringComponent {
-        let flow = &part.flow;
+        let flow = part.flow;
         let distance = claim.map_or(flow.distance, |claim| claim.distance).at_least_one();
         let amount = format!("{} {}", whole_units(flow.amount, self.decimals), self.unit);
         let detail = detail(self.direction, flow, claim, distance, &amount);
@@ -63,7 +63,7 @@ impl DirectionalFlows {
             standalone_score: Score::from_fraction(self.alone(part, decay)),
             detail,
             category: claim.and_then(|claim| claim.category),
-            entity: claim.and_then(|claim| claim.entity.clone()),
+            entity: claim.and_then(|claim| claim.entity).map(str::to_owned),
             tier: Some(claim.map_or(flow.tier, |claim| claim.tier)),
             severity: Some(claim.map_or(0, |claim| claim.severity)),
             confidence: Some(claim.map_or(flow.confidence, |claim| claim.confidence)),
@@ -141,7 +141,7 @@ impl DirectionalFlows {
 
     pub(super) fn amount(&self, value: u128) -> Amount {
         let usd = (self.unit == "USD").then(|| format!("{}.{:02}", value / 100, value % 100));
-        Amount { value: value.to_string(), asset: self.unit.clone(), usd }
+        Amount { value: value.to_string(), asset: self.unit.to_owned(), usd }
     }
 }
 
@@ -158,7 +158,7 @@ fn without_score(mut line: Exposure) -> Exposure {
 fn detail(
     direction: Direction,
     flow: &FlowPart,
-    claim: Option<&PartClaim>,
+    claim: Option<&PartClaim<'_>>,
     distance: FlowDistance,
     amount: &str,
 ) -> String {
@@ -333,8 +333,8 @@ enum Distance {
 }
 
 impl<'a> LineKey<'a> {
-    fn of(part: &'a Part) -> Self {
-        let flow = &part.flow;
+    fn of(part: &Part<'a>) -> Self {
+        let flow = part.flow;
         let claim = part.shown_claim();
         let assessed_as = claim.and_then(|claim| claim.category);
         Self {
@@ -372,8 +372,8 @@ struct Line {
 }
 
 impl Line {
-    fn add(&mut self, part: &Part) {
-        let flow = &part.flow;
+    fn add(&mut self, part: &Part<'_>) {
+        let flow = part.flow;
         self.amount = self.amount.saturating_add(flow.amount);
         self.recent = self.recent.saturating_add(flow.recent);
         self.share += part.share;
