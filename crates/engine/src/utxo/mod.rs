@@ -14,6 +14,8 @@ pub mod block;
 pub mod cluster;
 pub mod coinjoin;
 pub mod script_owner;
+#[cfg(test)]
+mod testing;
 pub mod transaction;
 pub mod transfer;
 pub mod txid;

@@ -134,32 +134,21 @@ fn total<'a>(outputs: impl Iterator<Item = &'a TxOut>) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TXID: Txid = Txid::from_bytes([7; 32]);
-
-    fn output(owner: u8, value: u64) -> TxOut {
-        TxOut { owner: ScriptOwner::KeyHash([owner; 20]), value }
-    }
-
-    fn input(number: u8, spent: Option<TxOut>) -> TxInput {
-        TxInput::new(OutPoint { txid: Txid::from_bytes([number; 32]), index: 0 }, spent)
-    }
-
-    fn payment(inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {
-        Transaction { txid: TXID, kind: TransactionKind::Payment, inputs, outputs }
-    }
+    use crate::utxo::testing::{input, output, transaction};
 
     #[test]
     fn inputs_of_unknown_value_pay_the_remainder() {
         let known = |value| vec![input(1, Some(output(1, value))), input(2, None)];
-        let short = payment(known(40), vec![output(3, 70), output(4, 50)]);
+        let short = transaction(7, known(40), vec![output(3, 70), output(4, 50)]);
         assert_eq!((short.unknown_value(), short.input_total()), (80, 120));
-        let rich = payment(known(400), vec![output(3, 70)]);
+        let rich = transaction(7, known(400), vec![output(3, 70)]);
         assert_eq!((rich.unknown_value(), rich.input_total()), (0, 400));
-        let complete = payment(vec![input(1, Some(output(1, 40)))], vec![output(3, 70)]);
+        let complete = transaction(7, vec![input(1, Some(output(1, 40)))], vec![output(3, 70)]);
         assert_eq!((complete.unknown_value(), complete.input_total()), (0, 40));
-        let mined =
-            Transaction { kind: TransactionKind::Coinbase, ..payment(vec![], vec![output(3, 70)]) };
+        let mined = Transaction {
+            kind: TransactionKind::Coinbase,
+            ..transaction(7, vec![], vec![output(3, 70)])
+        };
         assert_eq!((mined.unknown_value(), mined.input_total()), (0, 70));
     }
 }

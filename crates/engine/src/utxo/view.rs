@@ -128,24 +128,15 @@ fn count(length: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::utxo::{ScriptOwner, TxInput};
+    use crate::utxo::{
+        TxInput,
+        testing::{input, output, transaction},
+    };
 
     const TXID: Txid = Txid::from_bytes([7; 32]);
 
-    fn output(owner: u8, value: u64) -> TxOut {
-        TxOut { owner: ScriptOwner::KeyHash([owner; 20]), value }
-    }
-
-    fn input(number: u8, spent: Option<TxOut>) -> TxInput {
-        TxInput::new(OutPoint { txid: Txid::from_bytes([number; 32]), index: 0 }, spent)
-    }
-
-    fn payment(inputs: Vec<TxInput>, outputs: Vec<TxOut>) -> Transaction {
-        Transaction { txid: TXID, kind: TransactionKind::Payment, inputs, outputs }
-    }
-
-    fn view(transaction: &Transaction, inputs: u32, outputs: u32) -> TransactionView {
-        transaction.view(5, Timestamp::UNIX_EPOCH, SideLimits { inputs, outputs })
+    fn view(made: &Transaction, inputs: u32, outputs: u32) -> TransactionView {
+        made.view(5, Timestamp::UNIX_EPOCH, SideLimits { inputs, outputs })
     }
 
     #[test]
@@ -156,7 +147,7 @@ mod tests {
             input(3, Some(output(1, 9))),
             TxInput::from_pool(TXID, Some(output(2, 9))),
         ];
-        let view = view(&payment(inputs, vec![output(3, 1), output(3, 20)]), 2, 0);
+        let view = view(&transaction(7, inputs, vec![output(3, 1), output(3, 20)]), 2, 0);
         let largest: Vec<_> =
             view.inputs.largest.iter().map(|entry| (entry.index, entry.output.value)).collect();
         assert_eq!(largest, [(2, 9), (3, 9)], "by value, then by index");

@@ -136,30 +136,7 @@ const fn is_round(value: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::utxo::{OutPoint, TxInput, Txid};
-
-    fn key(number: u8) -> ScriptOwner {
-        ScriptOwner::KeyHash([number; 20])
-    }
-
-    fn witness(number: u8) -> ScriptOwner {
-        ScriptOwner::Witness(0, vec![number; 20])
-    }
-
-    fn payment(spent: &[(ScriptOwner, u64)], outputs: &[(ScriptOwner, u64)]) -> Transaction {
-        let made =
-            |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
-        let input = |(spent, index)| {
-            let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
-            TxInput::new(outpoint, Some(made(spent)))
-        };
-        Transaction {
-            txid: Txid::from_bytes([1; 32]),
-            kind: TransactionKind::Payment,
-            inputs: spent.iter().zip(0..).map(input).collect(),
-            outputs: outputs.iter().map(made).collect(),
-        }
-    }
+    use crate::utxo::testing::{key, payment, witness};
 
     /// The change where all outputs but those of `old` go to new addresses.
     fn found(
@@ -167,7 +144,7 @@ mod tests {
         outputs: &[(ScriptOwner, u64)],
         old: &[usize],
     ) -> Option<Change> {
-        change(&payment(spent, outputs), Doubts::default(), |index| !old.contains(&index))
+        change(&payment(1, spent, outputs), Doubts::default(), |index| !old.contains(&index))
     }
 
     #[test]
@@ -212,7 +189,7 @@ mod tests {
         let spent = [(key(1), 900_000), (key(4), 200_000)];
         let doubts = Doubts { may_be_payjoin: true, ..Doubts::default() };
         let by = |outputs: &[_], old: usize| {
-            change(&payment(&spent, outputs), doubts, |index| index != old).map(|it| it.output)
+            change(&payment(1, &spent, outputs), doubts, |index| index != old).map(|it| it.output)
         };
         assert_eq!(by(&[(key(2), 312_345), (key(3), 786_655)], 0), None);
         assert_eq!(by(&[(witness(2), 312_345), (key(3), 786_655)], 0), Some(1));
@@ -222,14 +199,15 @@ mod tests {
     #[test]
     fn the_form_of_mixed_coins_tells_nothing() {
         let doubts = Doubts { is_mixed: true, ..Doubts::default() };
-        let by = |outputs: &[_]| change(&payment(&[(key(1), 900_000)], outputs), doubts, |_| true);
+        let by =
+            |outputs: &[_]| change(&payment(1, &[(key(1), 900_000)], outputs), doubts, |_| true);
         assert_eq!(by(&[(witness(2), 312_345), (key(3), 586_655)]), None);
         assert!(by(&[(witness(2), 310_000), (key(3), 586_655)]).is_some());
     }
 
     #[test]
     fn unknown_inputs_one_output_and_many_outputs_tell_no_change() {
-        let mut unknown = payment(&[(key(1), 9)], &[(witness(2), 3), (key(3), 5)]);
+        let mut unknown = payment(1, &[(key(1), 9)], &[(witness(2), 3), (key(3), 5)]);
         unknown.inputs[0].spent = None;
         assert_eq!(change(&unknown, Doubts::default(), |_| true), None);
         assert_eq!(found(&[(key(1), 900_000)], &[(key(2), 898_655)], &[]), None);

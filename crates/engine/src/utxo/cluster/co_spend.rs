@@ -122,29 +122,13 @@ const FEWEST_JOINT_OUTPUTS: usize = 3;
 mod tests {
     use super::*;
     use crate::utxo::coinjoin::CoinjoinKind;
-    use crate::utxo::{OutPoint, Pool, TxInput, Txid};
-
-    fn key(number: u8) -> ScriptOwner {
-        ScriptOwner::KeyHash([number; 20])
-    }
+    use crate::utxo::{
+        OutPoint, Pool, TxInput, Txid,
+        testing::{key, payment},
+    };
 
     fn at(text: &str) -> Timestamp {
         format!("{text}T12:00:00Z").parse().unwrap()
-    }
-
-    fn payment(spent: &[(ScriptOwner, u64)], outputs: &[(ScriptOwner, u64)]) -> Transaction {
-        let output =
-            |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
-        let input = |(spent, index)| {
-            let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
-            TxInput::new(outpoint, Some(output(spent)))
-        };
-        Transaction {
-            txid: Txid::from_bytes([1; 32]),
-            kind: TransactionKind::Payment,
-            inputs: spent.iter().zip(0..).map(input).collect(),
-            outputs: outputs.iter().map(output).collect(),
-        }
     }
 
     /// The co-spend on Bitcoin in 2022.
@@ -154,7 +138,7 @@ mod tests {
 
     #[test]
     fn inputs_of_a_consolidation_have_one_owner() {
-        let transaction = payment(&[(key(1), 50), (key(2), 60), (key(1), 70)], &[(key(3), 180)]);
+        let transaction = payment(1, &[(key(1), 50), (key(2), 60), (key(1), 70)], &[(key(3), 180)]);
         let owners = [key(1), key(2)];
         let expected = CoSpend { owners: owners.iter().collect(), is_conclusive: true };
         assert_eq!(co_spend(&transaction, ChainId::BTC, at("2016-03-01")), Some(expected));
@@ -164,6 +148,7 @@ mod tests {
     fn a_payment_with_change_may_be_a_payjoin_since_there_are_any() {
         // Both inputs are needed for the payment.
         let transaction = payment(
+            1,
             &[(key(1), 500_000), (key(2), 600_000)],
             &[(key(3), 1_000_000), (key(4), 90_000)],
         );
@@ -174,6 +159,7 @@ mod tests {
         assert_eq!(conclusive("2022-03-01"), Some(false));
         // One input is enough for either output.
         let transaction = payment(
+            1,
             &[(key(1), 500_000), (key(2), 600_000)],
             &[(key(3), 590_000), (key(4), 500_000)],
         );
@@ -182,20 +168,21 @@ mod tests {
 
     #[test]
     fn one_address_is_no_co_spend() {
-        assert_eq!(found(&payment(&[(key(1), 50), (key(1), 60)], &[(key(3), 100)])), None);
+        assert_eq!(found(&payment(1, &[(key(1), 50), (key(1), 60)], &[(key(3), 100)])), None);
         let unknown = TxInput::new(OutPoint { txid: Txid::from_bytes([7; 32]), index: 0 }, None);
-        let mut transaction = payment(&[(key(1), 50)], &[(key(3), 40)]);
+        let mut transaction = payment(1, &[(key(1), 50)], &[(key(3), 40)]);
         transaction.inputs.push(unknown);
         assert_eq!(found(&transaction), None, "an unknown owner says nothing");
     }
 
     #[test]
     fn joint_transactions_link_nothing() {
-        let mut transaction = payment(&[(key(1), 50), (key(2), 60)], &[(key(3), 100)]);
+        let mut transaction = payment(1, &[(key(1), 50), (key(2), 60)], &[(key(3), 100)]);
         transaction.kind = TransactionKind::Coinjoin(CoinjoinKind::Generic);
         assert_eq!(found(&transaction), None);
         // Equal outputs of two owners, paid by two owners: not recognized, but possible.
         let stonewall = payment(
+            1,
             &[(key(1), 900_000), (key(2), 800_000)],
             &[(key(3), 600_000), (key(4), 600_000), (key(5), 290_000), (key(6), 190_000)],
         );
@@ -212,7 +199,7 @@ mod tests {
             ScriptOwner::Witness(2, vec![1; 32]),
         ];
         for other in others {
-            let transaction = payment(&[(key(1), 50), (other, 60)], &[(key(3), 100)]);
+            let transaction = payment(1, &[(key(1), 50), (other, 60)], &[(key(3), 100)]);
             assert_eq!(found(&transaction), None);
         }
     }
@@ -220,7 +207,7 @@ mod tests {
     #[test]
     fn inputs_that_nobody_signed_are_left_out() {
         let mut transaction =
-            payment(&[(key(1), 50), (key(2), 60), (key(3), 70)], &[(key(4), 180)]);
+            payment(1, &[(key(1), 50), (key(2), 60), (key(3), 70)], &[(key(4), 180)]);
         transaction.inputs[1].is_signed = false;
         let owners = |found: CoSpend<'_>| found.owners.into_iter().cloned().collect::<Vec<_>>();
         assert_eq!(found(&transaction).map(owners), Some(vec![key(1), key(3)]));
@@ -232,6 +219,7 @@ mod tests {
     fn a_sale_of_an_inscription_links_no_seller_with_a_buyer() {
         // Given a seller's inscription of 546, which the buyer gets, and a buyer who pays.
         let transaction = payment(
+            1,
             &[(key(1), 546), (key(2), 900_000), (key(4), 300_000)],
             &[(key(3), 546), (key(5), 1_000_000), (key(6), 190_000)],
         );
@@ -243,22 +231,24 @@ mod tests {
         assert_eq!(co_spend(&smaller, ChainId::BTC, at("2024-03-01")), None);
         // Nor need the seller's be small: the buyer gets it as it is.
         let large = payment(
+            1,
             &[(key(1), 30_000), (key(2), 900_000)],
             &[(key(3), 30_000), (key(5), 500_000), (key(6), 390_000)],
         );
         assert_eq!(co_spend(&large, ChainId::BTC, at("2024-03-01")), None);
         // Small change that is spent is no sale.
-        let swept = payment(&[(key(1), 546), (key(2), 900_000)], &[(key(3), 899_000)]);
+        let swept = payment(1, &[(key(1), 546), (key(2), 900_000)], &[(key(3), 899_000)]);
         assert!(co_spend(&swept, ChainId::BTC, at("2024-03-01")).is_some());
     }
 
     #[test]
     fn a_transaction_of_many_outputs_or_of_today_is_not_conclusive() {
         let several = payment(
+            1,
             &[(key(1), 500_000), (key(2), 600_000)],
             &[(key(5), 900_000), (key(3), 90_000), (key(4), 100_000)],
         );
-        let alone = payment(&[(key(1), 500_000), (key(2), 600_000)], &[(key(5), 1_090_000)]);
+        let alone = payment(1, &[(key(1), 500_000), (key(2), 600_000)], &[(key(5), 1_090_000)]);
         let conclusive = |transaction: &Transaction, day| {
             co_spend(transaction, ChainId::BTC, at(day)).map(|co_spend| co_spend.is_conclusive)
         };

@@ -90,32 +90,16 @@ pub fn links(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::utxo::coinjoin::CoinjoinKind;
-    use crate::utxo::{OutPoint, ScriptOwner, TxOut, Txid};
-
-    fn key(number: u8) -> ScriptOwner {
-        ScriptOwner::KeyHash([number; 20])
-    }
-
-    fn witness(number: u8) -> ScriptOwner {
-        ScriptOwner::Witness(0, vec![number; 20])
-    }
+    use crate::utxo::{
+        ScriptOwner,
+        coinjoin::CoinjoinKind,
+        testing::{key, payment, witness},
+    };
 
     /// A payment of two inputs, one of which it does not need, with change at `key(4)`.
     fn suspected(second: ScriptOwner) -> Transaction {
-        let input = |owner, value, index| {
-            let outpoint = OutPoint { txid: Txid::from_bytes([9; 32]), index };
-            TxInput::new(outpoint, Some(TxOut { owner, value }))
-        };
-        Transaction {
-            txid: Txid::from_bytes([1; 32]),
-            kind: TransactionKind::Payment,
-            inputs: vec![input(key(1), 900_000, 0), input(second, 90_000, 1)],
-            outputs: vec![
-                TxOut { owner: witness(3), value: 312_345 },
-                TxOut { owner: key(4), value: 676_655 },
-            ],
-        }
+        let spent = [(key(1), 900_000), (second, 90_000)];
+        payment(1, &spent, &[(witness(3), 312_345), (key(4), 676_655)])
     }
 
     /// The links on Bitcoin in 2024, where all outputs go to new addresses.

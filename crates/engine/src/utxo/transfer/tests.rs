@@ -8,35 +8,16 @@ use crate::{
     reading::{GatheredChain, InBlock, Progress, Query},
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
-    utxo::{SideLimits, Transaction, TxInput, TxOut, Txid},
+    utxo::{
+        SideLimits, Transaction,
+        testing::{key, payment},
+    },
 };
 
 const LIMITS: ReadLimits = ReadLimits { transfers: 100, entries: 10_000 };
 
-fn owner(number: u8) -> ScriptOwner {
-    ScriptOwner::KeyHash([number; 20])
-}
-
 fn address(number: u8) -> CanonicalAddress {
-    owner(number).address(ChainId::BTC).unwrap()
-}
-
-/// A payment by owners to owners.
-fn payment(
-    number: u8,
-    inputs: &[(ScriptOwner, u64)],
-    outputs: &[(ScriptOwner, u64)],
-) -> Transaction {
-    let output =
-        |(owner, value): &(ScriptOwner, u64)| TxOut { owner: owner.clone(), value: *value };
-    let txid = Txid::from_bytes([number - 1; 32]);
-    let input = |(index, spent)| TxInput::new(OutPoint { txid, index }, Some(output(spent)));
-    Transaction {
-        txid: Txid::from_bytes([number; 32]),
-        kind: TransactionKind::Payment,
-        inputs: (0..).zip(inputs).map(input).collect(),
-        outputs: outputs.iter().map(output).collect(),
-    }
+    key(number).address(ChainId::BTC).unwrap()
 }
 
 fn in_block(transaction: &Transaction) -> InBlock {
@@ -108,20 +89,20 @@ fn parts(flows: &DirectionFlows) -> Vec<(FlowEnd, u128, bool)> {
 
 #[test]
 fn an_output_is_selected_by_index_and_all_outputs_by_address() {
-    let paying = payment(2, &[(owner(9), 100)], &[(owner(1), 30), (owner(2), 20), (owner(1), 40)]);
+    let paying = payment(2, &[(key(9), 100)], &[(key(1), 30), (key(2), 20), (key(1), 40)]);
     let one = select(&paying, &OutputSelector::Index(2)).unwrap();
     assert_eq!((one.receiver.clone(), one.amount()), (address(1), 40));
     assert_eq!(one.outputs, [TransferOutput { index: 2, value: 40 }]);
     let all = select(&paying, &OutputSelector::Address(address(1))).unwrap();
     let indices: Vec<u32> = all.outputs.iter().map(|output| output.index).collect();
     assert_eq!((indices, all.amount()), (vec![0, 2], 70));
-    assert_eq!(all.senders(), [(&owner(9), 100)]);
+    assert_eq!(all.senders(), [(&key(9), 100)]);
 }
 
 #[test]
 fn outputs_that_are_no_transfer_are_refused_with_the_reason() {
     let script = ScriptOwner::Script([7; 32]);
-    let paying = payment(2, &[(owner(9), 100)], &[(owner(1), 0), (script, 20)]);
+    let paying = payment(2, &[(key(9), 100)], &[(key(1), 0), (script, 20)]);
     let refused = |selector: &OutputSelector| select(&paying, selector).unwrap_err();
     assert_eq!(
         refused(&OutputSelector::Index(2)),
@@ -137,7 +118,7 @@ fn outputs_that_are_no_transfer_are_refused_with_the_reason() {
 
 #[test]
 fn only_as_many_inputs_are_kept_as_a_trace_reads_and_the_rest_is_counted() {
-    let paying = payment(2, &[(owner(9), 60), (owner(8), 40)], &[(owner(1), 50)]);
+    let paying = payment(2, &[(key(9), 60), (key(8), 40)], &[(key(1), 50)]);
     let limits = ReadLimits { transfers: 10_000, entries: 1 };
     let transfer =
         Transfer::select(ChainId::BTC, view(&paying), &OutputSelector::Index(0), limits).unwrap();
@@ -154,7 +135,7 @@ fn only_as_many_inputs_are_kept_as_a_trace_reads_and_the_rest_is_counted() {
 /// The receiver pays 30 of the 100 that come in, and gets 50: none of it is change.
 #[test]
 fn a_deposit_by_the_receiver_itself_is_income_like_any_other() {
-    let paying = payment(2, &[(owner(9), 70), (owner(1), 30)], &[(owner(1), 50), (owner(4), 49)]);
+    let paying = payment(2, &[(key(9), 70), (key(1), 30)], &[(key(1), 50), (key(4), 49)]);
     let transfer = select(&paying, &OutputSelector::Index(0)).unwrap();
     let (mut chain, number) = gathered(&paying);
     let history = transfer.deposit(number);
@@ -173,9 +154,9 @@ fn a_deposit_by_the_receiver_itself_is_income_like_any_other() {
 /// Output 2 (40) is not spent.
 #[test]
 fn a_withdrawal_is_followed_through_what_spends_its_outputs_alone() {
-    let paying = payment(2, &[(owner(9), 100)], &[(owner(1), 30), (owner(2), 20), (owner(1), 40)]);
+    let paying = payment(2, &[(key(9), 100)], &[(key(1), 30), (key(2), 20), (key(1), 40)]);
     let transfer = select(&paying, &OutputSelector::Address(address(1))).unwrap();
-    let spending = payment(3, &[(owner(1), 30), (owner(1), 10)], &[(owner(9), 16), (owner(1), 20)]);
+    let spending = payment(3, &[(key(1), 30), (key(1), 10)], &[(key(9), 16), (key(1), 20)]);
     let [first, other] = transfer.outpoints()[..] else { panic!("two outputs") };
     assert_eq!((first.index, other.index), (0, 2));
     let (mut chain, number) = gathered(&spending);
