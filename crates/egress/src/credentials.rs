@@ -67,16 +67,19 @@ impl CredentialsError {
     }
 }
 
+impl SourceFiles {
+    /// Returns a file with credentials, which is read only if it lies below one of the folders at that time.
+    #[must_use]
+    pub fn credentials(&self, path: &Path) -> CredentialsFile {
+        CredentialsFile { path: path.to_owned(), folders: Some(self.clone()), servers: None }
+    }
+}
+
 impl CredentialsFile {
     /// A file that the operator of the program chose.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
         Self { path, folders: None, servers: None }
-    }
-
-    /// A file that a manifest names.
-    pub(crate) const fn named_by_manifest(path: PathBuf, folders: SourceFiles) -> Self {
-        Self { path, folders: Some(folders), servers: None }
     }
 
     /// The same file, for these servers only. `None`: for that of any URL.

@@ -8,8 +8,6 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::CredentialsFile;
-
 /// The folders of files that manifests of sources may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFiles {
@@ -77,12 +75,6 @@ impl SourceFiles {
             location: location.to_owned(),
             folder: self.source_dir.display().to_string(),
         })
-    }
-
-    /// Returns a file with credentials, which is read only if it lies below one of the folders at that time.
-    #[must_use]
-    pub fn credentials(&self, path: &Path) -> CredentialsFile {
-        CredentialsFile::named_by_manifest(path.to_owned(), self.clone())
     }
 
     /// Returns the path of a file with credentials, without links. The file may not exist yet.

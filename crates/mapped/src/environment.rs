@@ -1,17 +1,15 @@
 //! An open environment: its tables and transactions.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, ErrorKind},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use heed::{CompactionOption, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls, types::Bytes};
 
-use crate::{
-    Format, MappedError,
-    registry::{FileIdentity, identity},
-};
+use crate::MappedError;
 
 /// A table: ordered keys with values.
 pub type Table = Database<'static, Bytes, Bytes>;
@@ -23,6 +21,22 @@ pub type WriteTransaction<'e> = RwTxn<'e>;
 /// The file is at least this much longer than its used pages, as a hole without blocks on the disk. So a file
 /// that ends before its last page was cut: LMDB itself leaves the last pages unwritten where they are free.
 const AHEAD: u64 = 64 << 20;
+
+/// What an environment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// The name of the format.
+    pub name: &'static str,
+    /// Its version, which is the only one that is read.
+    pub version: u32,
+    /// The names of its tables.
+    pub tables: &'static [&'static str],
+    /// The largest size of the file, and the addresses that it takes: a multiple of the page size.
+    pub map_size: usize,
+}
+
+/// Device and number of a file: a file that was deleted and made anew has others.
+pub(crate) type FileIdentity = (u64, u64);
 
 /// An open environment.
 #[derive(Debug)]
@@ -139,7 +153,7 @@ impl Environment {
             });
         if written.is_err() {
             // The error says more than that half a copy could not be removed.
-            let _ = std::fs::remove_file(file);
+            let _ = fs::remove_file(file);
         }
         written
     }
@@ -196,4 +210,9 @@ pub(crate) fn failure(folder: &Path, error: heed::Error) -> MappedError {
         heed::Error::EnvAlreadyOpened => MappedError::Replaced { path },
         error => MappedError::Environment { path, error },
     }
+}
+
+pub(crate) fn identity(file: &Path) -> io::Result<FileIdentity> {
+    let data = fs::metadata(file)?;
+    Ok((data.dev(), data.ino()))
 }

@@ -17,7 +17,7 @@ mod open;
 mod registry;
 mod state_bytes;
 
-pub use environment::{Environment, ReadTransaction, Table, WriteTransaction, WriterLock};
+pub use environment::{Environment, Format, ReadTransaction, Table, WriteTransaction, WriterLock};
 pub use error::MappedError;
-pub use open::{DATA_FILE, Format, create, open_existing};
+pub use open::{DATA_FILE, create, open_existing};
 pub use state_bytes::StateBytes;

@@ -13,24 +13,11 @@ use std::{
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, WithoutTls, types::Bytes};
 
 use crate::{
-    Environment, MappedError, Table, WriterLock,
-    environment::failure,
+    Environment, Format, MappedError, Table, WriterLock,
+    environment::{failure, identity},
     file_system::{check_address_space, check_local},
-    registry::{Registry, identity},
+    registry::Registry,
 };
-
-/// What an environment holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
-    /// The name of the format.
-    pub name: &'static str,
-    /// Its version, which is the only one that is read.
-    pub version: u32,
-    /// The names of its tables.
-    pub tables: &'static [&'static str],
-    /// The largest size of the file, and the addresses that it takes: a multiple of the page size.
-    pub map_size: usize,
-}
 
 /// File of an environment in its folder, as LMDB names it.
 pub const DATA_FILE: &str = "data.mdb";

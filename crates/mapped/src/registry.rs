@@ -4,8 +4,6 @@
 
 use std::{
     collections::HashMap,
-    fs, io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -13,9 +11,6 @@ use std::{
 use crate::{Environment, MappedError};
 
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Environment>>>> = LazyLock::new(Mutex::default);
-
-/// Device and number of a file: a file that was deleted and made anew has others.
-pub(crate) type FileIdentity = (u64, u64);
 
 /// The registry, locked: nothing else is opened meanwhile.
 pub(crate) struct Registry(MutexGuard<'static, HashMap<PathBuf, Weak<Environment>>>);
@@ -45,9 +40,4 @@ impl Registry {
     pub(crate) fn insert(&mut self, folder: PathBuf, opened: &Arc<Environment>) {
         self.0.insert(folder, Arc::downgrade(opened));
     }
-}
-
-pub(crate) fn identity(file: &Path) -> io::Result<FileIdentity> {
-    let data = fs::metadata(file)?;
-    Ok((data.dev(), data.ino()))
 }

@@ -1,7 +1,7 @@
 //! Client for commands and scripts, over a connection that is reestablished after a loss.
 
 use std::{
-    fmt, io,
+    fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -13,7 +13,7 @@ use redis::{Cmd, FromRedisValue, RedisError, Script};
 use tokio::{sync::Notify, time::Instant};
 
 use crate::{
-    RedisSettings,
+    RedisClientError, RedisSettings,
     connect::{self, Connection},
 };
 
@@ -24,23 +24,6 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// Consecutive timeouts after which the connection is dropped: a server that pauses for a moment is not
 /// lost.
 const MAX_CONSECUTIVE_TIMEOUTS: u32 = 16;
-
-/// Failure of a command or script.
-#[derive(Debug, thiserror::Error)]
-pub enum RedisClientError {
-    /// Redis is unavailable, for the reason of the last failure, and the backoff is not over.
-    #[error("Redis is unavailable: {0}")]
-    Unavailable(Arc<str>),
-    /// Redis could not be reached in time.
-    #[error("the connection to Redis timed out")]
-    Timeout,
-    /// Credentials or certificates cannot be read.
-    #[error("failed to read credentials for Redis: {0}")]
-    Credentials(#[source] io::Error),
-    /// The connection failed, or Redis refused the command.
-    #[error("the Redis command failed: {0}")]
-    Redis(#[from] RedisError),
-}
 
 /// Redis client for concurrent callers. Cheap to clone.
 #[derive(Clone)]

@@ -11,11 +11,13 @@
 
 pub mod client;
 mod connect;
+mod error;
 pub mod settings;
 pub mod subscription;
 pub mod url;
 
-pub use client::{RedisClient, RedisClientError};
+pub use client::RedisClient;
+pub use error::RedisClientError;
 pub use settings::{Credentials, RedisSettings, RedisTlsFiles};
 pub use subscription::{Event, Subscription};
 pub use url::{RedisUrl, RedisUrlError, Topology};

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use compiled::{Alternative, Rule, RuleThresholds, Selection};
 pub(super) use defaults::complete;
+pub(super) use schema::rule;
 pub use share::{InvalidShare, Share};
 
 use super::Quantity;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     Quantity, SAME_KEY_SCORE, Share,
-    rules::{MOST_RULES, RuleSpec},
+    rules::{MOST_RULES, RuleSpec, rule},
 };
 use crate::{
     evidence::{ALWAYS_BLOCKING, Pattern},
@@ -19,11 +19,6 @@ use crate::{
 
 /// The keyword of schemas for rules that a cluster checks by itself.
 const RULES: &str = "x-kubernetes-validations";
-
-/// A rule about a field: what must hold, and otherwise what would be right.
-pub(super) fn rule(path: &str, holds: &str, sentence: &str) -> Value {
-    json!({"rule": holds, "message": sentence, "fieldPath": path})
-}
 
 /// The rule that the numbers of two fields rise.
 fn rising(low: &str, high: &str) -> Value {

@@ -7,14 +7,11 @@ mod error;
 pub mod labels;
 pub mod listings;
 mod read;
+mod request;
 
-use std::time::Duration;
-
-use assay_address::ChainId;
-use assay_engine::names::SourceId;
-use assay_input::{UrlAccess, redacted};
+use assay_input::redacted;
 use assay_store::{IntelStore, intel::FetchConditions};
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 
 use self::read::{Content, ReadInput};
@@ -22,64 +19,8 @@ pub use self::{
     error::ImportError,
     labels::ImportedLabels,
     listings::{ImportedListings, Provenance},
+    request::ImportRequest,
 };
-use crate::{
-    formats::{Format, ReadOption},
-    plan::ImportOptions,
-};
-
-/// Request to import a list or a label set.
-#[derive(Clone, Debug)]
-pub struct ImportRequest {
-    /// Path of a file or a folder, or an http or https URL.
-    pub location: String,
-    /// Format of the input.
-    pub format: &'static Format,
-    /// Source that the input belongs to.
-    pub source: SourceId,
-    /// Date of issue of a list or label set that does not state its own; defaults to the day of the import.
-    pub published_on: Option<Date>,
-    /// Blockchain of addresses whose files do not state it.
-    pub blockchain: Option<ChainId>,
-    /// Decisions about a publication of listings. Labels have none.
-    pub options: ImportOptions,
-    /// Limit of the time for fetching.
-    pub timeout: Duration,
-    /// Networks and credentials for fetching it.
-    pub access: UrlAccess,
-}
-
-impl ImportRequest {
-    /// A request without options, to a public server: an older or implausible publication is refused.
-    #[must_use]
-    pub fn new(
-        location: String,
-        format: &'static Format,
-        source: SourceId,
-        timeout: Duration,
-    ) -> Self {
-        let (published_on, blockchain, options) = (None, None, ImportOptions::default());
-        let access = UrlAccess::default();
-        Self { location, format, source, published_on, blockchain, options, timeout, access }
-    }
-
-    /// Refuses options that the format does not take and that would have no effect.
-    fn check(&self) -> Result<(), ImportError> {
-        let given = [
-            (self.published_on.is_some(), ReadOption::PublishedOn),
-            (self.blockchain.is_some(), ReadOption::Blockchain),
-        ];
-        match given.into_iter().find(|(given, option)| *given && !self.format.takes(*option)) {
-            Some((_, option)) => Err(ImportError::Option { format: self.format.id, option }),
-            None => Ok(()),
-        }
-    }
-
-    fn is_url(&self) -> bool {
-        self.location.contains("://")
-    }
-}
-
 /// Outcome of an import.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]

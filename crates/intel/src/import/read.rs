@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use assay_address::ChainId;
-use assay_input::{Conditions, Fetched, Files, InputLimits, fetch, redacted};
+use assay_input::{Conditions, Fetched, Files, InputLimits, fetch};
 use assay_store::intel::FetchConditions;
 use jiff::civil::Date;
-use sha2::{Digest, Sha256};
 
-use super::{ImportError, ImportRequest};
+use super::{ImportError, request::ImportRequest};
 use crate::{
     formats::{FormatInput, ReadContext, ReadError, Reader},
-    labels::{LabelSet, terms::TermTable},
+    labels::LabelSet,
     listings::Publication,
 };
 
@@ -32,39 +30,6 @@ pub(super) struct ReadInput {
     pub(super) content_digest: String,
     /// Location and conditions of a download.
     pub(super) fetched: Option<(String, FetchConditions)>,
-}
-
-impl ImportRequest {
-    /// Digest of everything that decides how the files are read: the program's version, the format with its
-    /// terms, and the options.
-    fn reading_digest(&self) -> Sha256 {
-        let mut hash = Sha256::new();
-        let chain = self.blockchain.map_or("", ChainId::as_str);
-        let date = self.published_on.map(|date| date.to_string()).unwrap_or_default();
-        let (version, format) = (env!("CARGO_PKG_VERSION"), self.format.id);
-        hash.update(format!("{version}\0{format}\0{chain}\0{date}\n"));
-        for term in self.format.terms.into_iter().flat_map(TermTable::rows) {
-            hash.update(format!("{}\0{}\n", term.word, term.category));
-        }
-        hash
-    }
-
-    /// Key of the conditions of a download. A program that would read the same file differently has another
-    /// key and downloads the file again.
-    pub(super) fn fetched_as(&self) -> String {
-        let mut hash = self.reading_digest();
-        // The store keeps no secrets of a URL.
-        hash.update(&self.location);
-        let reading = hex::encode(hash.finalize());
-        format!("{}#read-as-{reading}", redacted(&self.location))
-    }
-
-    /// Digest of labels: the same content is imported again if it is read differently.
-    pub(super) fn digest_of_labels(&self, content_digest: &str) -> String {
-        let mut hash = self.reading_digest();
-        hash.update(content_digest);
-        hex::encode(hash.finalize())
-    }
 }
 
 /// Fetches and reads an input; `None` if the server has nothing newer than `known`.

@@ -4,10 +4,12 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use super::{CONDITIONS, FIXED_RULES, LONGEST_ID, SELECTING};
-use crate::{
-    policy::{Quantity, spec::rule as cel},
-    taxonomy::Category,
-};
+use crate::{policy::Quantity, taxonomy::Category};
+
+/// A rule about a field: what must hold, and otherwise what would be right.
+pub(in crate::policy) fn rule(path: &str, holds: &str, sentence: &str) -> Value {
+    json!({"rule": holds, "message": sentence, "fieldPath": path})
+}
 
 pub(super) fn id(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -43,17 +45,17 @@ pub(super) fn amounts(generator: &mut SchemaGenerator) -> Schema {
 /// What an API server checks of the conditions of a rule or group.
 fn condition_checks() -> Vec<Value> {
     vec![
-        cel(
+        rule(
             ".categories",
             "!has(self.categories) || !has(self.severityFrom)",
             "names categories beside `severityFrom`: use one of both",
         ),
-        cel(
+        rule(
             ".direct",
             "!has(self.direct) || !self.direct || !has(self.hopsUpTo)",
             "contradicts `hopsUpTo`: use one of both",
         ),
-        cel(
+        rule(
             ".role",
             "!has(self.role) || self.role != 'possible_victim' || !has(self.direction) \
              || self.direction != 'source'",
@@ -89,12 +91,12 @@ pub(super) fn rule_checks() -> Value {
     let strong = "['official_list', 'on_chain_proof', 'investigation']";
     let mut checks = condition_checks();
     checks.extend([
-        cel(
+        rule(
             ".id",
             &format!("!(self.id in {fixed:?})"),
             "is the id of a rule that every policy has: choose another",
         ),
-        cel(
+        rule(
             ".description",
             &format!("{off} || (has(self.description) && size(self.description) > 0)"),
             "needs a sentence: answers give it as the reason",
@@ -107,12 +109,12 @@ pub(super) fn rule_checks() -> Value {
             "message": "selects no funds: name `categories`, `severityFrom`, `role` or `sinceListing`, in the \
                 rule or in every group of `anyOf`",
         }),
-        cel(
+        rule(
             ".anyOf",
             &format!("!has(self.anyOf) || self.anyOf.all(group, {})", twice.join(" && ")),
             "repeats or contradicts a condition of the rule: use it in the rule or in the groups",
         ),
-        cel(
+        rule(
             ".verdict",
             &format!(
                 "!has(self.verdict) || self.verdict != 'block' || ((!has(self.tierFrom) || self.tierFrom \

@@ -1,0 +1,99 @@
+//! Requests to import a list or a label set.
+
+use std::time::Duration;
+
+use assay_address::ChainId;
+use assay_engine::names::SourceId;
+use assay_input::{UrlAccess, redacted};
+use jiff::civil::Date;
+use sha2::{Digest, Sha256};
+
+use super::ImportError;
+use crate::{
+    formats::{Format, ReadOption},
+    labels::terms::TermTable,
+    plan::ImportOptions,
+};
+
+/// Request to import a list or a label set.
+#[derive(Clone, Debug)]
+pub struct ImportRequest {
+    /// Path of a file or a folder, or an http or https URL.
+    pub location: String,
+    /// Format of the input.
+    pub format: &'static Format,
+    /// Source that the input belongs to.
+    pub source: SourceId,
+    /// Date of issue of a list or label set that does not state its own; defaults to the day of the import.
+    pub published_on: Option<Date>,
+    /// Blockchain of addresses whose files do not state it.
+    pub blockchain: Option<ChainId>,
+    /// Decisions about a publication of listings. Labels have none.
+    pub options: ImportOptions,
+    /// Limit of the time for fetching.
+    pub timeout: Duration,
+    /// Networks and credentials for fetching it.
+    pub access: UrlAccess,
+}
+
+impl ImportRequest {
+    /// A request without options, to a public server: an older or implausible publication is refused.
+    #[must_use]
+    pub fn new(
+        location: String,
+        format: &'static Format,
+        source: SourceId,
+        timeout: Duration,
+    ) -> Self {
+        let (published_on, blockchain, options) = (None, None, ImportOptions::default());
+        let access = UrlAccess::default();
+        Self { location, format, source, published_on, blockchain, options, timeout, access }
+    }
+
+    /// Refuses options that the format does not take and that would have no effect.
+    pub(super) fn check(&self) -> Result<(), ImportError> {
+        let given = [
+            (self.published_on.is_some(), ReadOption::PublishedOn),
+            (self.blockchain.is_some(), ReadOption::Blockchain),
+        ];
+        match given.into_iter().find(|(given, option)| *given && !self.format.takes(*option)) {
+            Some((_, option)) => Err(ImportError::Option { format: self.format.id, option }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn is_url(&self) -> bool {
+        self.location.contains("://")
+    }
+
+    /// Digest of everything that decides how the files are read: the program's version, the format with its
+    /// terms, and the options.
+    fn reading_digest(&self) -> Sha256 {
+        let mut hash = Sha256::new();
+        let chain = self.blockchain.map_or("", ChainId::as_str);
+        let date = self.published_on.map(|date| date.to_string()).unwrap_or_default();
+        let (version, format) = (env!("CARGO_PKG_VERSION"), self.format.id);
+        hash.update(format!("{version}\0{format}\0{chain}\0{date}\n"));
+        for term in self.format.terms.into_iter().flat_map(TermTable::rows) {
+            hash.update(format!("{}\0{}\n", term.word, term.category));
+        }
+        hash
+    }
+
+    /// Key of the conditions of a download. A program that would read the same file differently has another
+    /// key and downloads the file again.
+    pub(super) fn fetched_as(&self) -> String {
+        let mut hash = self.reading_digest();
+        // The store keeps no secrets of a URL.
+        hash.update(&self.location);
+        let reading = hex::encode(hash.finalize());
+        format!("{}#read-as-{reading}", redacted(&self.location))
+    }
+
+    /// Digest of labels: the same content is imported again if it is read differently.
+    pub(super) fn digest_of_labels(&self, content_digest: &str) -> String {
+        let mut hash = self.reading_digest();
+        hash.update(content_digest);
+        hex::encode(hash.finalize())
+    }
+}
