@@ -1,14 +1,10 @@
 //! Admission of a request: takes one token from each of its window counters, of all subjects, or none.
 
-use assay_tenancy::{
-    directory::Limit,
-    manifest::{Counts, LimitName},
-};
+use assay_tenancy::{directory::Limit, manifest::Counts};
 
 use crate::{
-    LimitStatus, LimiterSettings, RequestKind, SlotView, SpentTokens, StoreLossPolicy,
-    SubjectLimits,
-    window_counter::{DecisionContext, Shortage},
+    Admission, DecisionContext, LimitStatus, RequestKind, SpentTokens, StoreLossPolicy,
+    SubjectLimits, window_counter::Shortage,
 };
 
 /// The limits of a request that count for one subject.
@@ -18,34 +14,6 @@ pub struct ApplicableLimits<'a> {
     pub state: &'a mut SubjectLimits,
     /// The limits.
     pub limits: Vec<&'a Limit>,
-}
-
-/// Outcome of an attempt to admit a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// The request is admitted.
-    Admitted {
-        /// The tokens spent, including those of limits on requests.
-        spent: Vec<SpentTokens>,
-    },
-    /// Undecided until a token store responds: send the due requests, and retry after a response.
-    Wait,
-    /// Limits are exhausted.
-    Refused {
-        /// The exhausted limits.
-        violated: Vec<LimitName>,
-        /// Seconds until all of them have room again.
-        retry_after: u64,
-    },
-    /// A token store is unreachable, and the fallback allowance is used up.
-    Unavailable {
-        /// The limits that cannot be counted.
-        violated: Vec<LimitName>,
-        /// True if the plan refuses all requests while a token store is unreachable.
-        closed: bool,
-        /// Seconds after which a retry may succeed.
-        retry_after: u64,
-    },
 }
 
 /// Room left in all limits of one kind; `No` carries the worst shortage.
@@ -61,21 +29,18 @@ pub fn note(
     policy: StoreLossPolicy,
     kind: RequestKind,
     count: u64,
-    now: u64,
-    slots: &SlotView,
-    settings: &LimiterSettings,
+    context: &DecisionContext<'_>,
 ) {
-    let context = DecisionContext { now, slots, settings };
     for entry in applicable {
         for limit in &entry.limits {
             if limit.counts == Counts::Requests || kind == RequestKind::Check {
-                entry.state.counter(limit, policy, settings).note(count, &context);
+                entry.state.counter(limit, policy, context.settings).note(count, context);
             }
         }
     }
 }
 
-/// Decides on one request at local time `now`.
+/// Decides on one request.
 ///
 /// All limits hold at once: a request is charged to all of them or refused by one. A request that only
 /// a limit on checks refuses still counts as a request.
@@ -83,35 +48,32 @@ pub fn admit(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
     kind: RequestKind,
-    now: u64,
-    slots: &SlotView,
-    settings: &LimiterSettings,
+    context: &DecisionContext<'_>,
 ) -> Admission {
-    let context = DecisionContext { now, slots, settings };
-    let requests = room(applicable, policy, Counts::Requests, 1, &context);
+    let requests = room(applicable, policy, Counts::Requests, 1, context);
     if let Room::No(verdict) = requests {
         return verdict;
     }
     let checks = match kind {
         RequestKind::Request => Room::Enough,
-        RequestKind::Check => room(applicable, policy, Counts::Checks, 1, &context),
+        RequestKind::Check => room(applicable, policy, Counts::Checks, 1, context),
     };
     match (requests, checks) {
         (Room::Refillable, _) | (_, Room::Refillable) => {
-            wait(applicable, policy, Counts::Requests, 1, &context);
+            wait(applicable, policy, Counts::Requests, 1, context);
             if kind == RequestKind::Check {
-                wait(applicable, policy, Counts::Checks, 1, &context);
+                wait(applicable, policy, Counts::Checks, 1, context);
             }
             Admission::Wait
         }
         (_, Room::No(verdict)) => {
-            let _ = spend(applicable, policy, Counts::Requests, 1, &context);
+            let _ = spend(applicable, policy, Counts::Requests, 1, context);
             verdict
         }
         (_, Room::Enough) => {
-            let mut spent = spend(applicable, policy, Counts::Requests, 1, &context);
+            let mut spent = spend(applicable, policy, Counts::Requests, 1, context);
             if kind == RequestKind::Check {
-                spent.extend(spend(applicable, policy, Counts::Checks, 1, &context));
+                spent.extend(spend(applicable, policy, Counts::Checks, 1, context));
             }
             Admission::Admitted { spent }
         }
@@ -126,27 +88,23 @@ pub fn take_checks(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
     wanted: u64,
-    now: u64,
-    slots: &SlotView,
-    settings: &LimiterSettings,
+    context: &DecisionContext<'_>,
 ) -> Option<(Vec<SpentTokens>, u64, Admission)> {
-    let context = DecisionContext { now, slots, settings };
-    let verdict = match room(applicable, policy, Counts::Checks, wanted, &context) {
+    let verdict = match room(applicable, policy, Counts::Checks, wanted, context) {
         Room::Enough => Admission::Admitted { spent: Vec::new() },
         Room::No(verdict) => verdict,
         Room::Refillable => {
-            wait(applicable, policy, Counts::Checks, wanted, &context);
+            wait(applicable, policy, Counts::Checks, wanted, context);
             return None;
         }
     };
     let mut count = wanted;
     for entry in &mut *applicable {
         for limit in entry.limits.iter().filter(|limit| limit.counts == Counts::Checks) {
-            let lost = entry.state.is_unreachable(settings.store(limit.window.seconds()));
-            count = count.min(entry.state.counter(limit, policy, settings).room(lost, &context));
+            count = count.min(entry.state.room(limit, policy, context));
         }
     }
-    Some((spend(applicable, policy, Counts::Checks, count, &context), count, verdict))
+    Some((spend(applicable, policy, Counts::Checks, count, context), count, verdict))
 }
 
 /// Returns the status of every limit. `wall` is the time since 1970 by the replica's own clock, in
@@ -155,15 +113,12 @@ pub fn statuses(
     applicable: &mut [ApplicableLimits<'_>],
     policy: StoreLossPolicy,
     wall: u64,
-    now: u64,
-    slots: &SlotView,
-    settings: &LimiterSettings,
+    context: &DecisionContext<'_>,
 ) -> Vec<LimitStatus> {
-    let context = DecisionContext { now, slots, settings };
     let mut statuses = Vec::new();
     for entry in applicable {
         for limit in &entry.limits {
-            statuses.push(entry.state.status(limit, policy, wall, &context));
+            statuses.push(entry.state.status(limit, policy, wall, context));
         }
     }
     statuses
@@ -181,11 +136,10 @@ fn room(
     for entry in applicable {
         for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
             let store = context.settings.store(limit.window.seconds());
-            let lost = entry.state.is_unreachable(store);
-            let counter = entry.state.counter(limit, policy, context.settings);
-            if counter.room(lost, context) >= count {
+            if entry.state.room(limit, policy, context) >= count {
                 continue;
             }
+            let lost = entry.state.is_unreachable(store);
             let given_up = entry.state.is_given_up(store, context);
             let counter = entry.state.counter(limit, policy, context.settings);
             match counter.shortage(given_up, context) {
@@ -225,11 +179,9 @@ fn wait(
 ) {
     for entry in applicable {
         for limit in entry.limits.iter().filter(|limit| limit.counts == counts) {
-            let lost = entry.state.is_unreachable(context.settings.store(limit.window.seconds()));
-            let counter = entry.state.counter(limit, policy, context.settings);
-            let short = count.saturating_sub(counter.room(lost, context));
+            let short = count.saturating_sub(entry.state.room(limit, policy, context));
             if short > 0 {
-                counter.wait(short);
+                entry.state.counter(limit, policy, context.settings).wait(short);
             }
         }
     }

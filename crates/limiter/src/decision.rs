@@ -2,7 +2,7 @@
 
 use assay_tenancy::manifest::{Counts, LimitName};
 
-use crate::{Admission, LimitSubject};
+use crate::LimitSubject;
 
 /// Kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,34 @@ pub enum RequestKind {
     Request,
     /// A check: counts against the limits on checks too.
     Check,
+}
+
+/// Outcome of an attempt to admit a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// The request is admitted.
+    Admitted {
+        /// The tokens spent, including those of limits on requests.
+        spent: Vec<SpentTokens>,
+    },
+    /// Undecided until a token store responds: send the due requests, and retry after a response.
+    Wait,
+    /// Limits are exhausted.
+    Refused {
+        /// The exhausted limits.
+        violated: Vec<LimitName>,
+        /// Seconds until all of them have room again.
+        retry_after: u64,
+    },
+    /// A token store is unreachable, and the fallback allowance is used up.
+    Unavailable {
+        /// The limits that cannot be counted.
+        violated: Vec<LimitName>,
+        /// True if the plan refuses all requests while a token store is unreachable.
+        closed: bool,
+        /// Seconds after which a retry may succeed.
+        retry_after: u64,
+    },
 }
 
 /// Decision on a request.

@@ -9,9 +9,9 @@ use std::sync::{
 use assay_tenancy::{directory::Limit, manifest::OnTokenStoreLoss};
 
 use crate::{
-    Account, Admission, ApplicableLimits, Charge, Decision, Ledger, LimitStatus, LimiterSettings,
-    RequestKind, SECOND, ServerClock, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind,
-    admit, note, sharded::ShardedLimits, take_checks,
+    Account, Admission, ApplicableLimits, Charge, Decision, DecisionContext, Ledger, LimitStatus,
+    LimiterSettings, RequestKind, SECOND, ServerClock, StoreLossPolicy, TakenChecks,
+    TokenStoreKind, admit, note, sharded::ShardedLimits, take_checks,
 };
 
 /// Policy without a fallback allowance: the store in memory cannot be lost.
@@ -57,16 +57,15 @@ impl InProcessLimiter {
     ) -> Decision {
         let now = self.advance(now);
         self.sharded.evict_idle(account, now);
-        let settings = &self.sharded.settings;
         let verdict = self.sharded.with(
             account,
             limits,
             || now,
-            |applicable, now, slots| {
-                note(applicable, POLICY, kind, 1, now, slots, settings);
+            |applicable, context| {
+                note(applicable, POLICY, kind, 1, context);
                 loop {
-                    match admit(applicable, POLICY, kind, now, slots, settings) {
-                        Admission::Wait => self.lease(applicable, now, slots),
+                    match admit(applicable, POLICY, kind, context) {
+                        Admission::Wait => self.lease(applicable, context),
                         verdict => break verdict,
                     }
                 }
@@ -85,16 +84,15 @@ impl InProcessLimiter {
         now: u64,
     ) -> TakenChecks {
         let now = self.advance(now);
-        let settings = &self.sharded.settings;
         self.sharded.with(
             account,
             limits,
             || now,
-            |applicable, now, slots| {
-                note(applicable, POLICY, RequestKind::Check, wanted, now, slots, settings);
+            |applicable, context| {
+                note(applicable, POLICY, RequestKind::Check, wanted, context);
                 loop {
-                    match take_checks(applicable, POLICY, wanted, now, slots, settings) {
-                        None => self.lease(applicable, now, slots),
+                    match take_checks(applicable, POLICY, wanted, context) {
+                        None => self.lease(applicable, context),
                         Some((spent, count, verdict)) => {
                             break TakenChecks::new(Charge::new(spent, count), verdict);
                         }
@@ -116,15 +114,18 @@ impl InProcessLimiter {
     }
 
     /// Processes the due requests, and applies the grants.
-    fn lease(&self, applicable: &mut [ApplicableLimits<'_>], now: u64, slots: &SlotView) {
+    fn lease(&self, applicable: &mut [ApplicableLimits<'_>], context: &DecisionContext<'_>) {
         let mut ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
-        let settings = &self.sharded.settings;
         for entry in applicable {
             for store in TokenStoreKind::ALL {
-                if let Some(request) = entry.state.due_request(store, now, slots, settings) {
-                    let answer =
-                        ledger.lease(&server(now), REPLICA_ID, entry.state.subject(), &request);
-                    entry.state.apply_grant(store, request.sequence, &answer, now, slots, settings);
+                if let Some(request) = entry.state.due_request(store, context) {
+                    let answer = ledger.lease(
+                        &server(context.now),
+                        REPLICA_ID,
+                        entry.state.subject(),
+                        &request,
+                    );
+                    entry.state.apply_grant(store, request.sequence, &answer, context);
                 }
             }
         }

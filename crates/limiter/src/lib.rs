@@ -45,8 +45,10 @@ mod subject_limits;
 pub mod token_store;
 mod window_counter;
 
-pub use admit::{Admission, ApplicableLimits, admit, note, statuses, take_checks};
-pub use decision::{Charge, Decision, LimitStatus, RequestKind, SpentTokens, TakenChecks};
+pub use admit::{ApplicableLimits, admit, note, statuses, take_checks};
+pub use decision::{
+    Admission, Charge, Decision, LimitStatus, RequestKind, SpentTokens, TakenChecks,
+};
 #[cfg(feature = "shared")]
 pub use in_process::InProcessLimiter;
 pub use ledger::{Ledger, ServerClock};
@@ -58,6 +60,7 @@ pub use shared::SharedLimiter;
 pub use slots::{ReplicaSlot, SlotView};
 pub use subject::{Account, LimitSubject};
 pub use subject_limits::SubjectLimits;
+pub use window_counter::DecisionContext;
 
 /// Microseconds in a second.
 const SECOND: u64 = 1_000_000;

@@ -12,8 +12,8 @@ use std::{
 use assay_tenancy::{directory::Limit, manifest::Per};
 
 use crate::{
-    Account, ApplicableLimits, Charge, LimitStatus, LimitSubject, LimiterSettings, SlotView,
-    StoreLossPolicy, SubjectLimits, TokenStoreKind, statuses,
+    Account, ApplicableLimits, Charge, DecisionContext, LimitStatus, LimitSubject, LimiterSettings,
+    SlotView, StoreLossPolicy, SubjectLimits, TokenStoreKind, statuses,
     token_store::{LeaseGrant, LeaseRequest},
 };
 
@@ -78,7 +78,7 @@ impl ShardedLimits {
         account: Account<'_>,
         limits: &[Limit],
         now: impl FnOnce() -> u64,
-        act: impl FnOnce(&mut [ApplicableLimits<'_>], u64, &SlotView) -> T,
+        act: impl FnOnce(&mut [ApplicableLimits<'_>], &DecisionContext<'_>) -> T,
     ) -> T {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let of = |per| limits.iter().filter(move |limit| limit.per == per).collect::<Vec<_>>();
@@ -115,7 +115,7 @@ impl ShardedLimits {
                 .or_insert_with(|| SubjectLimits::new(subject));
             applicable.push(ApplicableLimits { state, limits: of_plan });
         }
-        act(&mut applicable, now(), &slots)
+        act(&mut applicable, &self.context(now(), &slots))
     }
 
     /// Returns the requests that are due after a request of `account`.
@@ -123,13 +123,12 @@ impl ShardedLimits {
         &self,
         account: Account<'_>,
         applicable: &mut [ApplicableLimits<'_>],
-        now: u64,
-        slots: &SlotView,
+        context: &DecisionContext<'_>,
     ) -> Vec<DueRequest> {
         let mut all = Vec::new();
         for entry in applicable {
             for store in TokenStoreKind::ALL {
-                if let Some(request) = entry.state.due_request(store, now, slots, &self.settings) {
+                if let Some(request) = entry.state.due_request(store, context) {
                     let subject = entry.state.subject().clone();
                     all.push(DueRequest {
                         shard: self.shard_of(account, &subject),
@@ -146,14 +145,13 @@ impl ShardedLimits {
     /// Applies the outcome of a request: a grant, or `None` if it failed.
     pub(crate) fn apply_outcome(&self, due: &DueRequest, answer: Option<&LeaseGrant>, now: u64) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let context = self.context(now, &slots);
         let Some(mut shard) = self.lock_shard(due.shard) else { return };
         let Some(state) = shard.subjects.get_mut(&due.subject) else { return };
         let sequence = due.request.sequence;
         match answer {
-            Some(answer) => {
-                state.apply_grant(due.store, sequence, answer, now, &slots, &self.settings);
-            }
-            None => state.request_failed(due.store, sequence, now, &self.settings),
+            Some(answer) => state.apply_grant(due.store, sequence, answer, &context),
+            None => state.request_failed(due.store, sequence, &context),
         }
     }
 
@@ -182,7 +180,7 @@ impl ShardedLimits {
             account,
             limits,
             || now,
-            |applicable, now, slots| statuses(applicable, policy, wall, now, slots, &self.settings),
+            |applicable, context| statuses(applicable, policy, wall, context),
         );
         // In the plan's order, for every subject.
         let index = |status: &LimitStatus| limits.iter().position(|it| it.name == status.name);
@@ -193,6 +191,7 @@ impl ShardedLimits {
     /// Returns the requests that give back tokens: those without demand, or all. Drops idle subjects.
     pub(crate) fn sweep(&self, everything: bool, now: u64) -> Vec<DueRequest> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let context = self.context(now, &slots);
         let shards = (0..SHARDS).map(ShardId::Tenants).chain([ShardId::Plans]);
         let mut all = Vec::new();
         for id in shards {
@@ -200,9 +199,9 @@ impl ShardedLimits {
             for (subject, state) in &mut shard.subjects {
                 for store in TokenStoreKind::ALL {
                     let request = if everything {
-                        state.drain(store, now, &slots, &self.settings)
+                        state.drain(store, &context)
                     } else {
-                        state.due_return(store, now, &slots, &self.settings)
+                        state.due_return(store, &context)
                     };
                     all.extend(request.map(|request| DueRequest {
                         shard: id,
@@ -212,7 +211,7 @@ impl ShardedLimits {
                     }));
                 }
             }
-            shard.subjects.retain(|_, state| state.forget_idle(now, &slots, &self.settings));
+            shard.subjects.retain(|_, state| state.forget_idle(&context));
         }
         all
     }
@@ -237,8 +236,12 @@ impl ShardedLimits {
     pub(crate) fn evict_idle(&self, account: Account<'_>, now: u64) {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(mut shard) = self.tenants_of(account.tenant).map(lock) {
-            shard.evict_idle(now, &slots, &self.settings);
+            shard.evict_idle(&self.context(now, &slots));
         }
+    }
+
+    const fn context<'a>(&'a self, now: u64, slots: &'a SlotView) -> DecisionContext<'a> {
+        DecisionContext { now, slots, settings: &self.settings }
     }
 
     fn shard_of(&self, account: Account<'_>, subject: &LimitSubject) -> ShardId {
@@ -267,9 +270,9 @@ impl ShardedLimits {
 }
 
 impl Shard {
-    fn evict_idle(&mut self, now: u64, slots: &SlotView, settings: &LimiterSettings) {
+    fn evict_idle(&mut self, context: &DecisionContext<'_>) {
         if self.subjects.len() >= self.evict_at {
-            self.subjects.retain(|_, state| state.forget_idle(now, slots, settings));
+            self.subjects.retain(|_, state| state.forget_idle(context));
             self.evict_at = (self.subjects.len() * 2).max(EVICT_AT);
         }
     }

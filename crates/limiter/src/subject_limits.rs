@@ -9,10 +9,10 @@
 use assay_tenancy::directory::Limit;
 
 use crate::{
-    LimitStatus, LimitSubject, LimiterSettings, SlotView, SpentTokens, StoreLossPolicy,
+    DecisionContext, LimitStatus, LimitSubject, LimiterSettings, SpentTokens, StoreLossPolicy,
     TokenStoreKind,
     token_store::{LeaseGrant, LeaseRequest, WindowRequest},
-    window_counter::{DecisionContext, WindowCounter},
+    window_counter::WindowCounter,
 };
 
 /// Number of consecutive failures from which a store is unreachable.
@@ -106,61 +106,50 @@ impl SubjectLimits {
         counter
     }
 
-    /// Returns the next request to `store`, if one is due at local time `now`. The caller must send it
+    /// Returns the next request to `store`, if one is due. The caller must send it
     /// at once and report the outcome by [`Self::apply_grant`] or [`Self::request_failed`].
     pub fn due_request(
         &mut self,
         store: TokenStoreKind,
-        now: u64,
-        slots: &SlotView,
-        settings: &LimiterSettings,
+        context: &DecisionContext<'_>,
     ) -> Option<LeaseRequest> {
-        let stuck = settings.overdue(store);
+        let stuck = context.settings.overdue(store);
         let in_flight = self.connection(store).in_flight.as_ref();
-        if in_flight.is_some_and(|in_flight| now.saturating_sub(in_flight.sent) > stuck) {
+        if in_flight.is_some_and(|in_flight| context.now.saturating_sub(in_flight.sent) > stuck) {
             // The task that sent it ended without reporting an outcome.
             self.connection_mut(store).in_flight = None;
-            self.note_failure(store, now, settings);
+            self.note_failure(store, context);
         }
         let connection = self.connection(store);
-        if connection.in_flight.is_some() || now < connection.retry_at {
+        if connection.in_flight.is_some() || context.now < connection.retry_at {
             return None;
         }
-        let (lost, context) =
-            (self.is_unreachable(store), DecisionContext { now, slots, settings });
+        let lost = self.is_unreachable(store);
         let of_store = || self.counters.iter().filter(|counter| counter.store == store);
-        if !of_store().any(|counter| counter.is_low(lost, &context)) {
+        if !of_store().any(|counter| counter.is_low(lost, context)) {
             return None;
         }
-        let windows = of_store().map(|counter| counter.lease_request(lost, &context));
+        let windows = of_store().map(|counter| counter.lease_request(lost, context));
         let windows = windows.filter(|counter| counter.requested > 0).collect();
-        self.send(store, windows, now)
+        self.send(store, windows, context.now)
     }
 
     /// Returns a request that gives back tokens without demand, if there are any.
     pub fn due_return(
         &mut self,
         store: TokenStoreKind,
-        now: u64,
-        slots: &SlotView,
-        settings: &LimiterSettings,
+        context: &DecisionContext<'_>,
     ) -> Option<LeaseRequest> {
-        self.return_request(store, now, |counter| {
-            counter.release_idle(&DecisionContext { now, slots, settings })
-        })
+        self.return_request(store, context.now, |counter| counter.release_idle(context))
     }
 
     /// Returns a request that gives back all tokens, because the replica stops.
     pub fn drain(
         &mut self,
         store: TokenStoreKind,
-        now: u64,
-        slots: &SlotView,
-        settings: &LimiterSettings,
+        context: &DecisionContext<'_>,
     ) -> Option<LeaseRequest> {
-        self.return_request(store, now, |counter| {
-            counter.release(&DecisionContext { now, slots, settings })
-        })
+        self.return_request(store, context.now, |counter| counter.release(context))
     }
 
     fn return_request(
@@ -201,24 +190,22 @@ impl SubjectLimits {
         store: TokenStoreKind,
         sequence: u64,
         answer: &LeaseGrant,
-        now: u64,
-        slots: &SlotView,
-        settings: &LimiterSettings,
+        context: &DecisionContext<'_>,
     ) {
         let Some(in_flight) = self.take_in_flight(store, sequence) else { return };
-        let late = now.saturating_sub(in_flight.sent) > settings.timings(store).timeout;
+        let late =
+            context.now.saturating_sub(in_flight.sent) > context.settings.timings(store).timeout;
         if late || answer.windows.len() != in_flight.request.windows.len() {
-            self.note_failure(store, now, settings);
+            self.note_failure(store, context);
             return;
         }
         *self.connection_mut(store) = StoreConnection::default();
-        let context = DecisionContext { now, slots, settings };
         for (asked, grant) in in_flight.request.windows.iter().zip(&answer.windows) {
             let found = self.counters.iter_mut().find(|counter| {
                 counter.limit == asked.limit && counter.window_seconds == asked.window_seconds
             });
             if let Some(counter) = found {
-                counter.apply_grant(asked.requested, answer.epoch, grant, in_flight.sent, &context);
+                counter.apply_grant(asked.requested, answer.epoch, grant, in_flight.sent, context);
             }
         }
         // Callers that wait for a counter outside this request ask once more.
@@ -231,15 +218,15 @@ impl SubjectLimits {
         &mut self,
         store: TokenStoreKind,
         sequence: u64,
-        now: u64,
-        settings: &LimiterSettings,
+        context: &DecisionContext<'_>,
     ) {
         if self.take_in_flight(store, sequence).is_some() {
-            self.note_failure(store, now, settings);
+            self.note_failure(store, context);
         }
     }
 
-    fn note_failure(&mut self, store: TokenStoreKind, now: u64, settings: &LimiterSettings) {
+    fn note_failure(&mut self, store: TokenStoreKind, context: &DecisionContext<'_>) {
+        let DecisionContext { now, settings, .. } = *context;
         let (shortest, longest) = settings.backoff;
         let overdue = settings.overdue(store);
         let connection = self.connection_mut(store);
@@ -287,6 +274,17 @@ impl SubjectLimits {
         }
     }
 
+    /// Returns the tokens of `limit` that can be spent now.
+    pub(crate) fn room(
+        &mut self,
+        limit: &Limit,
+        policy: StoreLossPolicy,
+        context: &DecisionContext<'_>,
+    ) -> u64 {
+        let lost = self.is_unreachable(context.settings.store(limit.window.seconds()));
+        self.counter(limit, policy, context.settings).room(lost, context)
+    }
+
     /// Returns the status of `limit`.
     pub(crate) fn status(
         &mut self,
@@ -301,9 +299,8 @@ impl SubjectLimits {
 
     /// Drops counters that hold nothing and had no demand for longer than their window. Returns true if
     /// any counter or request is left.
-    pub fn forget_idle(&mut self, now: u64, slots: &SlotView, settings: &LimiterSettings) -> bool {
-        let context = DecisionContext { now, slots, settings };
-        self.counters.retain(|counter| !counter.is_forgettable(&context));
+    pub fn forget_idle(&mut self, context: &DecisionContext<'_>) -> bool {
+        self.counters.retain(|counter| !counter.is_forgettable(context));
         !self.counters.is_empty()
             || TokenStoreKind::ALL.iter().any(|store| self.is_waiting_for(*store))
     }

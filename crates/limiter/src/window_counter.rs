@@ -57,10 +57,13 @@ pub(crate) enum Shortage {
 
 /// Context of a decision, common to all counters.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DecisionContext<'a> {
-    pub(crate) now: u64,
-    pub(crate) slots: &'a SlotView,
-    pub(crate) settings: &'a LimiterSettings,
+pub struct DecisionContext<'a> {
+    /// Local time.
+    pub now: u64,
+    /// The share that the replica may spend without a token store.
+    pub slots: &'a SlotView,
+    /// The settings.
+    pub settings: &'a LimiterSettings,
 }
 
 impl WindowCounter {

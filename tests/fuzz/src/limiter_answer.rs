@@ -1,8 +1,8 @@
 //! Any answer of a bank: no panic, and no more is spent than it granted.
 
 use assay_limiter::{
-    Account, Admission, ApplicableLimits, LimiterSettings, RequestKind, SlotView, StoreLossPolicy,
-    SubjectLimits, TokenStoreKind, admit, note, redis,
+    Account, Admission, ApplicableLimits, DecisionContext, LimiterSettings, RequestKind, SlotView,
+    StoreLossPolicy, SubjectLimits, TokenStoreKind, admit, note, redis,
 };
 use assay_tenancy::{
     Period,
@@ -35,21 +35,15 @@ pub fn run(bytes: &[u8]) {
     let mut subject = SubjectLimits::new(account.subject(Per::Tenant));
     let mut admitted = 0;
     for now in [5_000_000, 5_010_000, 5_020_000, 5_500_000] {
+        let context = DecisionContext { now, slots: &slots, settings: &settings };
         let mut applicable = [ApplicableLimits { state: &mut subject, limits: vec![&limit] }];
-        note(&mut applicable, POLICY, RequestKind::Check, 1, now, &slots, &settings);
-        let admission = admit(&mut applicable, POLICY, RequestKind::Check, now, &slots, &settings);
+        note(&mut applicable, POLICY, RequestKind::Check, 1, &context);
+        let admission = admit(&mut applicable, POLICY, RequestKind::Check, &context);
         admitted += u64::from(matches!(admission, Admission::Admitted { .. }));
-        if let Some(request) = subject.due_request(TokenStoreKind::Short, now, &slots, &settings) {
-            subject.apply_grant(
-                TokenStoreKind::Short,
-                request.sequence,
-                &grant,
-                now,
-                &slots,
-                &settings,
-            );
+        if let Some(request) = subject.due_request(TokenStoreKind::Short, &context) {
+            subject.apply_grant(TokenStoreKind::Short, request.sequence, &grant, &context);
         }
-        subject.forget_idle(now, &slots, &settings);
+        subject.forget_idle(&context);
     }
     assert!(admitted <= grant.windows[0].granted.saturating_mul(4));
 }

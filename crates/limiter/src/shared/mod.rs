@@ -20,8 +20,9 @@ use tokio::{
 };
 
 use crate::{
-    Account, Admission, ApplicableLimits, Charge, Decision, LimitStatus, LimiterSettings,
-    RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind, admit, note,
+    Account, Admission, ApplicableLimits, Charge, Decision, DecisionContext, LimitStatus,
+    LimiterSettings, RequestKind, SECOND, SlotView, StoreLossPolicy, TakenChecks, TokenStoreKind,
+    admit, note,
     sharded::{DueRequest, SHARDS, ShardId, ShardedLimits},
     subject_limits::UNREACHABLE_FROM,
     take_checks,
@@ -111,16 +112,16 @@ impl SharedLimiter {
         policy: StoreLossPolicy,
         wall_seconds: u64,
     ) -> Decision {
-        let settings = &self.0.sharded.settings;
-        let decide = |applicable: &mut [ApplicableLimits<'_>], now, slots: &SlotView, first| {
-            if first {
-                note(applicable, policy, kind, 1, now, slots, settings);
-            }
-            match admit(applicable, policy, kind, now, slots, settings) {
-                Admission::Wait => None,
-                verdict => Some(verdict),
-            }
-        };
+        let decide =
+            |applicable: &mut [ApplicableLimits<'_>], context: &DecisionContext<'_>, first| {
+                if first {
+                    note(applicable, policy, kind, 1, context);
+                }
+                match admit(applicable, policy, kind, context) {
+                    Admission::Wait => None,
+                    verdict => Some(verdict),
+                }
+            };
         let verdict = self.decide(account, limits, decide).await.unwrap_or(Admission::Wait);
         Decision::new(verdict, || self.statuses(account, limits, policy, wall_seconds))
     }
@@ -133,13 +134,13 @@ impl SharedLimiter {
         limits: &[Limit],
         policy: StoreLossPolicy,
     ) -> TakenChecks {
-        let settings = &self.0.sharded.settings;
-        let decide = |applicable: &mut [ApplicableLimits<'_>], now, slots: &SlotView, first| {
-            if first {
-                note(applicable, policy, RequestKind::Check, wanted, now, slots, settings);
-            }
-            take_checks(applicable, policy, wanted, now, slots, settings)
-        };
+        let decide =
+            |applicable: &mut [ApplicableLimits<'_>], context: &DecisionContext<'_>, first| {
+                if first {
+                    note(applicable, policy, RequestKind::Check, wanted, context);
+                }
+                take_checks(applicable, policy, wanted, context)
+            };
         match self.decide(account, limits, decide).await {
             Some((spent, count, verdict)) => TakenChecks::new(Charge::new(spent, count), verdict),
             None => TakenChecks {
@@ -206,10 +207,10 @@ impl SharedLimiter {
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        decide: impl Fn(&mut [ApplicableLimits<'_>], u64, &SlotView, bool) -> Option<T>,
+        decide: impl Fn(&mut [ApplicableLimits<'_>], &DecisionContext<'_>, bool) -> Option<T>,
     ) -> Option<T> {
-        if let Some(decided) = self
-            .attempt(account, limits, |applicable, now, slots| decide(applicable, now, slots, true))
+        if let Some(decided) =
+            self.attempt(account, limits, |applicable, context| decide(applicable, context, true))
         {
             return Some(decided);
         }
@@ -218,9 +219,9 @@ impl SharedLimiter {
         loop {
             // A response from here on wakes this task, even before it waits.
             let answered = self.0.answered_in.get(shard).map(Notify::notified)?;
-            if let Some(decided) = self.attempt(account, limits, |applicable, now, slots| {
-                decide(applicable, now, slots, false)
-            }) {
+            if let Some(decided) = self
+                .attempt(account, limits, |applicable, context| decide(applicable, context, false))
+            {
                 return Some(decided);
             }
             // While a store fails, no response may be awaited: then the next attempt is due soon.
@@ -235,16 +236,16 @@ impl SharedLimiter {
         &self,
         account: Account<'_>,
         limits: &[Limit],
-        decide: impl FnOnce(&mut [ApplicableLimits<'_>], u64, &SlotView) -> T,
+        decide: impl FnOnce(&mut [ApplicableLimits<'_>], &DecisionContext<'_>) -> T,
     ) -> T {
         let sharded = &self.0.sharded;
         let (decided, due) = sharded.with(
             account,
             limits,
             || self.0.now(),
-            |applicable, now, slots| {
-                let decided = decide(applicable, now, slots);
-                (decided, sharded.due(account, applicable, now, slots))
+            |applicable, context| {
+                let decided = decide(applicable, context);
+                (decided, sharded.due(account, applicable, context))
             },
         );
         for due in due {

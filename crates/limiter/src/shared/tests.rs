@@ -300,8 +300,9 @@ fn a_failure_counts_together_with_the_next_one_only_if_it_is_recent() {
         let mut now = SECOND;
         for _ in 0..2 {
             state.counter(&limit, CLOSED, &settings).wait(1);
-            let request = state.due_request(store, now, &slots, &settings).unwrap();
-            state.request_failed(store, request.sequence, now, &settings);
+            let context = DecisionContext { now, slots: &slots, settings: &settings };
+            let request = state.due_request(store, &context).unwrap();
+            state.request_failed(store, request.sequence, &context);
             now += pause;
         }
         assert_eq!(state.is_unreachable(store), is_unreachable, "{pause} later");

@@ -4,8 +4,8 @@ use assay_tenancy::manifest::{Counts, Per};
 
 use super::scenario::Scenario;
 use crate::{
-    Account, Admission, ApplicableLimits, ReplicaSlot, RequestKind, SlotView, SpentTokens,
-    SubjectLimits, TokenStoreKind, admit, note,
+    Account, Admission, ApplicableLimits, DecisionContext, ReplicaSlot, RequestKind, SlotView,
+    SpentTokens, SubjectLimits, TokenStoreKind, admit, note,
     slots::SLOT_TTL,
     token_store::{LeaseGrant, LeaseRequest},
 };
@@ -73,16 +73,16 @@ impl Replica {
 
     /// Submits a new request.
     pub(super) fn submit(&mut self, kind: RequestKind, scenario: &Scenario, now: u64) -> Admission {
-        let (local, slots) = (self.clock.at(now), self.slots.clone());
+        let context = context(self.clock.at(now), &self.slots, scenario);
         let mut applicable = applicable(&mut self.subjects, scenario);
-        note(&mut applicable, scenario.policy, kind, 1, local, &slots, &scenario.settings);
+        note(&mut applicable, scenario.policy, kind, 1, &context);
         self.decide(kind, scenario, now)
     }
 
     pub(super) fn decide(&mut self, kind: RequestKind, scenario: &Scenario, now: u64) -> Admission {
-        let local = self.clock.at(now);
+        let context = context(self.clock.at(now), &self.slots, scenario);
         let mut applicable = applicable(&mut self.subjects, scenario);
-        admit(&mut applicable, scenario.policy, kind, local, &self.slots, &scenario.settings)
+        admit(&mut applicable, scenario.policy, kind, &context)
     }
 
     pub(super) fn due_requests(
@@ -90,10 +90,9 @@ impl Replica {
         scenario: &Scenario,
         now: u64,
     ) -> Vec<(usize, TokenStoreKind, LeaseRequest)> {
-        let (local, slots) = (self.clock.at(now), &self.slots.clone());
-        self.lease_requests(|state, store| {
-            state.due_request(store, local, slots, &scenario.settings)
-        })
+        let slots = self.slots.clone();
+        let context = context(self.clock.at(now), &slots, scenario);
+        self.lease_requests(|state, store| state.due_request(store, &context))
     }
 
     pub(super) fn due_return(
@@ -102,17 +101,17 @@ impl Replica {
         scenario: &Scenario,
         now: u64,
     ) -> Vec<(usize, TokenStoreKind, LeaseRequest)> {
-        let (local, slots) = (self.clock.at(now), &self.slots.clone());
-        let settings = &scenario.settings;
+        let slots = self.slots.clone();
+        let context = context(self.clock.at(now), &slots, scenario);
         let lease_requests = self.lease_requests(|state, store| {
             if everything {
-                state.drain(store, local, slots, settings)
+                state.drain(store, &context)
             } else {
-                state.due_return(store, local, slots, settings)
+                state.due_return(store, &context)
             }
         });
         for state in &mut self.subjects {
-            state.forget_idle(local, slots, settings);
+            state.forget_idle(&context);
         }
         lease_requests
     }
@@ -140,13 +139,11 @@ impl Replica {
         scenario: &Scenario,
         now: u64,
     ) {
-        let (local, settings) = (self.clock.at(now), &scenario.settings);
+        let context = context(self.clock.at(now), &self.slots, scenario);
         let state = &mut self.subjects[subject];
         match answer {
-            Some(answer) => {
-                state.apply_grant(store, sequence, answer, local, &self.slots, settings);
-            }
-            None => state.request_failed(store, sequence, local, settings),
+            Some(answer) => state.apply_grant(store, sequence, answer, &context),
+            None => state.request_failed(store, sequence, &context),
         }
     }
 
@@ -173,6 +170,10 @@ impl Replica {
             own: answer.claim.map(|_| ReplicaSlot { claimed_at, until }),
         };
     }
+}
+
+const fn context<'a>(now: u64, slots: &'a SlotView, scenario: &'a Scenario) -> DecisionContext<'a> {
+    DecisionContext { now, slots, settings: &scenario.settings }
 }
 
 fn applicable<'a>(
