@@ -3,7 +3,8 @@
 use assay_tenancy::{
     Name, Period,
     key::Scope,
-    schema::{between, field_rule, seconds},
+    period::{between, seconds},
+    schema::field_rule,
 };
 use jiff::Timestamp;
 use kube::CustomResource;

@@ -7,7 +7,7 @@
 //! - [`manifest::Manifest`]: a manifest, parsed once; its spec is a variant of [`manifest::ManifestSpec`]
 //! - [`resolve()`]: from all manifests to one [`Directory`], or every problem at once
 //! - [`directory`]: a tenant's plan, policy and effective limits
-//! - [`schema`]: the rules that a cluster checks by itself
+//! - [`schema`], [`period`]: the rules that a cluster checks by itself
 //! - [`key`]: the format of API keys, and their hashes
 
 mod compact;
@@ -15,10 +15,11 @@ pub mod directory;
 pub mod key;
 pub mod manifest;
 mod name;
-mod period;
+pub mod period;
 mod quantity;
 mod resolve;
 pub mod schema;
+mod text_form;
 
 pub use compact::CompactJson;
 pub use directory::Directory;

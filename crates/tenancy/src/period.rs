@@ -3,7 +3,12 @@
 use std::{fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::{
+    schema::{field_rule, text},
+    text_form::text_form,
+};
 
 /// A length of time in whole seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +20,9 @@ pub struct Period(u64);
     "`{0}` is not a length of time: write a whole number and s, m, h or d, such as `30s` or `24h`"
 )]
 pub struct InvalidPeriod(pub String);
+
+/// The form of a period. Nine digits are enough for anything, and fit into an integer in seconds.
+const FORM: &str = "^[0-9]{1,9}[smhd]$";
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
@@ -58,17 +66,7 @@ impl fmt::Display for Period {
     }
 }
 
-impl Serialize for Period {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Period {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_form!(Period);
 
 impl JsonSchema for Period {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -76,12 +74,33 @@ impl JsonSchema for Period {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        crate::schema::text(
+        text(
             10,
-            crate::schema::PERIOD,
+            FORM,
             "write a whole number of at most nine digits and s, m, h or d, such as 30s or 24h",
         )
     }
+}
+
+/// The rule that the period in a field lies between two others.
+#[must_use]
+pub fn between(field: &str, least: Period, most: Period) -> Value {
+    let (text, from, to) = (format!("self.{field}"), least.seconds(), most.seconds());
+    // A text that is no period breaks the rule of its own type already.
+    let holds = format!(
+        "!{text}.matches('{FORM}') || ({seconds} >= {from} && {seconds} <= {to})",
+        seconds = seconds(&text),
+    );
+    field_rule(&format!(".{field}"), &holds, &format!("must be from {least} to {most}"))
+}
+
+/// The seconds of a period, as an expression.
+#[must_use]
+pub fn seconds(period: &str) -> String {
+    format!(
+        "int({period}.substring(0, size({period}) - 1)) * \
+         {{'s': 1, 'm': 60, 'h': 3600, 'd': 86400}}[{period}.substring(size({period}) - 1)]"
+    )
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::{fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::text_form::text_form;
 
 /// The form of a quantity: a whole number and a unit.
 const FORM: &str = "^[1-9][0-9]{0,8}(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$";
@@ -95,17 +96,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-impl Serialize for Quantity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Quantity {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_form!(Quantity);
 
 impl JsonSchema for Quantity {
     fn schema_name() -> std::borrow::Cow<'static, str> {

@@ -5,8 +5,6 @@
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
-use crate::Period;
-
 /// The schema's keyword for rules.
 pub const RULES: &str = "x-kubernetes-validations";
 
@@ -21,30 +19,6 @@ pub fn rule(holds: &str, sentence: &str) -> Value {
 pub fn field_rule(path: &str, holds: &str, sentence: &str) -> Value {
     json!({"rule": holds, "message": sentence, "fieldPath": path})
 }
-
-/// The rule that the period in a field lies between two others.
-#[must_use]
-pub fn between(field: &str, least: Period, most: Period) -> Value {
-    let (text, from, to) = (format!("self.{field}"), least.seconds(), most.seconds());
-    // A text that is no period breaks the rule of its own type already.
-    let holds = format!(
-        "!{text}.matches('{PERIOD}') || ({seconds} >= {from} && {seconds} <= {to})",
-        seconds = seconds(&text),
-    );
-    field_rule(&format!(".{field}"), &holds, &format!("must be from {least} to {most}"))
-}
-
-/// The seconds of a period, as an expression.
-#[must_use]
-pub fn seconds(period: &str) -> String {
-    format!(
-        "int({period}.substring(0, size({period}) - 1)) * \
-         {{'s': 1, 'm': 60, 'h': 3600, 'd': 86400}}[{period}.substring(size({period}) - 1)]"
-    )
-}
-
-/// The form of a period. Nine digits are enough for anything, and fit into an integer in seconds.
-pub(crate) const PERIOD: &str = "^[0-9]{1,9}[smhd]$";
 
 /// The form of a name.
 pub(crate) const NAME: &str = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$";

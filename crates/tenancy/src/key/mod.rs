@@ -9,9 +9,10 @@ mod base62;
 use std::{fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+
+use crate::text_form::text_form;
 
 /// Never change it: keys in use start with it.
 const BRAND: &str = "assay";
@@ -226,17 +227,7 @@ impl FromStr for Scope {
     }
 }
 
-impl Serialize for Scope {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for Scope {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_form!(Scope);
 
 impl JsonSchema for Scope {
     fn schema_name() -> std::borrow::Cow<'static, str> {

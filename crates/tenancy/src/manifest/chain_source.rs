@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Period,
     manifest::{PodsSpec, SecretKey, VolumeSpec},
-    resolve::LONGEST_FETCH_TIMEOUT,
-    schema::{between, field_rule},
+    period::between,
+    schema::field_rule,
 };
+
+/// Longest time that a check may spend on fetching.
+pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
 
 /// The node or indexer from which a chain is read. A chain has at most one source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,9 +3,10 @@
 use std::{borrow::Cow, fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::intel_formats::{LABELS, LISTINGS};
+
+use crate::text_form::text_form;
 
 /// Format of a sanctions list or a label set, as the registry of formats in `assay-intel` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,17 +69,7 @@ impl FromStr for IntelFormat {
     }
 }
 
-impl Serialize for IntelFormat {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.id)
-    }
-}
-
-impl<'de> Deserialize<'de> for IntelFormat {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
-}
+text_form!(IntelFormat);
 
 impl JsonSchema for IntelFormat {
     fn inline_schema() -> bool {

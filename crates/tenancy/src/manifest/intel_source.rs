@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SecretKey, intel_format::IntelFormat};
-use crate::{
-    Name, Period,
-    resolve::LONGEST_AGE,
-    schema::{between, field_rule},
-};
+use crate::{Name, Period, period::between, schema::field_rule};
+
+/// Longest time for which a mandatory source may go unverified.
+pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
 
 /// A sanctions list or label set that is fetched on a schedule. The name of the object is the name of the
 /// source.

@@ -7,6 +7,7 @@ mod former_tenant;
 mod intel_format;
 mod intel_formats;
 mod intel_source;
+mod kind;
 mod plan;
 mod rate_limit;
 mod read;
@@ -17,14 +18,21 @@ pub(crate) use chain_servers::{MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME};
 pub use chain_servers::{
     PodsSpec, ResourceQuantities, ResourcesSpec, TaintEffect, TolerationSpec, VolumeSpec,
 };
+pub(crate) use chain_source::LONGEST_FETCH_TIMEOUT;
 pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use former_tenant::FormerTenantSpec;
 pub use intel_format::{IntelFormat, UnknownIntelFormat};
+pub(crate) use intel_source::LONGEST_AGE;
 pub use intel_source::{IntelSourceSpec, Schedule};
+pub use kind::Kind;
 pub use plan::{
     Counts, LimitName, LimitSpec, OnTokenStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
 };
+pub(crate) use plan::{
+    LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_IN_FLIGHT,
+    MOST_REQUESTS, MOST_SCREEN_ROWS,
+};
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
-pub use read::{API_VERSION, Document, Kind, Manifest, ManifestSpec};
+pub use read::{API_VERSION, Document, Manifest, ManifestSpec};
 pub use secret_key::SecretKey;
 pub use tenant::TenantSpec;

@@ -3,17 +3,24 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::{
-    Period,
-    resolve::{
-        LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_IN_FLIGHT,
-        MOST_REQUESTS, MOST_SCREEN_ROWS,
-    },
-    schema::{between, field_rule},
-};
+use crate::{Period, period::between, schema::field_rule, text_form::text_form};
 
+/// Longest window of a limit: a month.
+pub(crate) const LONGEST_WINDOW: Period = Period::from_seconds(31 * 86_400);
+/// Largest number of requests in a window.
+pub(crate) const MOST_REQUESTS: u64 = 1_000_000_000_000;
+/// Largest share of a limit that may be set aside, in percent.
+pub(crate) const LARGEST_FALLBACK_SHARE: u8 = 50;
+/// Longest time for which anything of a tenant is kept: ten years and a bit.
+pub(crate) const LONGEST_RETENTION: Period = Period::from_seconds(3660 * 86_400);
+/// Most rows that one bulk request may have.
+pub(crate) const MOST_SCREEN_ROWS: u64 = 100_000_000;
+/// Most requests of a tenant in flight that a plan may allow.
+pub(crate) const MOST_IN_FLIGHT: u32 = 1_000_000;
+/// Longest time an answer may be repeated from the cache.
+pub(crate) const LONGEST_CACHE: Period = Period::from_seconds(86_400);
 const NONE: Period = Period::from_seconds(0);
 const SECOND: Period = Period::from_seconds(1);
 
@@ -266,17 +273,7 @@ impl fmt::Debug for LimitName {
     }
 }
 
-impl Serialize for LimitName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for LimitName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
+text_form!(LimitName);
 
 impl JsonSchema for LimitName {
     fn schema_name() -> std::borrow::Cow<'static, str> {

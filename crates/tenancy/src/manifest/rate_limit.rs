@@ -4,10 +4,9 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::LimitName;
+use super::{LimitName, MOST_REQUESTS};
 use crate::{
     Name,
-    resolve::MOST_REQUESTS,
     schema::{RULES, rule},
 };
 

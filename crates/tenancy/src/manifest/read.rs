@@ -4,7 +4,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    ChainSourceSpec, FormerTenantSpec, IntelSourceSpec, PlanSpec, RateLimitSpec, TenantSpec,
+    ChainSourceSpec, FormerTenantSpec, IntelSourceSpec, Kind, PlanSpec, RateLimitSpec, TenantSpec,
 };
 use crate::{CompactJson, FieldProblem, Name, Problem};
 
@@ -18,52 +18,6 @@ pub struct Document {
     pub origin: String,
     /// The content.
     pub content: Value,
-}
-
-/// The kind of a manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A [`PlanSpec`](super::PlanSpec).
-    Plan,
-    /// An [`IntelSourceSpec`](super::IntelSourceSpec).
-    IntelSource,
-    /// A [`ChainSourceSpec`](super::ChainSourceSpec).
-    ChainSource,
-    /// A risk policy, whose content the engine knows.
-    RiskPolicy,
-    /// A [`TenantSpec`](super::TenantSpec).
-    Tenant,
-    /// A [`RateLimitSpec`](super::RateLimitSpec).
-    RateLimit,
-    /// A [`FormerTenantSpec`](super::FormerTenantSpec), which the operator writes and nobody else.
-    FormerTenant,
-}
-
-impl Kind {
-    /// Every kind, in the order in which they build on each other.
-    pub const ALL: [Self; 7] = [
-        Self::Plan,
-        Self::IntelSource,
-        Self::ChainSource,
-        Self::RiskPolicy,
-        Self::Tenant,
-        Self::RateLimit,
-        Self::FormerTenant,
-    ];
-
-    /// The kind's name in manifests.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Plan => "Plan",
-            Self::IntelSource => "IntelSource",
-            Self::ChainSource => "ChainSource",
-            Self::RiskPolicy => "RiskPolicy",
-            Self::Tenant => "Tenant",
-            Self::RateLimit => "RateLimit",
-            Self::FormerTenant => "FormerTenant",
-        }
-    }
 }
 
 /// The spec of a manifest. `R` is the spec of a risk policy, which the engine defines.

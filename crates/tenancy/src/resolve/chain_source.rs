@@ -4,15 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Entity, Problem};
 use crate::{
-    Period,
     directory::ChainFeed,
     manifest::{
-        ChainMode, ChainProtocol, ChainSourceSpec, MOST_ENTRIES, MOST_REPLICAS, SMALLEST_VOLUME,
+        ChainMode, ChainProtocol, ChainSourceSpec, LONGEST_FETCH_TIMEOUT, MOST_ENTRIES,
+        MOST_REPLICAS, SMALLEST_VOLUME,
     },
 };
-
-/// Longest time that a check may spend on fetching.
-pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
 
 pub(super) fn check(
     source: &Entity<'_, ChainSourceSpec>,

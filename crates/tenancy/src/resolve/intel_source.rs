@@ -2,13 +2,9 @@
 
 use super::{Entity, Problem};
 use crate::{
-    Period,
     directory::{Feed, Mandatory},
-    manifest::{IntelSourceSpec, Schedule},
+    manifest::{IntelSourceSpec, LONGEST_AGE, Schedule},
 };
-
-/// Longest time for which a mandatory source may go unverified.
-pub(crate) const LONGEST_AGE: Period = Period::from_seconds(90 * 86_400);
 
 pub(super) fn check(
     source: &Entity<'_, IntelSourceSpec>,

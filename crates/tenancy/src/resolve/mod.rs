@@ -16,12 +16,6 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-pub(crate) use chain_source::LONGEST_FETCH_TIMEOUT;
-pub(crate) use intel_source::LONGEST_AGE;
-pub(crate) use plan::{
-    LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW, MOST_IN_FLIGHT,
-    MOST_REQUESTS, MOST_SCREEN_ROWS,
-};
 pub use problem::{Cause, FieldProblem, Problem};
 
 use crate::{

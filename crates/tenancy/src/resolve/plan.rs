@@ -2,27 +2,15 @@
 
 use super::{Cause, Entity, Problem};
 use crate::{
-    Period,
     directory::{Limit, Plan},
-    manifest::{Counts, PlanSpec},
+    manifest::{
+        Counts, LARGEST_FALLBACK_SHARE, LONGEST_CACHE, LONGEST_RETENTION, LONGEST_WINDOW,
+        MOST_IN_FLIGHT, MOST_REQUESTS, MOST_SCREEN_ROWS, PlanSpec,
+    },
 };
 
-/// Longest window of a limit: a month.
-pub(crate) const LONGEST_WINDOW: Period = Period::from_seconds(31 * 86_400);
-/// Largest number of requests in a window.
-pub(crate) const MOST_REQUESTS: u64 = 1_000_000_000_000;
 /// Most limits that a plan may have.
 const MOST_LIMITS: usize = 8;
-/// Largest share of a limit that may be set aside, in percent.
-pub(crate) const LARGEST_FALLBACK_SHARE: u8 = 50;
-/// Longest time for which anything of a tenant is kept: ten years and a bit.
-pub(crate) const LONGEST_RETENTION: Period = Period::from_seconds(3660 * 86_400);
-/// Most rows that one bulk request may have.
-pub(crate) const MOST_SCREEN_ROWS: u64 = 100_000_000;
-/// Most requests of a tenant in flight that a plan may allow.
-pub(crate) const MOST_IN_FLIGHT: u32 = 1_000_000;
-/// Longest time an answer may be repeated from the cache.
-pub(crate) const LONGEST_CACHE: Period = Period::from_seconds(86_400);
 
 pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) -> Plan {
     let spec = plan.spec;

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Cause, Entity, Problem,
-    plan::{MOST_REQUESTS, contradiction},
-};
+use super::{Cause, Entity, Problem, plan::contradiction};
 use crate::{
     Directory,
     directory::{Limit, Plan},
-    manifest::{Per, RateLimitSpec, RateLimitTarget, TenantSpec},
+    manifest::{MOST_REQUESTS, Per, RateLimitSpec, RateLimitTarget, TenantSpec},
 };
 
 pub(super) fn check<P>(
