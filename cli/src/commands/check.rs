@@ -1,11 +1,8 @@
 //! `assay check`: the risk assessment of one address.
 
-use std::{
-    io::{self, Write},
-    sync::Arc,
-};
+use std::{io::Write, sync::Arc};
 
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::ChainId;
 use assay_engine::{
     assess,
     assessment::Assessment,
@@ -25,7 +22,7 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, output, terminal::text_width};
+use super::{Context, Done, Failure, output, parse_address, print_json, terminal::text_width};
 use crate::render;
 
 const EXAMPLES: &str = "\
@@ -72,8 +69,7 @@ struct Answer<'a> {
 }
 
 pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Failure> {
-    let subject = CanonicalAddress::parse(args.chain, &args.address)
-        .map_err(|error| Failure::Input(format!("not a valid {} address: {error}", args.chain)))?;
+    let subject = parse_address(args.chain, &args.address)?;
     let databases = context.open_databases().await?;
     let store = &databases.store;
     let snapshot = IntelSnapshot::load(&**store, None).await?;
@@ -92,7 +88,6 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
     };
     let assessment = assess(&subject, &facts, &policy, as_of.unwrap_or(now));
 
-    let mut output = output();
     if args.json {
         let answer = Answer {
             address_submitted: &args.address,
@@ -101,11 +96,10 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
             assessment_digest: assessment.digest(),
             as_of: args.as_of,
         };
-        let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&answer)?;
     } else {
         let text = render::check(&subject, &assessment, args.as_of, now, text_width(), args.all);
-        write!(output, "{text}")?;
+        write!(output(), "{text}")?;
     }
     Ok(done(args.exit_code, assessment.verdict))
 }

@@ -1,8 +1,8 @@
 //! `assay check-transfer`: the risk assessment of one transfer.
 
-use std::io::{self, Write};
+use std::io::Write;
 
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::ChainId;
 use assay_engine::{
     assess_transfer,
     assessment::Assessment,
@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::{
     Context, Done, Failure,
     check::{directory, done, policy},
-    output,
+    output, parse_address, print_json,
     terminal::text_width,
 };
 use crate::render;
@@ -100,7 +100,6 @@ pub(super) async fn run(args: &CheckTransferArgs, context: &Context) -> Result<D
     let facts = transfer::facts(&chains, &snapshot, &policy, &query, now).await?;
     let assessment = assess_transfer(&facts, &policy, now);
 
-    let mut output = output();
     if args.json {
         let answer = Answer {
             direction: query.direction,
@@ -109,12 +108,11 @@ pub(super) async fn run(args: &CheckTransferArgs, context: &Context) -> Result<D
             assessed_at: now,
             assessment_digest: assessment.digest(),
         };
-        let text = serde_json::to_string_pretty(&answer).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&answer)?;
     } else {
         let receiver = &facts.transfer.receiver;
         let text = render::check(receiver, &assessment, None, now, text_width(), args.all);
-        write!(output, "{text}")?;
+        write!(output(), "{text}")?;
     }
     Ok(done(args.exit_code, assessment.verdict))
 }
@@ -122,12 +120,7 @@ pub(super) async fn run(args: &CheckTransferArgs, context: &Context) -> Result<D
 fn query(args: &CheckTransferArgs) -> Result<TransferQuery, Failure> {
     let selector = match (args.output, &args.address) {
         (Some(index), _) => OutputSelector::Index(index),
-        (None, Some(address)) => {
-            let address = CanonicalAddress::parse(args.chain, address).map_err(|error| {
-                Failure::Input(format!("not a valid {} address: {error}", args.chain))
-            })?;
-            OutputSelector::Address(address)
-        }
+        (None, Some(address)) => OutputSelector::Address(parse_address(args.chain, address)?),
         (None, None) => {
             return Err(Failure::Usage("--output INDEX or --address ADDRESS is required".into()));
         }

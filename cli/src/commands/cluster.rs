@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{self, Write},
+    io::Write,
 };
 
 use assay_address::{CanonicalAddress, ChainId};
@@ -16,7 +16,7 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, graph, output, terminal::text_width};
+use super::{Context, Done, Failure, graph, output, print_json, terminal::text_width};
 use crate::render::{self, ClusterPage, ClusterRow};
 
 const EXAMPLES: &str = "\
@@ -118,12 +118,10 @@ pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<Done, F
     let today = context.clock.now().to_zoned(TimeZone::UTC).date();
     let claims = claims(&snapshot, args.chain, &cluster, today);
     let shown = shown(&subject, &cluster, claims, usize::try_from(args.most).unwrap_or(usize::MAX));
-    let mut output = output();
     if args.json {
-        let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&shown)?;
     } else {
-        write!(output, "{}", draw(&shown))?;
+        write!(output(), "{}", draw(&shown))?;
     }
     Ok(Done::Success)
 }

@@ -1,13 +1,13 @@
 //! `assay entity`: listed parties by name, with their addresses.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use assay_engine::evidence::ListingStatus;
 use assay_intel::{FoundEntity, IntelSnapshot};
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use super::{Context, Done, Failure, output, terminal::text_width};
+use super::{Context, Done, Failure, output, print_json, terminal::text_width};
 use crate::render::Page;
 
 const EXAMPLES: &str = "\
@@ -40,14 +40,12 @@ pub(super) async fn run(args: &EntityArgs, context: &Context) -> Result<Done, Fa
     let snapshot = IntelSnapshot::load(&*store, None).await?;
     let today = context.clock.now().to_zoned(TimeZone::UTC).date();
     let found = snapshot.entities_named(&args.name, today, args.limit);
-    let mut output = output();
     if args.json {
-        let text = serde_json::to_string_pretty(&found).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&found)?;
     } else if found.is_empty() {
-        writeln!(output, "no listed party with addresses has a name like it")?;
+        writeln!(output(), "no listed party with addresses has a name like it")?;
     } else {
-        write!(output, "{}", drawn(&found, text_width()))?;
+        write!(output(), "{}", drawn(&found, text_width()))?;
     }
     Ok(Done::Success)
 }

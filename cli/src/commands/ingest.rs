@@ -1,11 +1,6 @@
 //! `assay ingest`: the import of sanctions lists and labels.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{io::Write, path::PathBuf, sync::Arc, time::Duration};
 
 use assay_address::ChainId;
 use assay_egress::{CredentialsFile, Networks, ServerName};
@@ -28,7 +23,7 @@ use super::{
     Context, Done, Failure,
     check::directory,
     ingest_chain::{self, ChainArgs},
-    output,
+    output, print_json,
     progress::Progress,
     terminal::text_width,
 };
@@ -228,12 +223,10 @@ async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Resul
     let outcome = importing.instrument(stage).await;
     progress.finish();
     let outcome = outcome?;
-    let mut output = output();
     if json {
-        let text = serde_json::to_string_pretty(&outcome).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&outcome)?;
     } else {
-        write!(output, "{}", import_outcome(&request.source, &outcome, text_width()))?;
+        write!(output(), "{}", import_outcome(&request.source, &outcome, text_width()))?;
     }
     Ok(Done::Success)
 }
@@ -300,8 +293,7 @@ async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<
     all.sort_by(|one, other| one.source.cmp(&other.source));
     let mut output = output();
     if json {
-        let text = serde_json::to_string_pretty(&all).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&all)?;
     } else {
         for one in &all {
             if let Some(outcome) = &one.outcome {

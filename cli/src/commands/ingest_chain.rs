@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, Write},
+    io::Write,
     path::PathBuf,
     sync::{
         Mutex, PoisonError,
@@ -23,7 +23,7 @@ use assay_graph::GraphStore;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Context, Done, Failure, output, progress::Progress};
+use super::{Context, Done, Failure, output, print_json, progress::Progress};
 use crate::render::counted;
 
 const EXAMPLES: &str = "\
@@ -181,12 +181,10 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
         Err(IngestError::Source(assay_chain::SourceError::Stopped)) => shown.so_far(),
         other => other?,
     };
-    let mut output = output();
     if json {
-        let text = serde_json::to_string_pretty(&report).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&report)?;
     } else {
-        writeln!(output, "{}", summary(chain, &report))?;
+        writeln!(output(), "{}", summary(chain, &report))?;
     }
     Ok(Done::Success)
 }

@@ -1,13 +1,13 @@
 //! `assay jobs`: background jobs and their state.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use assay_store::jobs::Job;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, output, terminal::output_width};
+use super::{Context, Done, Failure, output, print_json, terminal::output_width};
 use crate::render::{ago, table};
 
 /// List background jobs: fetches of sources and histories, and purges
@@ -27,15 +27,12 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
     let store = context.open().await?;
     let jobs = store.jobs(args.kind.as_deref()).await?;
     let now = context.clock.now();
-    let mut output = output();
     if args.json {
         let rows: Vec<Value> = jobs.iter().map(row).collect();
-        let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(Done::Success);
+        return print_json(&rows);
     }
     if jobs.is_empty() {
-        writeln!(output, "no background job yet: `assay serve` enqueues them")?;
+        writeln!(output(), "no background job yet: `assay serve` enqueues them")?;
         return Ok(Done::Success);
     }
     let header = ["KIND", "KEY", "STATUS", "DUE", "SUCCEEDED", "FAILURES", "ERROR"];
@@ -51,7 +48,7 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
         ]
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
-    write!(output, "{}", table(&rows, output_width()))?;
+    write!(output(), "{}", table(&rows, output_width()))?;
     Ok(Done::Success)
 }
 

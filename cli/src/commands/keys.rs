@@ -1,6 +1,6 @@
 //! `assay keys`: API keys. A key is shown once, when it is created.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use assay_service::{
     keys::{Grant, issue},
@@ -15,7 +15,9 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, backup::reconcile, output, terminal::output_width};
+use super::{
+    Context, Done, Failure, backup::reconcile, output, print_json, terminal::output_width,
+};
 use crate::render::{ago, table};
 
 #[derive(Debug, Subcommand)]
@@ -234,11 +236,8 @@ async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Resu
     });
     let chosen: Vec<KeyView<'_>> =
         records.into_iter().map(|record| view(record, None, now)).collect();
-    let mut output = output();
     if args.json {
-        let text = serde_json::to_string_pretty(&chosen).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(Done::Success);
+        return print_json(&chosen);
     }
     let header = ["ID", "TENANT", "NAME", "STATE", "SCOPES", "CREATED", "EXPIRES", "LAST USED"]
         .map(str::to_owned);
@@ -256,7 +255,7 @@ async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Resu
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    write!(output, "{}", table(&rows, output_width()))?;
+    write!(output(), "{}", table(&rows, output_width()))?;
     Ok(Done::Success)
 }
 
@@ -267,12 +266,10 @@ fn later(now: Timestamp, time: Period) -> Result<Timestamp, Failure> {
 }
 
 fn show(key: &ApiKey, record: &KeyRecord, json: bool, now: Timestamp) -> Result<Done, Failure> {
-    let mut output = output();
     if json {
-        let text = serde_json::to_string_pretty(&view(record, Some(key), now));
-        writeln!(output, "{}", text.map_err(io::Error::from)?)?;
+        print_json(&view(record, Some(key), now))?;
     } else {
-        writeln!(output, "{}", key.expose())?;
+        writeln!(output(), "{}", key.expose())?;
         writeln!(
             anstream::stderr(),
             "key {} of tenant {}: store it now, it is not shown again",

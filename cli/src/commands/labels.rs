@@ -1,14 +1,14 @@
 //! `assay labels`: the withdrawal of labels, and their restoration.
 
-use std::io::{self, Write};
+use std::io::Write;
 
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::ChainId;
 use assay_engine::{names::SourceId, taxonomy::Category};
 use assay_store::intel::Suppression;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, output, terminal::output_width};
+use super::{Context, Done, Failure, output, parse_address, print_json, terminal::output_width};
 use crate::render::{counted, table};
 
 #[derive(Debug, Subcommand)]
@@ -73,7 +73,7 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
     let now = context.clock.now();
     match command {
         LabelsCommand::Suppress(args) => {
-            let address = parse(args.chain, &args.address)?;
+            let address = parse_address(args.chain, &args.address)?;
             for (name, text) in [("author", &args.author), ("reason", &args.reason)] {
                 if text.trim().is_empty() {
                     return Err(Failure::Usage(format!(
@@ -99,7 +99,7 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
             writeln!(output(), "{} withdrawn{none}", counted(withdrawn, "label", "labels"))?;
         }
         LabelsCommand::Restore(args) => {
-            let address = parse(args.chain, &args.address)?;
+            let address = parse_address(args.chain, &args.address)?;
             let lifted = store.lift_suppressions(&args.source, &address, now).await?;
             if lifted == 0 {
                 return Err(Failure::Input(format!(
@@ -110,18 +110,14 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
             let withdrawals = counted(lifted, "withdrawal", "withdrawals");
             writeln!(output(), "{withdrawals} restored")?;
         }
-        LabelsCommand::Suppressed(args) => list(&store.suppressions().await?, args.json)?,
+        LabelsCommand::Suppressed(args) => {
+            return list(&store.suppressions().await?, args.json);
+        }
     }
     Ok(Done::Success)
 }
 
-fn parse(chain: ChainId, address: &str) -> Result<CanonicalAddress, Failure> {
-    CanonicalAddress::parse(chain, address)
-        .map_err(|error| Failure::Input(format!("not a valid {chain} address: {error}")))
-}
-
-fn list(suppressions: &[Suppression], json: bool) -> Result<(), Failure> {
-    let mut output = output();
+fn list(suppressions: &[Suppression], json: bool) -> Result<Done, Failure> {
     if json {
         let rows: Vec<Value> = suppressions
             .iter()
@@ -138,9 +134,7 @@ fn list(suppressions: &[Suppression], json: bool) -> Result<(), Failure> {
                 })
             })
             .collect();
-        let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(());
+        return print_json(&rows);
     }
     let header =
         ["SOURCE", "CHAIN", "ADDRESS", "CATEGORY", "AUTHOR", "SINCE", "RESTORED", "REASON"];
@@ -157,6 +151,6 @@ fn list(suppressions: &[Suppression], json: bool) -> Result<(), Failure> {
         ]
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
-    write!(output, "{}", table(&rows, output_width()))?;
-    Ok(())
+    write!(output(), "{}", table(&rows, output_width()))?;
+    Ok(Done::Success)
 }

@@ -40,7 +40,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_address::ChainId;
+use assay_address::{CanonicalAddress, ChainId};
 use assay_database::DatabaseError;
 use assay_egress::{EgressError, EgressSettings, SourceFiles};
 use assay_engine::facts::Environment;
@@ -58,6 +58,7 @@ use assay_store::{PostgresStore, SqliteStore, Store, StoreError};
 use assay_system::Clock;
 use assay_telemetry::{otlp::Collector, stage};
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 use tracing::Instrument;
 
 use self::flags::CommonFlags;
@@ -282,6 +283,19 @@ type Output = anstream::AutoStream<io::StdoutLock<'static>>;
 
 fn output() -> Output {
     anstream::AutoStream::auto(io::stdout().lock())
+}
+
+/// Parses an address that the command line names.
+fn parse_address(chain: ChainId, address: &str) -> Result<CanonicalAddress, Failure> {
+    CanonicalAddress::parse(chain, address)
+        .map_err(|error| Failure::Input(format!("not a valid {chain} address: {error}")))
+}
+
+/// Prints a value as JSON.
+fn print_json(value: &impl Serialize) -> Result<Done, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+    writeln!(output(), "{text}")?;
+    Ok(Done::Success)
 }
 
 /// Parses the command line, runs the command and returns its exit code.

@@ -1,6 +1,6 @@
 //! `assay sources`: the sources of lists, labels and chains, and those that come with Assay.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use assay_engine::{assess_sources, assess_tip, assessment::AssessedSource};
 use assay_service::{
@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use super::{
     Context, Done, Failure,
     check::{directory, policy},
-    output,
+    output, print_json,
     terminal::output_width,
 };
 use crate::render::{ago, table};
@@ -71,11 +71,8 @@ impl From<EnableError> for Failure {
 
 /// Lists the ready-made sources.
 async fn available(json: bool, context: &Context) -> Result<Done, Failure> {
-    let mut output = output();
     if json {
-        let text = serde_json::to_string_pretty(&READY_SOURCES).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(Done::Success);
+        return print_json(&READY_SOURCES);
     }
     // Before the database exists, only what a new installation starts with is enabled.
     let enabled: Vec<String> = match context.open().await {
@@ -99,7 +96,7 @@ async fn available(json: bool, context: &Context) -> Result<Done, Failure> {
             .map(str::to_owned)
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    write!(output, "{}", table(&rows, output_width()))?;
+    write!(output(), "{}", table(&rows, output_width()))?;
     Ok(Done::Success)
 }
 
@@ -120,12 +117,11 @@ async fn enable(
     let store = context.open_or_create().await?;
     let applied =
         manifests::apply(&*store, documents, &context.source_files(), context.clock.now()).await?;
-    let mut output = output();
     for (manifest, outcome) in applied {
-        writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
+        writeln!(output(), "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
     writeln!(
-        output,
+        output(),
         "`assay serve` fetches them on their schedules; `assay ingest sanctions --all` fetches the lists now"
     )?;
     Ok(Done::Success)
@@ -150,15 +146,12 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     let tips =
         tips.iter().filter_map(|(chain, tip)| assess_tip(*chain, intel.environment, tip, now));
     sources.extend(tips);
-    let mut output = output();
     if args.json {
-        let text = serde_json::to_string_pretty(&sources).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(Done::Success);
+        return print_json(&sources);
     }
     if sources.is_empty() {
         writeln!(
-            output,
+            output(),
             "no sources: enable some with `assay sources enable`, or import a list with `assay ingest sanctions`"
         )?;
         return Ok(Done::Success);
@@ -182,7 +175,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    write!(output, "{}", table(&rows, output_width()))?;
+    write!(output(), "{}", table(&rows, output_width()))?;
     Ok(Done::Success)
 }
 

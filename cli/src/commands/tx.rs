@@ -1,6 +1,6 @@
 //! `assay tx`: one transaction of an ingested chain.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{TransactionAnswer, TransactionQuestion};
@@ -15,7 +15,9 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, check::policy, graph, output, terminal::text_width};
+use super::{
+    Context, Done, Failure, check::policy, graph, output, print_json, terminal::text_width,
+};
 use crate::render::{self, Side, SideRow, coins};
 
 const EXAMPLES: &str = "\
@@ -98,12 +100,10 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     };
     let most = usize::try_from(args.most).unwrap_or(usize::MAX);
     let shown = shown(&names, &transaction, &forms, most);
-    let mut output = output();
     if args.json {
-        let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
+        print_json(&shown)?;
     } else {
-        write!(output, "{}", draw(args.chain, &transaction, &shown))?;
+        write!(output(), "{}", draw(args.chain, &transaction, &shown))?;
     }
     Ok(Done::Success)
 }

@@ -1,6 +1,6 @@
 //! `assay usage` and `assay purge`: the charges of tenants, and the end of retention.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use assay_service::background::purge::{
     COMMON_RETENTION, CommonPurged, PurgeError, TenantPurged, forget, purge_common, purge_tenants,
@@ -11,7 +11,7 @@ use clap::Args;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, check::directory, output, terminal::output_width};
+use super::{Context, Done, Failure, check::directory, output, print_json, terminal::output_width};
 use crate::render::table;
 
 /// Days that are shown by default.
@@ -60,12 +60,9 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
     let to = args.to.unwrap_or_else(|| today(context.clock.now()));
     let from = args.from.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS.days()));
     let counts = store.usage(args.tenant.as_ref(), from, to).await?;
-    let mut output = output();
     if args.json {
         let rows: Vec<Value> = counts.iter().map(row).collect();
-        let text = serde_json::to_string_pretty(&rows).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(Done::Success);
+        return print_json(&rows);
     }
     let header = ["TENANT", "DAY", "KEY", "PLAN", "OPERATION", "VERDICT", "COUNT"];
     let rows = counts.iter().map(|UsageCount { charged, count }| {
@@ -80,7 +77,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
         ]
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
-    write!(output, "{}", table(&rows, output_width()))?;
+    write!(output(), "{}", table(&rows, output_width()))?;
     Ok(Done::Success)
 }
 

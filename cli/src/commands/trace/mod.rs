@@ -4,12 +4,9 @@
 
 mod dot;
 
-use std::{
-    collections::BTreeMap,
-    io::{self, Write},
-};
+use std::{collections::BTreeMap, io::Write};
 
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::ChainId;
 use assay_engine::{
     evidence::{
         ChainState, Direction, FlowEnd, FlowPart, FlowPath, PathStep, Solicitation,
@@ -32,7 +29,7 @@ use serde::Serialize;
 use super::{
     Context, Done, Failure,
     check::{directory, policy},
-    output,
+    output, parse_address, print_json,
     terminal::text_width,
 };
 use crate::render::{self, TracedDirection, TracedEnd, TracedPath};
@@ -153,8 +150,7 @@ struct Traced<'a> {
 }
 
 pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Failure> {
-    let subject = CanonicalAddress::parse(args.chain, &args.address)
-        .map_err(|error| Failure::Input(format!("not a valid {} address: {error}", args.chain)))?;
+    let subject = parse_address(args.chain, &args.address)?;
     let directions = match args.direction {
         Some(OneDirection::Source) => vec![Direction::Source],
         Some(OneDirection::Destination) => vec![Direction::Destination],
@@ -191,9 +187,8 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
             sorted(direction, parts, args.min_share)
         })
         .collect();
-    let mut output = output();
     if args.dot {
-        write!(output, "{}", dot::graph(&subject, &traced))?;
+        write!(output(), "{}", dot::graph(&subject, &traced))?;
         return Ok(Done::Success);
     }
     if args.json {
@@ -204,9 +199,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
             complete: facts.flows.complete,
             directions: traced.iter().map(shown_direction).collect(),
         };
-        let text = serde_json::to_string_pretty(&shown).map_err(io::Error::from)?;
-        writeln!(output, "{text}")?;
-        return Ok(Done::Success);
+        return print_json(&shown);
     }
     let drawn = traced.iter().map(drawn_direction);
     let drawn: Vec<TracedDirection<'_>> =
@@ -220,7 +213,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         &dates(&*databases.graphs, args.chain, &drawn).await?,
         text_width(),
     );
-    write!(output, "{text}")?;
+    write!(output(), "{text}")?;
     Ok(Done::Success)
 }
 
