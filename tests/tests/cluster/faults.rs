@@ -100,12 +100,7 @@ fn an_operator_killed_at_any_point_makes_every_key_once() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn the_api_serves_on_without_operator_and_without_api_server() {
-    let mut platform = Platform::start();
-    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
-    platform.cluster.apply(&page);
-    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let (mut platform, text) = Platform::with_key(GOLD, "");
 
     platform.cluster.kill_server();
     wait_until("the operator misses the API server", || {

@@ -139,14 +139,10 @@ fn two_installations_share_a_cluster_and_no_object() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn an_object_moves_to_the_installation_that_its_label_names() {
-    let platform = Platform::start();
-    let second = Second::start(&platform, &[]);
     let spare = GOLD.replace("name: gold", "name: spare").replace("name: careful", "name: loose");
-    let page = [GOLD, "---", &spare, &tenant("acme", "gold"), &key("backend", "acme"), &raised(7)];
-    platform.cluster.apply(&page.concat());
-    platform.wait_for_reason(&KEY, "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let plans = [GOLD, "---", &spare].concat();
+    let (platform, text) = Platform::with_key(&plans, &raised(7));
+    let second = Second::start(&platform, &[]);
 
     let label = |object: &[&str]| {
         let words = ["label", "--overwrite"].iter().chain(object);
@@ -271,11 +267,7 @@ fn a_key_deleted_while_its_operator_is_down_is_refused_on_its_return() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_key_whose_object_is_absent_for_a_while_is_valid_again_with_it() {
-    let mut platform = Platform::start();
-    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
-    platform.wait_for_reason(&KEY, "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let (mut platform, text) = Platform::with_key(GOLD, "");
     // As in a cluster that is being restored: the Secret is there before the object.
     platform.operator.kill();
     platform.cluster.kubectl(&["delete", "apikey", "backend", "--cascade=orphan"]);
@@ -292,13 +284,8 @@ fn a_key_whose_object_is_absent_for_a_while_is_valid_again_with_it() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_tenant_that_is_gone_by_force_is_refused_and_can_come_back() {
-    let mut platform = Platform::start();
-    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme"), &raised(7)];
-    platform.cluster.apply(&page.concat());
-    platform.wait_for_reason(&KEY, "KeyReady");
+    let (mut platform, text) = Platform::with_key(GOLD, &raised(7));
     platform.wait_for_reason(&["ratelimit", "more"], "Published");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
     platform.operator.kill();
     for object in ["tenant/acme", "ratelimit/more"] {
         let none = r#"{"metadata":{"finalizers":null}}"#;
@@ -347,11 +334,7 @@ fn a_namespace_with_keys_can_be_deleted_without_an_operator() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn an_upgrade_from_a_release_without_instances_keeps_tenants_and_keys() {
-    let mut platform = Platform::start();
-    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
-    platform.wait_for_reason(&KEY, "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let (mut platform, text) = Platform::with_key(GOLD, "");
     platform.operator.kill();
     let finalizer = r#"{"metadata":{"finalizers":["assay.dev/store"]}}"#;
     platform.cluster.kubectl(&["patch", "apikey", "backend", "--type=merge", "-p", finalizer]);

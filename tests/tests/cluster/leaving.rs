@@ -4,7 +4,7 @@
 use assay_tests::assay;
 
 use crate::{
-    pages::{GOLD, key, tenant},
+    pages::{GOLD, tenant},
     platform::{Platform, wait_until},
 };
 
@@ -17,11 +17,7 @@ fn usage(platform: &Platform) -> String {
 
 /// A platform with a tenant whose key was used, and that key.
 fn used(plan: &str) -> (Platform, String) {
-    let platform = Platform::start();
-    platform.cluster.apply(&[plan, &tenant("acme", "gold"), &key("backend", "acme")].concat());
-    platform.wait_for_reason(&KEY, "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let (platform, text) = Platform::with_key(plan, "");
     wait_until("its use is recorded", || usage(&platform) != "0");
     (platform, text)
 }

@@ -17,12 +17,7 @@ fn ok(finished: Finished) {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
-    let platform = Platform::start();
-    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
-    platform.cluster.apply(&page);
-    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let (platform, text) = Platform::with_key(GOLD, "");
 
     let status = platform.status(&["apikey", "backend"]);
     assert_eq!(status["keyId"], text.split('_').nth(2).unwrap());
@@ -46,11 +41,7 @@ fn a_page_of_yaml_becomes_a_key_that_the_api_takes() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn invalid_objects_are_reported_and_the_last_valid_ones_stay_in_force() {
-    let platform = Platform::start();
-    let page = [GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat();
-    platform.cluster.apply(&page);
-    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
-    let text = platform.key("default", "backend");
+    let (platform, text) = Platform::with_key(GOLD, "");
 
     platform.cluster.apply(&[tenant("acme", "silver"), tenant("other", "silver")].concat());
     platform.wait_for_reason(&["tenant", "acme"], "PlanNotFound");
@@ -206,11 +197,7 @@ fn a_deleted_or_emptied_secret_gets_a_new_key_at_the_next_resync() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_key_has_the_rights_of_its_current_object() {
-    let platform = Platform::start();
-    platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
-    platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
-    let text = platform.key("default", "backend");
-    platform.wait_for_answer(&text, 200);
+    let (platform, text) = Platform::with_key(GOLD, "");
     let patch = |spec: &str| {
         platform.cluster.kubectl(&["patch", "apikey", "backend", "--type=merge", "-p", spec]);
     };

@@ -11,7 +11,10 @@ use assay_tests::{
 };
 use serde_json::Value;
 
-use crate::cluster;
+use crate::{
+    cluster,
+    pages::{key, tenant},
+};
 
 /// Time limit for the operator on a busy machine. A benchmark measures its speed.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -47,6 +50,17 @@ impl Platform {
     /// A platform without a tenant.
     pub(crate) fn start() -> Self {
         Self::on(migrated_database())
+    }
+
+    /// A platform with a plan and more, a tenant on the plan, and its key, which the API takes.
+    pub(crate) fn with_key(plan: &str, more: &str) -> (Self, String) {
+        let platform = Self::start();
+        let page = [plan, &tenant("acme", "gold"), &key("backend", "acme"), more];
+        platform.cluster.apply(&page.concat());
+        platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
+        let text = platform.key("default", "backend");
+        platform.wait_for_answer(&text, 200);
+        (platform, text)
     }
 
     /// The same on a database.
