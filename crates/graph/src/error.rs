@@ -1,8 +1,9 @@
 //! Errors of chain graphs.
 
-use std::{io::ErrorKind, path::PathBuf};
+use std::path::PathBuf;
 
 use assay_address::ChainId;
+use assay_columns::ColumnsError;
 use assay_engine::{
     reading::ViewError,
     utxo::{OutPoint, Txid},
@@ -16,26 +17,8 @@ pub enum GraphError {
     #[error(transparent)]
     Environment(#[from] MappedError),
     /// A table failed.
-    #[error("table {table} of the graph: {error}")]
-    Table {
-        /// Table.
-        table: &'static str,
-        /// The cause.
-        error: heed::Error,
-    },
-    /// The disk is full.
-    #[error("no space is left on the disk of the graph: nothing was written")]
-    DiskFull,
-    /// A record cannot be read.
-    #[error(
-        "the graph is damaged: {table} has no valid record of {key}; delete it and ingest again"
-    )]
-    Damaged {
-        /// Table.
-        table: &'static str,
-        /// Key or number of the record.
-        key: String,
-    },
+    #[error(transparent)]
+    Columns(#[from] ColumnsError),
     /// A source that is no graph failed.
     #[error("the store of the graph failed: {0}")]
     Backend(Box<dyn std::error::Error + Send + Sync>),
@@ -212,17 +195,7 @@ impl From<GraphError> for ViewError {
     }
 }
 
-/// A failure of a table.
-pub(crate) fn table_error(table: &'static str, error: heed::Error) -> GraphError {
-    match error {
-        heed::Error::Io(error) if error.kind() == ErrorKind::StorageFull => GraphError::DiskFull,
-        heed::Error::Mdb(heed::MdbError::MapFull) => GraphError::DiskFull,
-        error => GraphError::Table { table, error },
-    }
-}
-
 /// A record that cannot be read.
-#[expect(clippy::needless_pass_by_value, reason = "callers make the key for it")]
 pub(crate) fn damaged(table: &'static str, key: impl ToString) -> GraphError {
-    GraphError::Damaged { table, key: key.to_string() }
+    ColumnsError::damaged(table, key).into()
 }

@@ -21,11 +21,7 @@ pub mod utxo;
 mod view;
 mod work;
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::ControlFlow,
-    sync::Arc,
-};
+use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -225,14 +221,12 @@ pub trait GraphWriter: std::fmt::Debug + Send + Sync {
     /// reorganization replaces; 0 without blocks.
     fn highest(&self) -> u64;
 
-    /// The outputs that are recorded, spent or not.
+    /// The outputs of recorded transactions, spent or not; `None` for one that its transaction does not have. What is
+    /// looked up here is not looked up again when blocks that spend it are recorded.
     async fn outputs(
         &mut self,
         outpoints: &[OutPoint],
-    ) -> Result<HashMap<OutPoint, TxOut>, GraphError>;
-
-    /// The transactions among these that are recorded.
-    async fn transactions(&mut self, txids: HashSet<Txid>) -> Result<HashSet<Txid>, GraphError>;
+    ) -> Result<HashMap<OutPoint, Option<TxOut>>, GraphError>;
 
     /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
     /// `reorganisable_from` on can be rolled back; a height near the tip saves a backfill the undo log.

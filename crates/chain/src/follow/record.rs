@@ -1,8 +1,6 @@
 //! Batches of blocks into the graph, the next ones read while some are written.
 
-use std::collections::HashSet;
-
-use assay_engine::utxo::{Block, OutPoint, ResolvedBlock, Txid};
+use assay_engine::utxo::{Block, OutPoint, ResolvedBlock};
 use assay_graph::DEEPEST_REORGANISATION;
 use tracing::Instrument;
 
@@ -95,12 +93,9 @@ impl Run<'_> {
     async fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
         let wanted = outputs_to_look_up(&blocks);
         let outputs = self.writer.outputs(&wanted).await?;
-        let missing = wanted.iter().filter(|outpoint| !outputs.contains_key(outpoint));
-        let missing: HashSet<Txid> = missing.map(|outpoint| outpoint.txid).collect();
-        let transactions = self.writer.transactions(missing).await?;
         let recorded = |outpoint: &OutPoint| match outputs.get(outpoint) {
-            Some(output) => RecordedOutput::Found(output.clone()),
-            None if transactions.contains(&outpoint.txid) => RecordedOutput::Missing,
+            Some(Some(output)) => RecordedOutput::Found(output.clone()),
+            Some(None) => RecordedOutput::Missing,
             None => RecordedOutput::Unknown,
         };
         let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;

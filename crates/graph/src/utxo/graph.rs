@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use assay_columns::bytes::{LARGEST, Reading, number};
 use assay_engine::{
     ledger::BlockRef,
     utxo::{
@@ -18,7 +19,6 @@ use async_trait::async_trait;
 
 use super::{
     Snapshot,
-    bytes::{LARGEST, Reading, number},
     compositions::{CompositionReader, CompositionsBeside},
     fingerprint::Fingerprint,
     length,
@@ -28,9 +28,7 @@ use super::{
 };
 use crate::{
     Cluster, ClusterEvidence, ClusterRef, Graph, GraphError, GraphTip, GraphView, Membership,
-    blocking,
-    error::{damaged, table_error},
-    work::WorkSum,
+    blocking, work::WorkSum,
 };
 
 /// A chain's graph, to be read; or one state of it.
@@ -93,12 +91,11 @@ impl Reader<'_> {
             return Ok(());
         }
         let (from, to) = (number(from), number(to.min(LARGEST)));
-        let failed = |error| table_error("block", error);
-        let range = (Bound::Included(&from[..]), Bound::Included(&to[..]));
-        for found in self.tables.block.range(self.txn, &range).map_err(failed)? {
-            let (key, bytes) = found.map_err(failed)?;
+        let table = self.tables.block;
+        for row in table.range(self.txn, Bound::Included(&from), Bound::Included(&to))? {
+            let (key, bytes) = row?;
             let height = Reading(key).number();
-            let height = height.ok_or_else(|| damaged("block", hex::encode(key)))?;
+            let height = height.ok_or_else(|| table.damaged(hex::encode(key)))?;
             if !each(StoredBlock::read(height, bytes)?)? {
                 break;
             }

@@ -2,10 +2,14 @@
 //! their parents.
 //!
 //! The entries of the newest blocks, which can be rolled back, are in an ordered table; those of all others are
-//! in [runs](super::run). Other modules reach both through the functions of this one.
+//! in [runs](assay_columns::run). Other modules reach both through the functions of this one.
 
 use std::collections::BTreeSet;
 
+use assay_columns::{
+    bytes::{Reading, number},
+    run::{self, Cursors, Entry, Filters, Hashed, Kind as _},
+};
 use assay_engine::{
     ledger::Statistics,
     utxo::{ScriptOwner, Txid},
@@ -14,20 +18,13 @@ use assay_mapped::WriteTransaction;
 use sha2::{Digest, Sha256};
 
 use super::{
-    bytes::{Reading, number},
+    entry::{Kind, LinkTo, Manifest, MovedEntry, PartialStatistics},
     link::pair_key,
     reader::Reader,
     record::StoredBlock,
-    run::{
-        self, Cursors, Entry, Filters, Hashed, Kind, LinkTo, Manifest, MovedEntry,
-        PartialStatistics,
-    },
     tables::Tables,
 };
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use crate::{GraphError, error::damaged};
 
 /// The hash of a script. Anybody can choose scripts that begin alike, but none whose SHA-256 do.
 pub(super) fn script_hash(key: &[u8]) -> u64 {
@@ -87,10 +84,9 @@ fn recent<E: Entry>(
     if !reader.has_recent()? {
         return Ok(());
     }
-    let failed = |error| table_error("recent", error);
     let prefix = recent_key(kind, prefix);
-    for found in reader.tables.recent.prefix_iter(reader.txn, &prefix).map_err(failed)? {
-        let (key, value) = found.map_err(failed)?;
+    for found in reader.tables.recent.prefix(reader.txn, &prefix)? {
+        let (key, value) = found?;
         let entry = key.split_first().and_then(|(_, key)| E::from_key(&mut Reading(key)));
         if !each(entry.ok_or_else(|| damaged("recent", hex::encode(key)))?, value)? {
             break;
@@ -112,8 +108,7 @@ fn under_hash(
         goes_on = each(found.number)?;
         Ok(goes_on)
     })?;
-    let is_new = kind == Kind::Script && filters.is_some_and(|all| !all.may_have_script(hash));
-    if goes_on && !is_new {
+    if goes_on {
         let runs = (reader.runs, filters);
         run::find_all(reader.txn, reader.tables.run, runs, kind, hash, each)?;
     }
@@ -245,7 +240,7 @@ fn cursors<'t, E: Entry>(
     kind: Kind,
     from: &[u8],
 ) -> Result<Cursors<'t, E>, GraphError> {
-    Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)
+    Ok(Cursors::open(reader.txn, reader.tables.run, reader.runs, kind, from)?)
 }
 
 /// Passes entries whose keys begin with the bytes of `from` to `each`, recent ones and others together in
@@ -345,7 +340,7 @@ impl Entries {
         }
         for (owner, height) in appearances {
             let key = recent_key(Kind::Statistics, &pair_key(owner, height));
-            let value = reader.get("recent", reader.tables.recent, &key)?;
+            let value = reader.tables.recent.get(reader.txn, &key)?;
             let value = value.ok_or_else(|| damaged("recent", format!("owner {owner}")))?;
             entries.statistics.push(read_sums(owner, value)?);
         }
@@ -389,7 +384,7 @@ impl Entries {
         self.statistics.sort_unstable();
         self.links.sort_unstable();
         for key in self.plain_keys() {
-            put("recent", tables.recent, txn, &key, &[])?;
+            tables.recent.put(txn, &key, &[])?;
         }
         let mut value = Vec::new();
         let of_block = |one: &PartialStatistics, next: &PartialStatistics| {
@@ -404,7 +399,7 @@ impl Entries {
             value.clear();
             sum.put_sums(&mut value);
             let key = recent_key(Kind::Statistics, &pair_key(sum.owner, sum.first));
-            put("recent", tables.recent, txn, &key, &value)?;
+            tables.recent.put(txn, &key, &value)?;
         }
         Ok(())
     }
@@ -420,7 +415,7 @@ impl Entries {
             .iter()
             .map(|sums| recent_key(Kind::Statistics, &pair_key(sums.owner, sums.first)));
         for key in self.plain_keys().chain(of_statistics) {
-            delete("recent", tables.recent, txn, &key)?;
+            tables.recent.delete(txn, &key)?;
         }
         Ok(())
     }
@@ -433,23 +428,4 @@ impl Entries {
             .chain(keys(Kind::Sent, &self.sent))
             .chain(keys(Kind::LinkTo, &self.links))
     }
-}
-
-pub(super) fn put(
-    name: &'static str,
-    table: assay_mapped::Table,
-    txn: &mut WriteTransaction<'_>,
-    key: &[u8],
-    value: &[u8],
-) -> Result<(), GraphError> {
-    table.put(txn, key, value).map_err(|error| table_error(name, error))
-}
-
-pub(super) fn delete(
-    name: &'static str,
-    table: assay_mapped::Table,
-    txn: &mut WriteTransaction<'_>,
-    key: &[u8],
-) -> Result<bool, GraphError> {
-    table.delete(txn, key).map_err(|error| table_error(name, error))
 }

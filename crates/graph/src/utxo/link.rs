@@ -15,7 +15,7 @@
 //! Links are a function of the chain: of the transactions in their order, and of each one's owners in the
 //! order of their numbers.
 
-use super::bytes::{NUMBER, Reading, number, put_varint};
+use assay_columns::bytes::{NUMBER, Reading, number, put_varint};
 
 /// A link: two clusters that a transaction joined. Key: the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

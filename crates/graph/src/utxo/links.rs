@@ -2,22 +2,21 @@
 
 use std::ops::Bound;
 
-use assay_mapped::Table;
+use assay_columns::{
+    Table,
+    bytes::{Reading, number},
+};
 
 use super::{
-    bytes::{Reading, number},
     link::{Link, Slot, pair_key},
     reader::Reader,
 };
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use crate::{GraphError, error::damaged};
 
 impl Reader<'_> {
     /// The link by a transaction whose child is this owner.
     pub(super) fn link_by(&self, transaction: u64, child: u64) -> Result<Link, GraphError> {
-        let found = self.get("link", self.tables.link, &pair_key(transaction, child))?;
+        let found = self.tables.link.get(self.txn, &pair_key(transaction, child))?;
         let link = found.and_then(|bytes| Link::read(transaction, child, bytes));
         link.ok_or_else(|| damaged("link", child))
     }
@@ -39,21 +38,17 @@ impl Reader<'_> {
     /// it answers false.
     fn each_key(
         &self,
-        (name, table): (&'static str, Table),
+        table: Table,
         first: u64,
         end: u64,
         mut each: impl FnMut(u64, u64, &[u8]) -> Result<bool, GraphError>,
     ) -> Result<(), GraphError> {
-        let failed = |error| table_error(name, error);
         let (first, end) = (number(first), number(end));
-        let range = (Bound::Included(&first[..]), Bound::Excluded(&end[..]));
-        for row in table.range(self.txn, &range).map_err(failed)? {
-            let (key, bytes) = row.map_err(failed)?;
+        for row in table.range(self.txn, Bound::Included(&first), Bound::Excluded(&end))? {
+            let (key, bytes) = row?;
             let mut reading = Reading(key);
-            let (transaction, child) = reading
-                .number()
-                .zip(reading.number())
-                .ok_or_else(|| damaged(name, hex::encode(key)))?;
+            let numbers = reading.number().zip(reading.number());
+            let (transaction, child) = numbers.ok_or_else(|| table.damaged(hex::encode(key)))?;
             if !each(transaction, child, bytes)? {
                 break;
             }
@@ -68,7 +63,7 @@ impl Reader<'_> {
         end: u64,
         mut each: impl FnMut(Link) -> bool,
     ) -> Result<(), GraphError> {
-        self.each_key(("link", self.tables.link), first, end, |transaction, child, bytes| {
+        self.each_key(self.tables.link, first, end, |transaction, child, bytes| {
             let found = Link::read(transaction, child, bytes);
             Ok(each(found.ok_or_else(|| damaged("link", child))?))
         })
@@ -82,7 +77,7 @@ impl Reader<'_> {
         most: usize,
     ) -> Result<Vec<Link>, GraphError> {
         let mut found = Vec::new();
-        self.each_key(("confirmed", self.tables.confirmed), first, end, |_, child, _| {
+        self.each_key(self.tables.confirmed, first, end, |_, child, _| {
             if found.len() < most {
                 found.push(self.known_link(child)?);
             }

@@ -5,8 +5,8 @@
 //! in columns. Identifiers and scripts are looked up where a request names them and where an answer shows
 //! them.
 //!
-//! - `tables`, `column`, `record`, `link`, `state`, `bytes`: what is stored, and how
-//! - `run`: sorted runs of entries, and their merging
+//! - `tables`, `record`, `link`, `state`: what is stored, and how
+//! - `entry`: what sorted runs hold
 //! - [`Snapshot`], [`Reader`]: reading by numbers, in one state
 //! - `index`: what is found by a hash or by an owner, in runs and among the newest blocks
 //! - `links`, `clusters`: clusters
@@ -17,21 +17,17 @@
 //! - [`compositions`]: what the money of each transaction is made of
 //! - [`memory`]: the reference
 
-mod bytes;
-mod cache;
 mod clusters;
-mod column;
 pub mod compositions;
+mod entry;
 mod fingerprint;
 mod graph;
 mod index;
-mod kept;
 mod link;
 mod links;
 pub mod memory;
 mod reader;
 mod record;
-mod run;
 mod snapshot;
 mod state;
 mod tables;

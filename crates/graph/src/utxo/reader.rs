@@ -2,22 +2,18 @@
 
 use std::cell::OnceCell;
 
+use assay_columns::{Kept, KeptPages, bytes::number};
 use assay_engine::utxo::{ScriptOwner, Txid};
 use heed::RoTxn;
 
 use super::{
-    bytes::number,
-    kept::{KeptBlocks, KeptPages},
+    entry::Manifest,
     link::Slot,
     record::{StoredBlock, TransactionRecord},
-    run::Manifest,
     state::{self, GraphState},
     tables::Tables,
 };
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use crate::{GraphError, error::damaged};
 
 /// One state of a graph, read by numbers. All methods are synchronous and allocate nothing for an entry. A reader
 /// keeps where it found pages, and so gets faster the more it reads.
@@ -28,7 +24,7 @@ pub struct Reader<'t> {
     txids: KeptPages<'t>,
     spent: KeptPages<'t>,
     parents: KeptPages<'t>,
-    blocks: KeptBlocks,
+    blocks: Kept<StoredBlock, { 1 << 9 }>,
     /// True if there are entries of recent blocks.
     recent: OnceCell<bool>,
 }
@@ -67,7 +63,7 @@ impl<'t> Reader<'t> {
             txids: KeptPages::default(),
             spent: KeptPages::default(),
             parents: KeptPages::default(),
-            blocks: KeptBlocks::default(),
+            blocks: Kept::default(),
             recent: OnceCell::new(),
         }
     }
@@ -77,25 +73,15 @@ impl<'t> Reader<'t> {
         if let Some(known) = self.recent.get() {
             return Ok(*known);
         }
-        let empty = self.tables.recent.is_empty(self.txn);
-        let empty = empty.map_err(|error| table_error("recent", error))?;
+        let empty = self.tables.recent.is_empty(self.txn)?;
         Ok(*self.recent.get_or_init(|| !empty))
-    }
-
-    pub(super) fn get(
-        &self,
-        name: &'static str,
-        table: assay_mapped::Table,
-        key: &[u8],
-    ) -> Result<Option<&'t [u8]>, GraphError> {
-        table.get(self.txn, key).map_err(|error| table_error(name, error))
     }
 
     /// The graph's state; `None` in an environment without one.
     pub(crate) fn stored_state(&self) -> Result<Option<GraphState>, GraphError> {
-        let Some(bytes) = self.get("meta", self.tables.meta, state::KEY)? else { return Ok(None) };
+        let Some(bytes) = self.tables.meta.get(self.txn, state::KEY)? else { return Ok(None) };
         let block = |height| Ok(self.known_block(height)?.block);
-        let highest = self.get("meta", self.tables.meta, state::HIGHEST)?;
+        let highest = self.tables.meta.get(self.txn, state::HIGHEST)?;
         GraphState::read(bytes, highest, block).map(Some)
     }
 
@@ -122,7 +108,7 @@ impl<'t> Reader<'t> {
     /// Returns an error if the store fails.
     pub fn block(&self, height: u64) -> Result<Option<StoredBlock>, GraphError> {
         self.blocks.get(height, || {
-            let found = self.get("block", self.tables.block, &number(height))?;
+            let found = self.tables.block.get(self.txn, &number(height))?;
             found.map(|bytes| StoredBlock::read(height, bytes)).transpose()
         })
     }
@@ -134,7 +120,7 @@ impl<'t> Reader<'t> {
     /// Returns an error if the store fails.
     #[inline]
     pub fn transaction(&self, tx: u64) -> Result<Option<TransactionRecord<'t>>, GraphError> {
-        let found = self.get("tx", self.tables.transaction, &number(tx))?;
+        let found = self.tables.transaction.get(self.txn, &number(tx))?;
         found.map(|bytes| TransactionRecord::read(tx, bytes)).transpose()
     }
 
@@ -210,6 +196,6 @@ impl<'t> Reader<'t> {
     }
 
     pub(super) fn script(&self, owner: u64) -> Result<Option<&'t [u8]>, GraphError> {
-        self.get("script", self.tables.script, &number(owner))
+        Ok(self.tables.script.get(self.txn, &number(owner))?)
     }
 }

@@ -3,6 +3,9 @@
 //! A transaction's record has a head, its inputs and its outputs. An input names the output that it spends by
 //! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
 
+use assay_columns::bytes::{
+    NUMBER, Reading, from_zigzag, number, put_varint, put_wide_varint, zigzag,
+};
 use assay_engine::{
     ledger::{BlockRef, TransactionNumber},
     reading::FeePayer,
@@ -12,7 +15,6 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-use super::bytes::{NUMBER, Reading, from_zigzag, number, put_varint, put_wide_varint, zigzag};
 use crate::{GraphError, error::damaged};
 
 /// What an input spends where a distance would be.

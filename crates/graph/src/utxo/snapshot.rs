@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_mapped::{ReadTransaction, StateBytes};
 
-use super::{reader::Reader, run::Manifest, tables::Tables};
+use super::{entry::Manifest, reader::Reader, tables::Tables};
 use crate::{GraphError, GraphTip};
 
 /// One state of a graph. It stays as it is while blocks are recorded and rolled back, and keeps the pages that

@@ -1,10 +1,10 @@
 //! A graph's state, its record, and the blocks that may follow.
 
 use assay_address::ChainId;
+use assay_columns::bytes::Reading;
 use assay_engine::{ledger::BlockRef, utxo::ResolvedBlock};
 use jiff::Timestamp;
 
-use super::bytes::Reading;
 use crate::{DEEPEST_REORGANISATION, GraphError, GraphTip, WriterOptions, error::damaged};
 
 /// The key of the record.

@@ -2,15 +2,12 @@
 
 use std::{path::Path, sync::Arc};
 
-use assay_mapped::{Environment, Format, Table, WriterLock};
-
+use assay_columns::{Column, Table, bytes::NUMBER};
+use assay_mapped::{Environment, Format, WriterLock};
 use heed::RoTxn;
 
-use super::{bytes::NUMBER, column::Column, run::Manifest, state::RUNS};
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use super::{entry::Manifest, state::RUNS};
+use crate::{GraphError, error::damaged};
 
 /// Addresses of a graph, and its largest size: 1 TiB.
 const MAP_SIZE: usize = 1 << 40;
@@ -84,43 +81,31 @@ impl Tables {
 
     /// The list of runs in a state of the graph.
     pub(super) fn runs(&self, txn: &RoTxn<'_>) -> Result<Manifest, GraphError> {
-        let found = self.meta.get(txn, RUNS).map_err(|error| table_error("meta", error))?;
-        found.map(Manifest::from_bytes).transpose().map(Option::unwrap_or_default)
+        let found = self.meta.get(txn, RUNS)?;
+        Ok(found.map(Manifest::from_bytes).transpose()?.unwrap_or_default())
     }
 
     fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
-        let tables: [Table; 13] =
-            environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
-        let [
-            meta,
-            block,
-            payers,
-            transaction,
-            txid,
-            spent,
-            parent,
-            script,
-            link,
-            confirmed,
-            undo,
-            recent,
-            run,
-        ] = tables;
+        let tables = environment.tables().to_vec();
+        let mut named =
+            FORMAT.tables.iter().zip(tables).map(|(name, table)| Table::new(name, table));
+        // In the order of the format.
+        let mut next = || named.next().ok_or_else(|| damaged("format", "tables"));
         Ok(Self {
             environment,
-            meta,
-            block,
-            payers,
-            transaction,
-            txid: Column::new("txid", txid, 32),
-            spent: Column::new("spent", spent, NUMBER),
-            parent: Column::new("parent", parent, 2 * NUMBER),
-            script,
-            link,
-            confirmed,
-            undo,
-            recent,
-            run,
+            meta: next()?,
+            block: next()?,
+            payers: next()?,
+            transaction: next()?,
+            txid: Column::new(next()?, 32),
+            spent: Column::new(next()?, NUMBER),
+            parent: Column::new(next()?, 2 * NUMBER),
+            script: next()?,
+            link: next()?,
+            confirmed: next()?,
+            undo: next()?,
+            recent: next()?,
+            run: next()?,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::PoisonError};
 
+use assay_columns::bytes::number;
 use assay_engine::{
     composition::Composition,
     evidence::Direction,
@@ -14,7 +15,6 @@ use assay_engine::{
 use async_trait::async_trait;
 
 use super::{
-    bytes::number,
     compositions::{CompositionReader, EndsUpTo},
     graph::{EmbeddedGraph, locked},
     index::{Moved, Side},
@@ -31,7 +31,7 @@ impl Reader<'_> {
         into: &mut Vec<FeePayer>,
     ) -> Result<(), GraphError> {
         let height = block.block.height;
-        let Some(bytes) = self.get("payers", self.tables.payers, &number(height))? else {
+        let Some(bytes) = self.tables.payers.get(self.txn, &number(height))? else {
             return Ok(());
         };
         read_payers(block.first_transaction, bytes, into).ok_or_else(|| damaged("payers", height))

@@ -13,7 +13,7 @@ use super::{
     stored_ends,
     update::{self, Updated},
 };
-use crate::{GraphError, error::table_error};
+use crate::GraphError;
 
 /// How far a slice got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +78,7 @@ impl CompositionWriter {
             if answers || reached_end {
                 self.keep_answering(txn, &state, ends)?;
             } else {
-                let kept = self.tables.meta.put(txn, NEXT, &state.to_bytes());
-                kept.map_err(|error| table_error("meta", error))?;
+                self.tables.meta.put(txn, NEXT, &state.to_bytes())?;
             }
             Ok(Advanced { computed, is_complete: reached_end })
         })
@@ -128,7 +127,7 @@ impl CompositionWriter {
             }
         }
         let half = current.map_or(0, |current| 1 - current.half);
-        self.clear(txn, half)?;
+        self.tables.page(half).clear(txn)?;
         Ok(from(CompositionState::begin(half, start, ends.up_to(settled.owners)), false))
     }
 
@@ -144,20 +143,10 @@ impl CompositionWriter {
         if before.map(|before| before.ends.revision) != Some(state.ends.revision) {
             stored_ends::store(txn, self.tables.ends, ends)?;
         }
-        let failed = |error| table_error("meta", error);
-        meta.put(txn, CURRENT, &state.to_bytes()).map_err(failed)?;
-        meta.delete(txn, NEXT).map_err(failed)?;
+        meta.put(txn, CURRENT, &state.to_bytes())?;
+        meta.delete(txn, NEXT)?;
         update::clear(&self.tables, txn)?;
-        self.clear(txn, 1 - state.half)
-    }
-
-    /// Removes the compositions of a half.
-    fn clear(&self, txn: &mut WriteTransaction<'_>, half: u8) -> Result<(), GraphError> {
-        let (table, failed) = (self.tables.page(half), |error| table_error("page", error));
-        if !table.is_empty(txn).map_err(failed)? {
-            table.clear(txn).map_err(failed)?;
-        }
-        Ok(())
+        Ok(self.tables.page(1 - state.half).clear(txn)?)
     }
 }
 

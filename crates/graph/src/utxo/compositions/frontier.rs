@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::bytes::{Reading, put_varint};
+use assay_columns::bytes::{Reading, put_varint};
 
 /// What is computed next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,7 +37,8 @@ mod update;
 use std::{path::Path, sync::Arc};
 
 use assay_address::ChainId;
-use assay_mapped::{Environment, Format, MappedError, Table, WriterLock};
+use assay_columns::Table;
+use assay_mapped::{Environment, Format, MappedError, WriterLock};
 
 pub use advance::Advanced;
 pub(crate) use beside::CompositionsBeside;
@@ -75,10 +76,16 @@ struct Tables {
 
 impl Tables {
     fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
-        let tables: [Table; 5] =
+        let tables: [_; 5] =
             environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
         let [meta, first, second, ends, changed] = tables;
-        Ok(Self { environment, meta, halves: [first, second], ends, changed })
+        Ok(Self {
+            environment,
+            meta: Table::new("meta", meta),
+            halves: [Table::new("page", first), Table::new("page", second)],
+            ends: Table::new("ends", ends),
+            changed: Table::new("changed", changed),
+        })
     }
 
     /// The pages of a half.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use assay_engine::composition::{Composition, OriginDictionary};
 
-use super::super::bytes::{NUMBER, Reading, number, put_varint};
+use assay_columns::bytes::{NUMBER, Reading, number, put_varint};
 
 /// Transactions of a page.
 pub(super) const TRANSACTIONS: u64 = 64;

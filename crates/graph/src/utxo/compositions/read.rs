@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use assay_columns::Table;
 use assay_engine::{composition::Composition, ledger::TransactionNumber};
-use assay_mapped::{ReadTransaction, Table};
+use assay_mapped::ReadTransaction;
 use heed::RoTxn;
 
 use super::{
@@ -11,10 +12,7 @@ use super::{
     calculation::Made,
     page::{self, Entry, TRANSACTIONS},
 };
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use crate::{GraphError, error::damaged};
 
 /// The key of the state that answers.
 pub(super) const CURRENT: &[u8] = &[0];
@@ -79,8 +77,7 @@ impl CompositionReader {
     ///
     /// Returns an error if the environment fails.
     pub fn bytes(&self) -> Result<u64, GraphError> {
-        let pages =
-            self.page.stat(&self.transaction).map_err(|error| table_error("page", error))?;
+        let pages = self.page.stat(&self.transaction)?;
         let count = pages.branch_pages + pages.leaf_pages + pages.overflow_pages;
         Ok(count as u64 * u64::from(pages.page_size))
     }
@@ -104,7 +101,7 @@ pub(super) fn state(
     meta: Table,
     key: &[u8],
 ) -> Result<Option<CompositionState>, GraphError> {
-    let found = meta.get(txn, key).map_err(|error| table_error("meta", error))?;
+    let found = meta.get(txn, key)?;
     let read = |bytes| CompositionState::read(bytes).ok_or_else(|| damaged("meta", "its state"));
     found.map(read).transpose()
 }
@@ -137,6 +134,5 @@ pub(super) fn stored(
     transaction: u64,
 ) -> Result<Option<Entry>, GraphError> {
     let found = table.get(txn, &page::key(transaction / TRANSACTIONS));
-    let found = found.map_err(|error| table_error("page", error))?;
-    Ok(found.and_then(|bytes| page::read(bytes, transaction)))
+    Ok(found?.and_then(|bytes| page::read(bytes, transaction)))
 }

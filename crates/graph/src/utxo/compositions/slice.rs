@@ -2,13 +2,15 @@
 
 use std::ops::Bound;
 
+use assay_columns::{
+    Table,
+    bytes::{Reading, number},
+};
 use assay_engine::utxo::TransactionKind;
-use assay_mapped::{Table, WriteTransaction};
-use heed::PutFlags;
+use assay_mapped::WriteTransaction;
 
 use super::{
     super::{
-        bytes::{Reading, number},
         reader::Reader,
         record::{StoredBlock, TransactionRecord},
     },
@@ -18,10 +20,7 @@ use super::{
     page::{self, Entry, PageBuilder, TRANSACTIONS},
     read,
 };
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use crate::{GraphError, error::damaged};
 
 /// A slice of a computation.
 pub(super) struct Slice<'g> {
@@ -93,11 +92,11 @@ impl<'g> Slice<'g> {
         self.pages.begin_block(first);
         let records = graph.tables.transaction.range(
             graph.txn,
-            &(Bound::Included(&number(first)[..]), Bound::Excluded(&number(end)[..])),
-        );
-        let failed = |error| table_error("tx", error);
-        for (found, transaction) in records.map_err(failed)?.zip(first..) {
-            let (key, bytes) = found.map_err(failed)?;
+            Bound::Included(&number(first)),
+            Bound::Excluded(&number(end)),
+        )?;
+        for (found, transaction) in records.zip(first..) {
+            let (key, bytes) = found?;
             if Reading(key).number() != Some(transaction) {
                 return Err(damaged("tx", transaction));
             }
@@ -149,18 +148,17 @@ impl Pages {
         txn: &WriteTransaction<'_>,
         transactions: u64,
     ) -> Result<Self, GraphError> {
-        let failed = |error| table_error("page", error);
         let within = usize::try_from(transactions % TRANSACTIONS).unwrap_or(0);
         let number = transactions / TRANSACTIONS;
         let page = match within {
             0 => PageBuilder::default(),
             within => {
-                let bytes = table.get(txn, &page::key(number)).map_err(failed)?;
+                let bytes = table.get(txn, &page::key(number))?;
                 let page = bytes.and_then(|bytes| PageBuilder::of(number, bytes, within));
                 page.filter(|page| page.len() == within).ok_or_else(|| damaged("page", number))?
             }
         };
-        let last = table.last(txn).map_err(failed)?;
+        let last = table.last(txn)?;
         let last = last.and_then(|(key, _)| Reading(key).number());
         let appended_from = last.map_or(0, |last| last + 1);
         let (block, kept) = (Vec::new(), Kept::new());
@@ -227,12 +225,12 @@ impl Pages {
 
     fn write(&mut self, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         let (key, bytes) = (page::key(self.number), self.page.to_bytes(self.number));
-        let written = if self.number < self.appended_from {
-            self.table.put(txn, &key, &bytes)
+        if self.number < self.appended_from {
+            self.table.put(txn, &key, &bytes)?;
         } else {
-            self.table.put_with_flags(txn, PutFlags::APPEND, &key, &bytes)
-        };
+            self.table.append(txn, &key, &bytes)?;
+        }
         self.appended_from = self.appended_from.max(self.number + 1);
-        written.map_err(|error| table_error("page", error))
+        Ok(())
     }
 }

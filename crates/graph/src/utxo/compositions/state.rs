@@ -1,6 +1,6 @@
 //! How far compositions go.
 
-use super::super::bytes::Reading;
+use assay_columns::bytes::Reading;
 
 /// How far the compositions of one revision of the ends go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

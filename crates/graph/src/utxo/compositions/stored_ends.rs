@@ -1,14 +1,17 @@
 //! The ends that the compositions rest on which answer, as they are stored: changed ends are compared with them.
 
+use std::ops::Bound;
+
+use assay_columns::{
+    Table,
+    bytes::{Reading, number},
+};
 use assay_engine::{ledger::OwnerNumber, taxonomy::Category};
-use assay_mapped::{Table, WriteTransaction};
+use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
-use super::{
-    super::bytes::{Reading, number},
-    Attributed, End, Ends,
-};
-use crate::{GraphError, error::table_error};
+use super::{Attributed, End, Ends};
+use crate::GraphError;
 
 /// Between a category, which is empty where no trace ends, a day, and what says that there is a label.
 const SEPARATOR: char = '\0';
@@ -33,28 +36,26 @@ pub(super) fn store(
     table: Table,
     ends: &Ends,
 ) -> Result<(), GraphError> {
-    let failed = |error| table_error("ends", error);
     let mut missing = ends.clone();
     for (owner, bytes) in entries(txn, table)? {
         let attributed = ends.of(OwnerNumber(owner));
         if attributed.is_nothing() {
-            table.delete(txn, &number(owner)).map_err(failed)?;
+            table.delete(txn, &number(owner))?;
         } else if to_bytes(attributed) == bytes {
             missing.remove(OwnerNumber(owner));
         }
     }
     for (owner, attributed) in missing.iter() {
-        table.put(txn, &number(owner.0), &to_bytes(attributed)).map_err(failed)?;
+        table.put(txn, &number(owner.0), &to_bytes(attributed))?;
     }
     Ok(())
 }
 
 /// The entries of the table, in the order of their owners.
 fn entries(txn: &RoTxn<'_>, table: Table) -> Result<Vec<(u64, Vec<u8>)>, GraphError> {
-    let failed = |error| table_error("ends", error);
     let mut entries = Vec::new();
-    for found in table.iter(txn).map_err(failed)? {
-        let (key, value) = found.map_err(failed)?;
+    for found in table.range(txn, Bound::Unbounded, Bound::Unbounded)? {
+        let (key, value) = found?;
         let owner = Reading(key).number().unwrap_or(u64::MAX);
         entries.push((owner, value.to_vec()));
     }

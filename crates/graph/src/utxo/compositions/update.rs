@@ -6,15 +6,15 @@
 //! nothing follows any more, and replaces these at once. An update reaches the transactions that no rollback removes;
 //! those that follow are computed when it is applied.
 
-use std::sync::Arc;
+use std::{ops::Bound, sync::Arc};
 
+use assay_columns::bytes::{Reading, number, put_varint};
 use assay_engine::{composition::Composition, ledger::OwnerNumber, utxo::TransactionKind};
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
 use super::{
     super::{
-        bytes::{Reading, number, put_varint},
         index::Side,
         reader::Reader,
         record::{StoredBlock, TransactionRecord},
@@ -27,10 +27,7 @@ use super::{
     read::{self, UPDATE},
     stored_ends,
 };
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-};
+use crate::{GraphError, error::damaged};
 
 /// An update computes at most this part of the transactions, as its denominator. Beyond it, computing all anew takes
 /// less time.
@@ -85,7 +82,7 @@ pub(super) fn advance<'g>(
     let settled = answering.settled_transactions;
     let limit = (settled / LARGEST_PART).min(MOST);
     let revision = ends.up_to(answering.settled_ends.owners).revision;
-    let known = tables.meta.get(txn, UPDATE).map_err(|error| table_error("meta", error))?;
+    let known = tables.meta.get(txn, UPDATE)?;
     let known = known.and_then(Progress::read).filter(|known| known.revision == revision);
     let mut progress = if let Some(known) = known {
         known
@@ -115,19 +112,14 @@ pub(super) fn advance<'g>(
         clear(tables, txn)?;
         return Ok(Updated::Applied(computed));
     }
-    let kept = tables.meta.put(txn, UPDATE, &progress.to_bytes());
-    kept.map_err(|error| table_error("meta", error))?;
+    tables.meta.put(txn, UPDATE, &progress.to_bytes())?;
     Ok(Updated::Unfinished(computed))
 }
 
 /// Removes an update.
 pub(super) fn clear(tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
-    tables.meta.delete(txn, UPDATE).map_err(|error| table_error("meta", error))?;
-    let failed = |error| table_error("changed", error);
-    if !tables.changed.is_empty(txn).map_err(failed)? {
-        tables.changed.clear(txn).map_err(failed)?;
-    }
-    Ok(())
+    tables.meta.delete(txn, UPDATE)?;
+    Ok(tables.changed.clear(txn)?)
 }
 
 /// The owners of settled transactions whose ends are not those that the compositions rest on; `None` if all
@@ -275,8 +267,7 @@ impl<'g> Update<'g> {
         if may_be_named {
             made.holder = None;
         }
-        let put = self.tables.changed.put(txn, &number(transaction), &to_bytes(transaction, &made));
-        put.map_err(|error| table_error("changed", error))?;
+        self.tables.changed.put(txn, &number(transaction), &to_bytes(transaction, &made))?;
         self.kept.put(transaction, made);
         Ok(true)
     }
@@ -335,12 +326,10 @@ impl<'g> Update<'g> {
 
     /// Some of what changed, from a transaction on.
     fn changed_from(&self, txn: &RoTxn<'_>, from: u64) -> Result<Vec<(u64, Made)>, GraphError> {
-        let failed = |error| table_error("changed", error);
         let from = number(from);
-        let range = (std::ops::Bound::Included(&from[..]), std::ops::Bound::Unbounded);
-        let found = self.tables.changed.range(txn, &range).map_err(failed)?;
+        let found = self.tables.changed.range(txn, Bound::Included(&from), Bound::Unbounded)?;
         let changed = found.take(APPLIED_TOGETHER).map(|found| {
-            let (key, value) = found.map_err(failed)?;
+            let (key, value) = found?;
             let transaction = Reading(key).number().ok_or_else(|| damaged("changed", "a key"))?;
             Ok((transaction, read_changed(transaction, value)?))
         });
@@ -352,10 +341,9 @@ impl<'g> Update<'g> {
         txn: &mut WriteTransaction<'_>,
         changed: &[(u64, Made)],
     ) -> Result<(), GraphError> {
-        let failed = |error| table_error("page", error);
         let Some((first, _)) = changed.first() else { return Ok(()) };
         let (table, number) = (self.tables.page(self.half), first / TRANSACTIONS);
-        let bytes = table.get(txn, &page::key(number)).map_err(failed)?;
+        let bytes = table.get(txn, &page::key(number))?;
         let page = bytes.and_then(|bytes| PageBuilder::of(number, bytes, usize::MAX));
         let mut page = page.ok_or_else(|| damaged("page", number))?;
         for (transaction, made) in changed {
@@ -371,7 +359,7 @@ impl<'g> Update<'g> {
                 return Err(damaged("page", number));
             }
         }
-        table.put(txn, &page::key(number), &page.to_bytes(number)).map_err(failed)
+        Ok(table.put(txn, &page::key(number), &page.to_bytes(number))?)
     }
 }
 
@@ -398,8 +386,7 @@ impl Sources<'_, '_> {
         if let Some(made) = kept.get(transaction) {
             return Ok(made.clone());
         }
-        let changed = self.tables.changed.get(self.txn, &number(transaction));
-        let made = match changed.map_err(|error| table_error("changed", error))? {
+        let made = match self.tables.changed.get(self.txn, &number(transaction))? {
             Some(bytes) => read_changed(transaction, bytes)?,
             None => self.answering(transaction)?,
         };

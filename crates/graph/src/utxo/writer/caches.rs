@@ -1,12 +1,12 @@
 //! What a writer remembers: outputs that were not spent, and owners.
 
+use assay_columns::{
+    Cache,
+    run::{Filters, Unfinished},
+};
 use assay_engine::utxo::{OutPoint, ScriptOwner, TxOut};
 
 use super::clusters::Clusters;
-use crate::utxo::{
-    cache::Cache,
-    run::{Filters, Unfinished},
-};
 
 /// Bytes of memory for outputs: most are spent soon after they were created.
 const OUTPUT_BYTES: usize = 96 << 20;

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use assay_columns::bytes::{ByNumber, Numbers};
+
 use super::super::{
-    bytes::{ByNumber, Numbers},
     link::{Confirmation, Link, Path, Slot, newest_between},
     reader::Reader,
 };

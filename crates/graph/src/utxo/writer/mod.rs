@@ -11,14 +11,11 @@ mod plan;
 mod record;
 mod roll_back;
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use assay_address::ChainId;
-use assay_engine::utxo::{OutPoint, ResolvedBlock, TxOut, Txid};
+use assay_columns::run::{Filters, fill_filters};
+use assay_engine::utxo::{OutPoint, ResolvedBlock, TxOut};
 use assay_mapped::{MappedError, WriteTransaction, WriterLock};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -28,10 +25,10 @@ use self::{
     plan::Planner,
 };
 use super::{
-    index::{self, put},
+    entry::Manifest,
+    index,
     reader::Reader,
     record::OutputValue,
-    run::{Filters, Manifest},
     state::{GraphState, HIGHEST, KEY, RUNS},
     tables::Tables,
 };
@@ -93,8 +90,8 @@ fn put_state(
     txn: &mut WriteTransaction<'_>,
     stored: &GraphState,
 ) -> Result<(), GraphError> {
-    put("meta", tables.meta, txn, HIGHEST, &stored.highest.to_be_bytes())?;
-    put("meta", tables.meta, txn, KEY, &stored.to_bytes())
+    tables.meta.put(txn, HIGHEST, &stored.highest.to_be_bytes())?;
+    Ok(tables.meta.put(txn, KEY, &stored.to_bytes())?)
 }
 
 fn put_runs(
@@ -102,7 +99,7 @@ fn put_runs(
     txn: &mut WriteTransaction<'_>,
     runs: &Manifest,
 ) -> Result<(), GraphError> {
-    put("meta", tables.meta, txn, RUNS, &runs.to_bytes())
+    Ok(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
 }
 
 /// The one writer of a graph.
@@ -125,7 +122,7 @@ impl EmbeddedWriter {
             self.runs = self.tables.runs(&transaction)?;
             self.stored = Reader::new(&self.tables, &self.runs, &transaction).state()?;
             self.caches.clear();
-            self.runs.fill_filters(self.tables.run, &transaction, &mut self.caches.filters)?;
+            fill_filters(&transaction, self.tables.run, &self.runs, &mut self.caches.filters)?;
             self.unsure = false;
         }
         Ok(())
@@ -177,33 +174,31 @@ impl EmbeddedWriter {
         self.settle()
     }
 
-    fn outputs(&mut self, outpoints: &[OutPoint]) -> Result<HashMap<OutPoint, TxOut>, GraphError> {
+    fn outputs(
+        &mut self,
+        outpoints: &[OutPoint],
+    ) -> Result<HashMap<OutPoint, Option<TxOut>>, GraphError> {
         self.settle()?;
         let transaction = self.tables.environment.read()?;
         let reader = Reader::new(&self.tables, &self.runs, &transaction);
         let mut outputs = HashMap::with_capacity(outpoints.len());
         for outpoint in outpoints {
             if let Some(known) = self.caches.outputs.get(outpoint) {
-                outputs.insert(*outpoint, known.output.clone());
-            } else if let Some(found) = find_output(&reader, &self.caches.filters, outpoint)? {
-                outputs.insert(*outpoint, found.output.clone());
-                self.caches.outputs.insert(*outpoint, found);
+                outputs.insert(*outpoint, Some(known.output.clone()));
+                continue;
+            }
+            match find_output(&reader, &self.caches.filters, outpoint)? {
+                Recorded::Output(known) => {
+                    outputs.insert(*outpoint, Some(known.output.clone()));
+                    self.caches.outputs.insert(*outpoint, known);
+                }
+                Recorded::Missing => {
+                    outputs.insert(*outpoint, None);
+                }
+                Recorded::Unknown => {}
             }
         }
         Ok(outputs)
-    }
-
-    fn transactions(&mut self, txids: HashSet<Txid>) -> Result<HashSet<Txid>, GraphError> {
-        self.settle()?;
-        let transaction = self.tables.environment.read()?;
-        let reader = Reader::new(&self.tables, &self.runs, &transaction);
-        let mut found = HashSet::new();
-        for txid in txids {
-            if index::newest_transaction(&reader, Some(&self.caches.filters), &txid)?.is_some() {
-                found.insert(txid);
-            }
-        }
-        Ok(found)
     }
 
     /// Changes the state alone.
@@ -226,21 +221,31 @@ fn expect_state(reader: &Reader<'_>, expected: &GraphState) -> Result<(), GraphE
     if reader.state()? == *expected { Ok(()) } else { Err(GraphError::Conflict(expected.chain)) }
 }
 
-/// A recorded output.
+/// What a graph has of an output.
+enum Recorded {
+    /// The output, spent or not.
+    Output(KnownOutput),
+    /// Its transaction, which does not have such an output.
+    Missing,
+    /// Neither.
+    Unknown,
+}
+
+/// Looks an output up.
 fn find_output(
     reader: &Reader<'_>,
     filters: &Filters,
     outpoint: &OutPoint,
-) -> Result<Option<KnownOutput>, GraphError> {
+) -> Result<Recorded, GraphError> {
     let found = index::newest_transaction(reader, Some(filters), &outpoint.txid)?;
-    let Some(transaction) = found else { return Ok(None) };
+    let Some(transaction) = found else { return Ok(Recorded::Unknown) };
     let record = reader.known_transaction(transaction)?;
     let Some(OutputValue { value, owner }) = record.output_at(outpoint.index)? else {
-        return Ok(None);
+        return Ok(Recorded::Missing);
     };
     let number = record.head().first_output + u64::from(outpoint.index);
     let output = TxOut { owner: reader.owner(owner)?, value };
-    Ok(Some(KnownOutput { transaction, number, owner, output }))
+    Ok(Recorded::Output(KnownOutput { transaction, number, owner, output }))
 }
 
 #[async_trait]
@@ -256,12 +261,8 @@ impl GraphWriter for EmbeddedWriter {
     async fn outputs(
         &mut self,
         outpoints: &[OutPoint],
-    ) -> Result<HashMap<OutPoint, TxOut>, GraphError> {
+    ) -> Result<HashMap<OutPoint, Option<TxOut>>, GraphError> {
         blocking(|| Self::outputs(self, outpoints))
-    }
-
-    async fn transactions(&mut self, txids: HashSet<Txid>) -> Result<HashSet<Txid>, GraphError> {
-        blocking(|| Self::transactions(self, txids))
     }
 
     async fn append(

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use assay_columns::{KeyedState, bytes::LARGEST, run::Hashed};
 use assay_engine::{
     ledger::{TransactionNumber, change},
     reading::FeePayer,
@@ -19,15 +20,13 @@ use crate::{
     GraphError,
     error::damaged,
     utxo::{
-        bytes::LARGEST,
-        cache::KeyedState,
+        entry::{LinkTo, MovedEntry, PartialStatistics},
         index::{self, Entries, script_hash, txid_hash},
         link::MOST_OWNERS,
         reader::Reader,
         record::{
             InputOrigin, OutputValue, RecordBuilder, StoredBlock, TransactionHead, put_payers,
         },
-        run::{Hashed, LinkTo, MovedEntry, PartialStatistics},
         state::GraphState,
     },
 };

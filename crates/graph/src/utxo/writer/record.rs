@@ -2,6 +2,10 @@
 
 use std::ops::Bound;
 
+use assay_columns::{
+    bytes::{NUMBER, number},
+    run,
+};
 use assay_engine::utxo::ResolvedBlock;
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
@@ -13,14 +17,12 @@ use super::{
 };
 use crate::{
     GraphError,
-    error::{damaged, table_error},
+    error::damaged,
     utxo::{
-        bytes::{NUMBER, number},
-        column::append,
-        index::{Entries, put},
+        entry::Manifest,
+        index::Entries,
         link::{Slot, pair_key},
         reader::Reader,
-        run::{self, Manifest},
         state::GraphState,
         tables::Tables,
     },
@@ -51,8 +53,7 @@ impl Batch<'_> {
         self.spends(tables, (committed, runs, txn), after)?;
         Self::clusters(tables, txn, after, caches)?;
         let below = number(after.reorganisable_from);
-        let old: (Bound<&[u8]>, _) = (Bound::Unbounded, Bound::Excluded(&below[..]));
-        tables.undo.delete_range(txn, &old).map_err(|error| table_error("undo", error))?;
+        tables.undo.delete_range(txn, Bound::Unbounded, Bound::Excluded(&below))?;
         let mut pages = self.move_recent(tables, (committed, txn), after, runs, caches)?;
         let Plan { settled, recent, .. } = self.plan;
         pages += settled.write_runs(tables, txn, runs, &mut caches.filters)?;
@@ -67,20 +68,20 @@ impl Batch<'_> {
     fn records(&self, tables: &Tables, txn: &mut WriteTransaction<'_>) -> Result<(), GraphError> {
         let (transactions, owners) = (self.before.next_transaction, self.before.next_owner);
         for (record, tx) in self.plan.transactions.iter().zip(transactions..) {
-            append("tx", tables.transaction, txn, &number(tx), record)?;
+            tables.transaction.append(txn, &number(tx), record)?;
         }
         tables.txid.append(txn, transactions, &self.plan.txids)?;
         let mut slots = Vec::new();
         for (script, owner) in self.plan.scripts.iter().zip(owners..) {
-            append("script", tables.script, txn, &number(owner), script)?;
+            tables.script.append(txn, &number(owner), script)?;
             slots.extend_from_slice(&Slot::alone(owner).to_bytes());
         }
         tables.parent.append(txn, owners, &slots)?;
         for (stored, payers) in self.plan.blocks.iter().zip(self.plan.payers.iter()) {
             let height = number(stored.block.height);
-            append("block", tables.block, txn, &height, &stored.to_bytes())?;
+            tables.block.append(txn, &height, &stored.to_bytes())?;
             if !payers.is_empty() {
-                append("payers", tables.payers, txn, &height, payers)?;
+                tables.payers.append(txn, &height, payers)?;
             }
         }
         Ok(())
@@ -130,7 +131,7 @@ impl Batch<'_> {
             }
         }
         tables.spent.append(txn, before, &slots)?;
-        tables.spent.update(txn, &old)
+        Ok(tables.spent.update(txn, &old)?)
     }
 
     /// The error of an input that spends an output for the second time.
@@ -162,20 +163,20 @@ impl Batch<'_> {
         let changes = &clusters.changes;
         for link in &changes.links {
             let link = clusters.known_link(link.child).unwrap_or(link);
-            put("link", tables.link, txn, &link.key(), &link.to_bytes())?;
+            tables.link.put(txn, &link.key(), &link.to_bytes())?;
         }
         for (child, transaction) in &changes.confirmations {
             let link = clusters.known_link(*child).ok_or_else(|| damaged("link", child))?;
-            put("link", tables.link, txn, &link.key(), &link.to_bytes())?;
-            put("confirmed", tables.confirmed, txn, &pair_key(*transaction, *child), &[])?;
+            tables.link.put(txn, &link.key(), &link.to_bytes())?;
+            tables.confirmed.put(txn, &pair_key(*transaction, *child), &[])?;
         }
         for (height, owner, slot) in &changes.undo {
             if *height >= after.reorganisable_from {
                 let key = pair_key(*height, *owner);
-                put("undo", tables.undo, txn, &key, &slot.to_bytes())?;
+                tables.undo.put(txn, &key, &slot.to_bytes())?;
             }
         }
-        tables.parent.update(txn, &clusters.changed_slots())
+        Ok(tables.parent.update(txn, &clusters.changed_slots())?)
     }
 
     /// Moves recent entries that cannot be rolled back any more into runs; returns the number of their pages.

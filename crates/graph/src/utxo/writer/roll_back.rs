@@ -2,15 +2,14 @@
 
 use std::{collections::BTreeMap, ops::Bound};
 
+use assay_columns::bytes::{NUMBER, Reading, number};
 use assay_mapped::WriteTransaction;
 
 use super::put_state;
 use crate::{
     GraphError,
-    error::{damaged, table_error},
     utxo::{
-        bytes::{NUMBER, Reading, number},
-        index::{Entries, put},
+        index::Entries,
         link::{Link, Slot},
         reader::Reader,
         record::{InputOrigin, StoredBlock},
@@ -44,18 +43,16 @@ pub(super) fn roll_back(
     tables.spent.update(txn, &unspent)?;
     tables.spent.truncate(txn, state.next_output, first.first_output)?;
     tables.txid.truncate(txn, state.next_transaction, first.first_transaction)?;
-    for (name, table, from) in [
-        ("script", tables.script, first.first_owner),
-        ("tx", tables.transaction, first.first_transaction),
-        ("link", tables.link, first.first_transaction),
-        ("confirmed", tables.confirmed, first.first_transaction),
-        ("undo", tables.undo, first.block.height),
-        ("payers", tables.payers, first.block.height),
-        ("block", tables.block, first.block.height),
+    for (table, from) in [
+        (tables.script, first.first_owner),
+        (tables.transaction, first.first_transaction),
+        (tables.link, first.first_transaction),
+        (tables.confirmed, first.first_transaction),
+        (tables.undo, first.block.height),
+        (tables.payers, first.block.height),
+        (tables.block, first.block.height),
     ] {
-        let from = number(from);
-        let range: (_, Bound<&[u8]>) = (Bound::Included(&from[..]), Bound::Unbounded);
-        table.delete_range(txn, &range).map_err(|error| table_error(name, error))?;
+        table.delete_range(txn, Bound::Included(&number(from)), Bound::Unbounded)?;
     }
 
     let newest =
@@ -93,7 +90,7 @@ fn links(
     for link in reader.confirmed_between(first.first_transaction, end, usize::MAX)? {
         if link.transaction < first.first_transaction {
             let unconfirmed = Link { confirmation: None, ..link };
-            put("link", reader.tables.link, txn, &link.key(), &unconfirmed.to_bytes())?;
+            reader.tables.link.put(txn, &link.key(), &unconfirmed.to_bytes())?;
         }
     }
     Ok(())
@@ -106,15 +103,14 @@ fn slots(
     first: &StoredBlock,
     owners: u64,
 ) -> Result<(), GraphError> {
-    let failed = |error| table_error("undo", error);
     let from = number(first.block.height);
-    let range: (_, Bound<&[u8]>) = (Bound::Included(&from[..]), Bound::Unbounded);
+    let undo = reader.tables.undo;
     let mut restored: BTreeMap<u64, [u8; Slot::BYTES]> = BTreeMap::new();
-    for row in reader.tables.undo.range(reader.txn, &range).map_err(failed)? {
-        let (key, slot) = row.map_err(failed)?;
+    for row in undo.range(reader.txn, Bound::Included(&from), Bound::Unbounded)? {
+        let (key, slot) = row?;
         let mut reading = Reading(key);
         let owner = reading.take(NUMBER).and_then(|_| reading.number());
-        let invalid = || damaged("undo", hex::encode(key));
+        let invalid = || undo.damaged(hex::encode(key));
         let (owner, slot) = owner.zip(slot.first_chunk().copied()).ok_or_else(invalid)?;
         // The oldest one comes first.
         if owner < first.first_owner {
@@ -123,5 +119,5 @@ fn slots(
     }
     let restored: Vec<_> = restored.into_iter().collect();
     reader.tables.parent.update(txn, &restored)?;
-    reader.tables.parent.truncate(txn, owners, first.first_owner)
+    Ok(reader.tables.parent.truncate(txn, owners, first.first_owner)?)
 }

@@ -1,15 +1,12 @@
 //! Pages of runs, and writing a run of sorted entries.
 
-use assay_mapped::{Table, WriteTransaction};
+use assay_mapped::WriteTransaction;
 
 use super::{Entry, Filters, Kind, Manifest, manifest::Run};
-use crate::{GraphError, error::table_error};
-
-/// Bytes of a page: what fills a page of the file.
-const PAGE: usize = 4080;
+use crate::{ColumnsError, Table, column::PAGE};
 
 /// The key of a page: its run, and the key of its first entry.
-pub(super) fn page_key(kind: Kind, id: u32) -> Vec<u8> {
+pub(super) fn page_key<K: Kind>(kind: K, id: u32) -> Vec<u8> {
     let mut key = Vec::with_capacity(32);
     key.push(kind.number());
     key.extend_from_slice(&id.to_be_bytes());
@@ -30,7 +27,7 @@ pub(super) struct Pages<E> {
 }
 
 impl<E: Entry> Pages<E> {
-    pub(super) fn new(kind: Kind, id: u32) -> Self {
+    pub(super) fn new<K: Kind>(kind: K, id: u32) -> Self {
         Self {
             prefix: page_key(kind, id),
             full: Vec::new(),
@@ -83,37 +80,40 @@ pub(super) fn put_pages(
     table: Table,
     txn: &mut WriteTransaction<'_>,
     pages: &[(Vec<u8>, Vec<u8>)],
-) -> Result<(), GraphError> {
+) -> Result<(), ColumnsError> {
     for (key, bytes) in pages {
-        table.put(txn, key, bytes).map_err(|error| table_error("run", error))?;
+        table.put(txn, key, bytes)?;
     }
     Ok(())
 }
 
 /// Writes entries as a run. They may be in any order. Returns the number of its pages.
-pub(in crate::utxo) fn write<E: Entry>(
+///
+/// # Errors
+///
+/// Returns an error if the table fails.
+pub fn write<K: Kind, E: Entry>(
     table: Table,
     txn: &mut WriteTransaction<'_>,
-    (manifest, filters): (&mut Manifest, &mut Filters),
-    kind: Kind,
+    (manifest, filters): (&mut Manifest<K>, &mut Filters),
+    kind: K,
     entries: &mut [E],
-) -> Result<u64, GraphError> {
+) -> Result<u64, ColumnsError> {
     if entries.is_empty() {
         return Ok(0);
     }
     entries.sort_unstable();
     let id = manifest.new_id();
     let mut pages = Pages::new(kind, id);
-    let is_hashed = entries.first().is_some_and(|entry| entry.hash().is_some());
-    let mut built = filters.begin(entries.len() as u64).filter(|_| is_hashed);
+    let mut built = filters.begin(entries.len() as u64).filter(|_| kind.is_hashed());
     let mut open: Option<E> = None;
     for entry in &*entries {
         if let Some(hash) = entry.hash() {
             if let Some(filter) = &mut built {
                 filter.insert(hash);
             }
-            if kind == Kind::Script {
-                filters.note_script(hash);
+            if kind.is_mostly_new() {
+                filters.note(hash);
             }
         }
         let is_absorbed = open.as_mut().is_some_and(|open| open.absorb(entry));

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use assay_mapped::{Table, WriteTransaction};
+use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
 use super::{
-    Cursors, Entry, Filters, Hashed, Kind, LinkTo, Manifest, MovedEntry, PartialStatistics,
+    Cursors, Entry, Filters, Kind, Manifest,
     filter::Filter,
     manifest::{Merge, Run},
     page::{Pages, page_key, put_pages},
 };
-use crate::{GraphError, error::table_error};
+use crate::{ColumnsError, Table};
 
 /// Runs of a level that are merged into one.
 const FAN_IN: usize = 8;
@@ -22,23 +22,39 @@ const FEWEST_PAGES: u64 = 256;
 const PAGES_FOR_EACH: u64 = 8;
 
 /// The filters of runs that are being made, by their numbers.
-pub(in crate::utxo) type Unfinished = HashMap<u32, Filter>;
+pub type Unfinished = HashMap<u32, Filter>;
 
 /// Goes on with merging: a slice for a batch that wrote `written` pages. `committed` is the state before the
 /// batch, in which the runs that are merged are already.
-pub(in crate::utxo) fn maintain(
+///
+/// # Errors
+///
+/// Returns an error if the table fails.
+pub fn maintain<K: Kind>(
     table: Table,
     (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
-    manifest: &mut Manifest,
+    manifest: &mut Manifest<K>,
     (filters, unfinished): (&mut Filters, &mut Unfinished),
     written: u64,
-) -> Result<(), GraphError> {
+) -> Result<(), ColumnsError> {
     let mut left = (written * PAGES_FOR_EACH).clamp(FEWEST_PAGES, MOST_PAGES);
     // Small runs first: they are many, and done at once.
     manifest.merges.sort_by_key(|merge| (merge.output.level, merge.output.id));
     let merges = std::mem::take(&mut manifest.merges);
     for mut merge in merges {
-        if left == 0 || !go_on(table, (committed, txn), &mut merge, unfinished, &mut left)? {
+        let has_ended = left > 0 && {
+            let (merge, left) = (&mut merge, &mut left);
+            let kind = merge.output.kind;
+            kind.merge(Slice {
+                table,
+                committed,
+                txn: &mut *txn,
+                merge,
+                unfinished: &mut *unfinished,
+                left,
+            })?
+        };
+        if !has_ended {
             manifest.merges.push(merge);
             continue;
         }
@@ -58,14 +74,14 @@ pub(in crate::utxo) fn maintain(
 }
 
 /// Begins the merges that are due. What they read is committed with this batch.
-fn begin(manifest: &mut Manifest, (filters, unfinished): (&Filters, &mut Unfinished)) {
-    for kind in Kind::ALL {
+fn begin<K: Kind>(manifest: &mut Manifest<K>, (filters, unfinished): (&Filters, &mut Unfinished)) {
+    for kind in K::ALL.iter().copied() {
         let most = manifest.of_kind(kind).map(|run| run.level).max().unwrap_or(0);
         for level in 0..=most {
             let busy: Vec<u32> =
                 manifest.merges.iter().flat_map(|merge| merge.inputs.iter().copied()).collect();
-            let is_free = |run: &&Run| run.level == level && !busy.contains(&run.id);
-            let inputs: Vec<Run> = manifest.of_kind(kind).filter(is_free).copied().collect();
+            let is_free = |run: &&Run<K>| run.level == level && !busy.contains(&run.id);
+            let inputs: Vec<Run<K>> = manifest.of_kind(kind).filter(is_free).copied().collect();
             let is_merging = manifest
                 .merges
                 .iter()
@@ -75,8 +91,7 @@ fn begin(manifest: &mut Manifest, (filters, unfinished): (&Filters, &mut Unfinis
             }
             let id = manifest.new_id();
             let entries = inputs.iter().map(|run| run.entries).sum();
-            let is_hashed = matches!(kind, Kind::Txid | Kind::Script);
-            if let Some(filter) = filters.begin(entries).filter(|_| is_hashed) {
+            if let Some(filter) = filters.begin(entries).filter(|_| kind.is_hashed()) {
                 unfinished.insert(id, filter);
             }
             manifest.merges.push(Merge {
@@ -88,70 +103,71 @@ fn begin(manifest: &mut Manifest, (filters, unfinished): (&Filters, &mut Unfinis
     }
 }
 
-/// Goes on with a merge; true if it has ended.
-fn go_on(
+/// A slice of a merge.
+pub struct Slice<'s, 'w, K> {
     table: Table,
-    txns: (&RoTxn<'_>, &mut WriteTransaction<'_>),
-    merge: &mut Merge,
-    unfinished: &mut Unfinished,
-    left: &mut u64,
-) -> Result<bool, GraphError> {
-    match merge.output.kind {
-        Kind::Txid | Kind::Script => slice::<Hashed>(table, txns, merge, unfinished, left),
-        Kind::Received | Kind::Sent => slice::<MovedEntry>(table, txns, merge, unfinished, left),
-        Kind::Statistics => slice::<PartialStatistics>(table, txns, merge, unfinished, left),
-        Kind::LinkTo => slice::<LinkTo>(table, txns, merge, unfinished, left),
+    committed: &'s RoTxn<'s>,
+    txn: &'s mut WriteTransaction<'w>,
+    merge: &'s mut Merge<K>,
+    unfinished: &'s mut Unfinished,
+    left: &'s mut u64,
+}
+
+impl<K: std::fmt::Debug> std::fmt::Debug for Slice<'_, '_, K> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Slice").field("merge", &self.merge).finish_non_exhaustive()
     }
 }
 
-fn slice<E: Entry>(
-    table: Table,
-    (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
-    merge: &mut Merge,
-    unfinished: &mut Unfinished,
-    left: &mut u64,
-) -> Result<bool, GraphError> {
-    let Run { kind, id, .. } = merge.output;
-    let inputs = merge.inputs.iter().copied();
-    let mut entries = Cursors::<E>::of_runs(committed, table, kind, inputs, &merge.resume)?;
-    let mut pages = Pages::<E>::new(kind, id);
-    let mut filter = unfinished.get_mut(&id);
-    let mut has_ended = false;
-    while (pages.full.len() as u64) < *left {
-        let Some(entry) = entries.next()? else {
-            pages.finish_page();
-            has_ended = true;
-            break;
-        };
-        // The last entries of a slice are read again by the next one, which sets the same bits.
-        if let (Some(filter), Some(hash)) = (&mut filter, entry.hash()) {
-            filter.insert(hash);
+impl<K: Kind> Slice<'_, '_, K> {
+    /// Goes on with the merge, which is of runs of such entries; true if it has ended.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the table fails.
+    pub fn of<E: Entry>(self) -> Result<bool, ColumnsError> {
+        let Self { table, committed, txn, merge, unfinished, left } = self;
+        let Run { kind, id, .. } = merge.output;
+        let inputs = merge.inputs.iter().copied();
+        let mut entries = Cursors::<E>::of_runs(committed, table, kind, inputs, &merge.resume)?;
+        let mut pages = Pages::<E>::new(kind, id);
+        let mut filter = unfinished.get_mut(&id);
+        let mut has_ended = false;
+        while (pages.full.len() as u64) < *left {
+            let Some(entry) = entries.next()? else {
+                pages.finish_page();
+                has_ended = true;
+                break;
+            };
+            // The last entries of a slice are read again by the next one, which sets the same bits.
+            if let (Some(filter), Some(hash)) = (&mut filter, entry.hash()) {
+                filter.insert(hash);
+            }
+            pages.push(&entry);
         }
-        pages.push(&entry);
+        put_pages(table, txn, &pages.full)?;
+        let written = pages.full.len() as u64;
+        merge.output.pages += written;
+        merge.output.entries += pages.entries();
+        merge.resume = pages.pending_key().unwrap_or_default().to_vec();
+        *left = left.saturating_sub(written);
+        Ok(has_ended)
     }
-    put_pages(table, txn, &pages.full)?;
-    let written = pages.full.len() as u64;
-    merge.output.pages += written;
-    merge.output.entries += pages.entries();
-    merge.resume = pages.pending_key().unwrap_or_default().to_vec();
-    *left = left.saturating_sub(written);
-    Ok(has_ended)
 }
 
 /// Deletes pages of runs that were merged.
-fn drop_runs(
+fn drop_runs<K: Kind>(
     table: Table,
     (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
-    manifest: &mut Manifest,
-) -> Result<(), GraphError> {
-    let failed = |error| table_error("run", error);
+    manifest: &mut Manifest<K>,
+) -> Result<(), ColumnsError> {
     let mut left = MOST_PAGES;
     while let Some((kind, id)) = manifest.dropped.last().copied() {
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let prefix = page_key(kind, id);
         // A run that was merged is in the state before; what of it was deleted since is not.
-        for page in table.prefix_iter(committed, &prefix).map_err(failed)? {
-            let (key, _) = page.map_err(failed)?;
+        for page in table.prefix(committed, &prefix)? {
+            let (key, _) = page?;
             if keys.len() as u64 >= left {
                 break;
             }
@@ -159,7 +175,7 @@ fn drop_runs(
         }
         left = left.saturating_sub(keys.len() as u64);
         for key in &keys {
-            table.delete(txn, key).map_err(failed)?;
+            table.delete(txn, key)?;
         }
         if left == 0 {
             break;

@@ -5,18 +5,22 @@ use std::{
     hash::{BuildHasherDefault, Hasher},
 };
 
-/// Bytes of a number of a transaction, an output or an owner.
-pub(super) const NUMBER: usize = 5;
-/// The largest number: transactions, outputs and owners are fewer on any chain.
-pub(super) const LARGEST: u64 = (1 << 40) - 1;
+/// Bytes of a number, such as that of a transaction or an owner.
+pub const NUMBER: usize = 5;
+/// The largest number: what is numbered is less on any chain.
+pub const LARGEST: u64 = (1 << 40) - 1;
 
 /// A number, the most significant byte first, so that keys are in order.
-pub(super) fn number(number: u64) -> [u8; NUMBER] {
+#[inline]
+#[must_use]
+pub fn number(number: u64) -> [u8; NUMBER] {
     number.to_be_bytes().last_chunk().copied().unwrap_or_default()
 }
 
 /// The number of these bytes.
-pub(super) fn from_number(bytes: [u8; NUMBER]) -> u64 {
+#[inline]
+#[must_use]
+pub fn from_number(bytes: [u8; NUMBER]) -> u64 {
     let mut wide = [0; 8];
     if let Some(low) = wide.last_chunk_mut() {
         *low = bytes;
@@ -25,7 +29,8 @@ pub(super) fn from_number(bytes: [u8; NUMBER]) -> u64 {
 }
 
 /// Appends a number in groups of seven bits, the least significant group first.
-pub(super) fn put_varint(into: &mut Vec<u8>, mut number: u64) {
+#[inline]
+pub fn put_varint(into: &mut Vec<u8>, mut number: u64) {
     while number > 0x7f {
         into.push(low_byte(number) | 0x80);
         number >>= 7;
@@ -34,7 +39,8 @@ pub(super) fn put_varint(into: &mut Vec<u8>, mut number: u64) {
 }
 
 /// The same of a number of 128 bits.
-pub(super) fn put_wide_varint(into: &mut Vec<u8>, mut number: u128) {
+#[inline]
+pub fn put_wide_varint(into: &mut Vec<u8>, mut number: u128) {
     loop {
         let [low, ..] = number.to_le_bytes();
         number >>= 7;
@@ -46,66 +52,82 @@ pub(super) fn put_wide_varint(into: &mut Vec<u8>, mut number: u128) {
     }
 }
 
+#[inline]
 const fn low_byte(number: u64) -> u8 {
     let [low, ..] = number.to_le_bytes();
     low
 }
 
 /// A signed number as an unsigned one that is small where the signed one is near zero.
-pub(super) const fn zigzag(number: i64) -> u64 {
+#[inline]
+#[must_use]
+pub const fn zigzag(number: i64) -> u64 {
     (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned()
 }
 
 /// The signed number of [`zigzag`].
-pub(super) const fn from_zigzag(number: u64) -> i64 {
+#[inline]
+#[must_use]
+pub const fn from_zigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
 }
 
 /// Bytes that are read from front to back. `None` means that they ended too soon.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading<'t>(pub(super) &'t [u8]);
+pub struct Reading<'t>(pub &'t [u8]);
 
 impl<'t> Reading<'t> {
+    /// The next bytes.
     #[inline]
-    pub(super) fn take(&mut self, count: usize) -> Option<&'t [u8]> {
+    pub fn take(&mut self, count: usize) -> Option<&'t [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
+    /// The next bytes, as many as the array has.
     #[inline]
-    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
         Some(*taken)
     }
 
+    /// The next byte.
     #[inline]
-    pub(super) fn byte(&mut self) -> Option<u8> {
+    pub fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(*first)
     }
 
+    /// A number of [`NUMBER`] bytes.
     #[inline]
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub fn number(&mut self) -> Option<u64> {
         self.array().map(from_number)
     }
 
+    /// A number of 32 bits, the most significant byte first.
     #[inline]
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    pub(super) fn u64(&mut self) -> Option<u64> {
+    /// A number of 64 bits, the most significant byte first.
+    #[inline]
+    pub fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
     }
 
-    pub(super) fn i64(&mut self) -> Option<i64> {
+    /// A signed number of 64 bits, the most significant byte first.
+    #[inline]
+    pub fn i64(&mut self) -> Option<i64> {
         self.array().map(i64::from_be_bytes)
     }
 
-    pub(super) fn wide_varint(&mut self) -> Option<u128> {
+    /// What [`put_wide_varint`] wrote.
+    #[inline]
+    pub fn wide_varint(&mut self) -> Option<u128> {
         let mut number = 0;
         let mut shift = 0_u32;
         loop {
@@ -118,8 +140,9 @@ impl<'t> Reading<'t> {
         }
     }
 
+    /// What [`put_varint`] wrote.
     #[inline]
-    pub(super) fn varint(&mut self) -> Option<u64> {
+    pub fn varint(&mut self) -> Option<u64> {
         let mut number = 0;
         let mut shift = 0_u32;
         loop {
@@ -134,10 +157,11 @@ impl<'t> Reading<'t> {
 }
 
 /// A hasher of our own numbers, which nobody else chooses.
-#[derive(Default)]
-pub(super) struct NumberHasher(u64);
+#[derive(Debug, Default)]
+pub struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
@@ -155,11 +179,11 @@ impl Hasher for NumberHasher {
     }
 }
 
-/// A set of numbers of transactions, outputs or owners.
-pub(super) type Numbers = HashSet<u64, BuildHasherDefault<NumberHasher>>;
+/// A set of numbers.
+pub type Numbers = HashSet<u64, BuildHasherDefault<NumberHasher>>;
 
-/// A map by numbers of transactions, outputs or owners.
-pub(super) type ByNumber<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
+/// A map by numbers.
+pub type ByNumber<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
 #[cfg(test)]
 mod tests {

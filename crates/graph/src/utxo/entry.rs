@@ -1,96 +1,67 @@
-//! Entries of runs.
+//! Runs: what they hold.
 
-use super::super::{
-    bytes::{NUMBER, Reading, number, put_varint, put_wide_varint},
-    link::Link,
+use assay_columns::{
+    ColumnsError,
+    bytes::{Reading, number, put_varint, put_wide_varint},
+    run::{self, Entry, Hashed, Slice},
 };
 
-/// An entry of a run. Entries are in the order of their keys, which is that of the keys' bytes.
-pub(in crate::utxo) trait Entry: Copy + Ord {
-    /// Appends the key's bytes.
-    fn put_key(&self, into: &mut Vec<u8>);
+use super::link::Link;
 
-    /// Reads the key of an entry; [`PartialStatistics`] have more than a key.
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self>;
-
-    /// The number that the key begins with.
-    fn leading(&self) -> u64;
-
-    /// The number that a key, whole or its beginning, begins with; `None` if it is shorter.
-    fn leading_of(key: &[u8]) -> Option<u64> {
-        Reading(key).number()
-    }
-
-    /// Appends the entry to a page, behind the entry before it there.
-    fn put(&self, before: Option<&Self>, into: &mut Vec<u8>);
-
-    /// Reads an entry from a page, behind the entry before it there.
-    fn take(before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self>;
-
-    /// Adds an entry of the same key to this one; false if their keys differ.
-    fn absorb(&mut self, _other: &Self) -> bool {
-        false
-    }
-
-    /// What a filter tells the entry by.
-    fn hash(&self) -> Option<u64> {
-        None
-    }
+/// What runs hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Transactions by their identifiers.
+    Txid,
+    /// Owners by their scripts.
+    Script,
+    /// Outputs by their owners.
+    Received,
+    /// Inputs by their owners.
+    Sent,
+    /// Statistics by owner.
+    Statistics,
+    /// Links of clusters by their parents.
+    LinkTo,
 }
 
-/// A number by a hash: of a transaction by its identifier, or of an owner by its script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::utxo) struct Hashed {
-    pub(in crate::utxo) hash: u64,
-    pub(in crate::utxo) number: u64,
-}
+/// The list of all runs of a graph.
+pub(super) type Manifest = run::Manifest<Kind>;
 
-impl Hashed {
-    /// Bytes of an entry: its key.
-    pub(super) const BYTES: usize = 8 + NUMBER;
-}
+impl run::Kind for Kind {
+    const ALL: &'static [Self] =
+        &[Self::Txid, Self::Script, Self::Received, Self::Sent, Self::Statistics, Self::LinkTo];
 
-impl Entry for Hashed {
-    fn put_key(&self, into: &mut Vec<u8>) {
-        into.extend_from_slice(&self.hash.to_be_bytes());
-        into.extend_from_slice(&number(self.number));
+    fn number(self) -> u8 {
+        self as u8
     }
 
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
-        Some(Self { hash: reading.u64()?, number: reading.number()? })
+    fn is_hashed(self) -> bool {
+        matches!(self, Self::Txid | Self::Script)
     }
 
-    #[inline]
-    fn leading(&self) -> u64 {
-        self.hash
+    fn is_mostly_new(self) -> bool {
+        self == Self::Script
     }
 
-    fn leading_of(key: &[u8]) -> Option<u64> {
-        Reading(key).u64()
-    }
-
-    fn put(&self, _before: Option<&Self>, into: &mut Vec<u8>) {
-        self.put_key(into);
-    }
-
-    #[inline]
-    fn take(_before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self> {
-        Self::from_key(reading)
-    }
-
-    fn hash(&self) -> Option<u64> {
-        Some(self.hash)
+    fn merge(self, slice: Slice<'_, '_, Self>) -> Result<bool, ColumnsError> {
+        match self {
+            Self::Txid | Self::Script => slice.of::<Hashed>(),
+            Self::Received | Self::Sent => slice.of::<MovedEntry>(),
+            Self::Statistics => slice.of::<PartialStatistics>(),
+            Self::LinkTo => slice.of::<LinkTo>(),
+        }
     }
 }
 
 /// An input or an output of an owner. The largest value comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::utxo) struct MovedEntry {
-    pub(in crate::utxo) owner: u64,
+pub(super) struct MovedEntry {
+    pub(super) owner: u64,
     /// The bits of the value, inverted.
-    pub(in crate::utxo) inverse: u64,
-    pub(in crate::utxo) transaction: u64,
-    pub(in crate::utxo) index: u32,
+    pub(super) inverse: u64,
+    pub(super) transaction: u64,
+    pub(super) index: u32,
 }
 
 impl Entry for MovedEntry {
@@ -136,21 +107,21 @@ impl Entry for MovedEntry {
 
 /// Statistics of an owner over some blocks: a summand of its statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::utxo) struct PartialStatistics {
-    pub(in crate::utxo) owner: u64,
+pub(super) struct PartialStatistics {
+    pub(super) owner: u64,
     /// Height of the first block with one of its transactions.
-    pub(in crate::utxo) first: u64,
+    pub(super) first: u64,
     /// Height of the last one.
-    pub(in crate::utxo) last: u64,
-    pub(in crate::utxo) transactions_in: u64,
-    pub(in crate::utxo) transactions_out: u64,
-    pub(in crate::utxo) received: u128,
-    pub(in crate::utxo) sent: u128,
+    pub(super) last: u64,
+    pub(super) transactions_in: u64,
+    pub(super) transactions_out: u64,
+    pub(super) received: u128,
+    pub(super) sent: u128,
 }
 
 impl PartialStatistics {
     /// Adds other blocks, which may be before or after these.
-    pub(in crate::utxo) fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         self.first = self.first.min(other.first);
         self.last = self.last.max(other.last);
         self.transactions_in = self.transactions_in.saturating_add(other.transactions_in);
@@ -160,7 +131,7 @@ impl PartialStatistics {
     }
 
     /// Appends all but the owner.
-    pub(in crate::utxo) fn put_sums(&self, into: &mut Vec<u8>) {
+    pub(super) fn put_sums(&self, into: &mut Vec<u8>) {
         put_varint(into, self.first);
         put_varint(into, self.last.saturating_sub(self.first));
         put_varint(into, self.transactions_in);
@@ -170,7 +141,7 @@ impl PartialStatistics {
     }
 
     /// Reads what [`PartialStatistics::put_sums`] wrote.
-    pub(in crate::utxo) fn take_sums(owner: u64, reading: &mut Reading<'_>) -> Option<Self> {
+    pub(super) fn take_sums(owner: u64, reading: &mut Reading<'_>) -> Option<Self> {
         let first = reading.varint()?;
         Some(Self {
             owner,
@@ -229,14 +200,14 @@ impl Entry for PartialStatistics {
 
 /// A link to a parent, by the size of the cluster that it made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::utxo) struct LinkTo {
-    pub(in crate::utxo) parent: u64,
-    pub(in crate::utxo) size: u64,
-    pub(in crate::utxo) child: u64,
+pub(super) struct LinkTo {
+    pub(super) parent: u64,
+    pub(super) size: u64,
+    pub(super) child: u64,
 }
 
 impl LinkTo {
-    pub(in crate::utxo) const fn of(link: &Link) -> Self {
+    pub(super) const fn of(link: &Link) -> Self {
         Self { parent: link.parent, size: link.size, child: link.child }
     }
 }

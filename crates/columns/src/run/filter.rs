@@ -1,6 +1,6 @@
 //! Filters: what a run does not have, told from memory. Only a writer that loads many blocks keeps them.
 
-use super::super::bytes::ByNumber;
+use crate::bytes::ByNumber;
 
 /// Bits of an entry.
 const BITS: u64 = 12;
@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 512 << 20;
 
 /// A Bloom filter over hashes.
 #[derive(Clone, Debug)]
-pub(in crate::utxo) struct Filter {
+pub struct Filter {
     lines: Vec<[u64; LINE]>,
 }
 
@@ -64,13 +64,13 @@ impl Filter {
 
 /// The filters of a writer, by the numbers of their runs.
 #[derive(Debug, Default)]
-pub(in crate::utxo) struct Filters {
+pub struct Filters {
     by_run: ByNumber<Filter>,
     bytes: u64,
     /// False if none are kept.
     enabled: bool,
-    /// Filters of the scripts of all runs: most that are asked for are new, which these tell at once.
-    scripts: Vec<Growing>,
+    /// Filters of all runs of the kind of which most that are asked for are new, which these tell at once.
+    mostly_new: Vec<Growing>,
 }
 
 /// A filter that is filled over many runs.
@@ -81,12 +81,13 @@ struct Growing {
     left: u64,
 }
 
-/// Entries of the first filter of all scripts; each further one has room for twice as many.
-const FIRST_SCRIPTS: u64 = 1 << 20;
+/// Entries of the first filter over all runs; each further one has room for twice as many.
+const FIRST: u64 = 1 << 20;
 
 impl Filters {
     /// Filters for a writer that loads many blocks.
-    pub(in crate::utxo) fn enabled() -> Self {
+    #[must_use]
+    pub fn enabled() -> Self {
         Self { enabled: true, ..Self::default() }
     }
 
@@ -109,35 +110,35 @@ impl Filters {
 
     /// False if a run has no entry of this hash.
     #[inline]
-    pub(in crate::utxo) fn may_have(&self, run: u32, hash: u64) -> bool {
+    pub(super) fn may_have(&self, run: u32, hash: u64) -> bool {
         self.by_run.get(&run.into()).is_none_or(|filter| filter.may_have(hash))
     }
 
-    /// Notes the script of an owner in a run.
-    pub(super) fn note_script(&mut self, hash: u64) {
+    /// Notes a hash of the kind of which most that are asked for are new.
+    pub(super) fn note(&mut self, hash: u64) {
         if !self.enabled {
             return;
         }
-        if self.scripts.last().is_none_or(|last| last.left == 0) {
-            let doublings = u32::try_from(self.scripts.len()).unwrap_or(u32::MAX).min(20);
-            let left = FIRST_SCRIPTS << doublings;
-            self.scripts.push(Growing { filter: Filter::new(left), left });
+        if self.mostly_new.last().is_none_or(|last| last.left == 0) {
+            let doublings = u32::try_from(self.mostly_new.len()).unwrap_or(u32::MAX).min(20);
+            let left = FIRST << doublings;
+            self.mostly_new.push(Growing { filter: Filter::new(left), left });
         }
-        if let Some(last) = self.scripts.last_mut() {
+        if let Some(last) = self.mostly_new.last_mut() {
             last.filter.insert(hash);
             last.left -= 1;
         }
     }
 
-    /// False if no run has an owner with this script.
-    pub(in crate::utxo) fn may_have_script(&self, hash: u64) -> bool {
-        !self.enabled || self.scripts.iter().any(|growing| growing.filter.may_have(hash))
+    /// False if no run of that kind has the hash.
+    pub(super) fn may_have_any(&self, hash: u64) -> bool {
+        !self.enabled || self.mostly_new.iter().any(|growing| growing.filter.may_have(hash))
     }
 
     /// Forgets all.
-    pub(in crate::utxo) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.by_run.clear();
-        self.scripts.clear();
+        self.mostly_new.clear();
         self.bytes = 0;
     }
 

@@ -9,7 +9,7 @@ use std::{
 /// Makes hashers of identifiers and scripts, which others choose, with a secret number. They are faster than the
 /// standard ones.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyedState(u64);
+pub struct KeyedState(u64);
 
 impl Default for KeyedState {
     fn default() -> Self {
@@ -27,7 +27,7 @@ impl BuildHasher for KeyedState {
 
 /// A hasher that multiplies words and folds the products.
 #[derive(Debug)]
-pub(crate) struct KeyedHasher {
+pub struct KeyedHasher {
     state: u64,
     secret: u64,
 }
@@ -44,6 +44,7 @@ impl KeyedHasher {
 }
 
 impl Hasher for KeyedHasher {
+    #[inline]
     fn finish(&self) -> u64 {
         self.state ^ (self.state >> 32)
     }
@@ -80,7 +81,7 @@ impl Hasher for KeyedHasher {
 /// Values by key in two halves. When the younger half is full, the older one is emptied and the two
 /// are swapped, so that entries that were not used for long are dropped first.
 #[derive(Debug)]
-pub(crate) struct Cache<K, V> {
+pub struct Cache<K, V> {
     young: HashMap<K, V, KeyedState>,
     old: HashMap<K, V, KeyedState>,
     /// Entries of a half.
@@ -89,7 +90,8 @@ pub(crate) struct Cache<K, V> {
 
 impl<K: Eq + Hash, V> Cache<K, V> {
     /// A cache of at most `bytes`, where an entry takes `heap` bytes beside itself.
-    pub(crate) fn within(bytes: usize, heap: usize) -> Self {
+    #[must_use]
+    pub fn within(bytes: usize, heap: usize) -> Self {
         // A map is at least 7/16 full when it has grown, with a byte of its own an entry: 2.3 times
         // what its entries take.
         let entry = (size_of::<(K, V)>() + 1) * 7 / 3 + heap;
@@ -100,14 +102,16 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         }
     }
 
-    pub(crate) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    /// The value of a key.
+    pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 
-    pub(crate) fn insert(&mut self, key: K, value: V) {
+    /// Remembers a value.
+    pub fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= self.most && !self.young.contains_key(&key) {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();
@@ -116,7 +120,8 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.young.insert(key, value);
     }
 
-    pub(crate) fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q)
+    /// Forgets the value of a key.
+    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q)
     where
         K: Borrow<Q>,
     {
@@ -124,7 +129,8 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.old.remove(key);
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all.
+    pub fn clear(&mut self) {
         self.young.clear();
         self.old.clear();
     }

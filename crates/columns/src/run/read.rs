@@ -2,19 +2,14 @@
 
 use std::ops::Bound;
 
-use assay_mapped::Table;
-use heed::{RoRange, RoTxn, types::Bytes};
+use heed::RoTxn;
 
 use super::{Entry, Filters, Hashed, Kind, Manifest, manifest::Run, page::page_key};
-use crate::{
-    GraphError,
-    error::{damaged, table_error},
-    utxo::bytes::Reading,
-};
+use crate::{ColumnsError, Rows, Table, bytes::Reading};
 
 /// The entries of a run from some key on.
-pub(super) struct Cursor<'t, E> {
-    pages: RoRange<'t, Bytes, Bytes>,
+struct Cursor<'t, E> {
+    pages: Rows<'t>,
     page: Reading<'t>,
     before: Option<E>,
     /// The next entry.
@@ -23,24 +18,22 @@ pub(super) struct Cursor<'t, E> {
 
 impl<'t, E: Entry> Cursor<'t, E> {
     /// The entries of a run whose keys are `from` or behind it.
-    pub(super) fn open(
+    fn open<K: Kind>(
         txn: &'t RoTxn<'_>,
         table: Table,
-        (kind, id): (Kind, u32),
+        (kind, id): (K, u32),
         from: &[u8],
-    ) -> Result<Self, GraphError> {
-        let failed = |error| table_error("run", error);
+    ) -> Result<Self, ColumnsError> {
         let prefix = page_key(kind, id);
         let wanted = [&prefix[..], from].concat();
         // The page that begins before it may have it.
-        let begins_before = table.get_lower_than_or_equal_to(txn, &wanted).map_err(failed)?;
+        let begins_before = table.at_or_before(txn, &wanted)?;
         let start = match begins_before {
             Some((key, _)) if key.starts_with(&prefix) => key.to_vec(),
             _ => prefix.clone(),
         };
         let end = page_key(kind, id.saturating_add(1));
-        let range = (Bound::Included(&start[..]), Bound::Excluded(&end[..]));
-        let pages = table.range(txn, &range).map_err(failed)?;
+        let pages = table.range(txn, Bound::Included(&start), Bound::Excluded(&end))?;
         let mut cursor = Self { pages, page: Reading(&[]), before: None, next: None };
         cursor.advance()?;
         // Most entries of a page are told by their first numbers.
@@ -62,23 +55,23 @@ impl<'t, E: Entry> Cursor<'t, E> {
     }
 
     #[inline]
-    pub(super) const fn peek(&self) -> Option<&E> {
+    const fn peek(&self) -> Option<&E> {
         self.next.as_ref()
     }
 
     #[inline]
-    pub(super) fn advance(&mut self) -> Result<(), GraphError> {
+    fn advance(&mut self) -> Result<(), ColumnsError> {
         if self.page.0.is_empty() {
             let Some(page) = self.pages.next() else {
                 self.next = None;
                 return Ok(());
             };
-            let (_, bytes) = page.map_err(|error| table_error("run", error))?;
+            let (_, bytes) = page?;
             self.page = Reading(bytes);
             self.before = None;
         }
         let entry = E::take(self.before.as_ref(), &mut self.page);
-        let entry = entry.ok_or_else(|| damaged("run", "a page"))?;
+        let entry = entry.ok_or_else(|| ColumnsError::damaged("run", "a page"))?;
         self.before = Some(entry);
         self.next = Some(entry);
         Ok(())
@@ -86,29 +79,33 @@ impl<'t, E: Entry> Cursor<'t, E> {
 }
 
 /// The entries of several runs, in order.
-pub(in crate::utxo) struct Cursors<'t, E> {
+pub struct Cursors<'t, E> {
     cursors: Vec<Cursor<'t, E>>,
 }
 
 impl<'t, E: Entry> Cursors<'t, E> {
     /// The entries of all runs of a kind whose keys are `from` or behind it.
-    pub(in crate::utxo) fn open(
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the table fails.
+    pub fn open<K: Kind>(
         txn: &'t RoTxn<'_>,
         table: Table,
-        manifest: &Manifest,
-        kind: Kind,
+        manifest: &Manifest<K>,
+        kind: K,
         from: &[u8],
-    ) -> Result<Self, GraphError> {
+    ) -> Result<Self, ColumnsError> {
         Self::of_runs(txn, table, kind, manifest.of_kind(kind).map(|run| run.id), from)
     }
 
-    pub(super) fn of_runs(
+    pub(super) fn of_runs<K: Kind>(
         txn: &'t RoTxn<'_>,
         table: Table,
-        kind: Kind,
+        kind: K,
         ids: impl Iterator<Item = u32>,
         from: &[u8],
-    ) -> Result<Self, GraphError> {
+    ) -> Result<Self, ColumnsError> {
         let mut cursors = Vec::new();
         for id in ids {
             let cursor = Cursor::open(txn, table, (kind, id), from)?;
@@ -120,7 +117,12 @@ impl<'t, E: Entry> Cursors<'t, E> {
     }
 
     /// The next entry; those of equal keys as one.
-    pub(in crate::utxo) fn next(&mut self) -> Result<Option<E>, GraphError> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the table fails.
+    #[expect(clippy::should_implement_trait, reason = "it may fail")]
+    pub fn next(&mut self) -> Result<Option<E>, ColumnsError> {
         let Some(mut entry) = self.take_first()? else { return Ok(None) };
         while let Some(first) = self.first() {
             let Some(other) = self.cursors.get(first).and_then(Cursor::peek) else { break };
@@ -140,14 +142,14 @@ impl<'t, E: Entry> Cursors<'t, E> {
         entries.min().map(|(_, at)| at)
     }
 
-    fn take_first(&mut self) -> Result<Option<E>, GraphError> {
+    fn take_first(&mut self) -> Result<Option<E>, ColumnsError> {
         let Some(first) = self.first() else { return Ok(None) };
         let entry = self.cursors.get(first).and_then(Cursor::peek).copied();
         self.advance(first)?;
         Ok(entry)
     }
 
-    fn advance(&mut self, at: usize) -> Result<(), GraphError> {
+    fn advance(&mut self, at: usize) -> Result<(), ColumnsError> {
         if let Some(cursor) = self.cursors.get_mut(at) {
             cursor.advance()?;
             if cursor.peek().is_none() {
@@ -159,14 +161,21 @@ impl<'t, E: Entry> Cursors<'t, E> {
 }
 
 /// Passes the numbers under a hash to `each`, run by run, until it answers false.
-pub(in crate::utxo) fn find_all(
+///
+/// # Errors
+///
+/// Returns the error of `each`, and one if the table fails.
+pub fn find_all<K: Kind, E: From<ColumnsError>>(
     txn: &RoTxn<'_>,
     table: Table,
-    (manifest, filters): (&Manifest, Option<&Filters>),
-    kind: Kind,
+    (manifest, filters): (&Manifest<K>, Option<&Filters>),
+    kind: K,
     hash: u64,
-    mut each: impl FnMut(u64) -> Result<bool, GraphError>,
-) -> Result<(), GraphError> {
+    mut each: impl FnMut(u64) -> Result<bool, E>,
+) -> Result<(), E> {
+    if kind.is_mostly_new() && filters.is_some_and(|filters| !filters.may_have_any(hash)) {
+        return Ok(());
+    }
     // Owners that come back were mostly seen lately.
     for run in manifest.of_kind(kind).rev() {
         if filters.is_some_and(|filters| !filters.may_have(run.id, hash)) {
@@ -179,19 +188,18 @@ pub(in crate::utxo) fn find_all(
     Ok(())
 }
 
-fn find_in(
+fn find_in<K: Kind, E: From<ColumnsError>>(
     txn: &RoTxn<'_>,
     table: Table,
-    run: &Run,
+    run: &Run<K>,
     hash: u64,
-    each: &mut impl FnMut(u64) -> Result<bool, GraphError>,
-) -> Result<bool, GraphError> {
-    let failed = |error| table_error("run", error);
+    each: &mut impl FnMut(u64) -> Result<bool, E>,
+) -> Result<bool, E> {
     let mut key = page_key(run.kind, run.id);
     let prefix = key.len();
     let first = Hashed { hash, number: 0 };
     first.put_key(&mut key);
-    let page = table.get_lower_than_or_equal_to(txn, &key).map_err(failed)?;
+    let page = table.at_or_before(txn, &key)?;
     let page = page.filter(|(found, _)| found.get(..prefix) == key.get(..prefix));
     let mut last = None;
     if let Some((_, bytes)) = page {
@@ -200,7 +208,7 @@ fn find_in(
         let from = entries.partition_point(|entry| &entry[..] < wanted);
         for entry in entries.get(from..).unwrap_or_default() {
             let found = Hashed::take(None, &mut Reading(entry));
-            let found = found.ok_or_else(|| damaged("run", "a page"))?;
+            let found = found.ok_or_else(|| ColumnsError::damaged("run", "a page"))?;
             if found.hash != hash {
                 return Ok(true);
             }
@@ -216,7 +224,7 @@ fn find_in(
     after.put_key(&mut from);
     let mut next_key = page_key(run.kind, run.id);
     next_key.extend_from_slice(&from);
-    let next = table.get_greater_than_or_equal_to(txn, &next_key).map_err(failed)?;
+    let next = table.at_or_after(txn, &next_key)?;
     let begins_next = next.is_some_and(|(found, _)| {
         found.get(..prefix) == key.get(..prefix)
             && found.get(prefix..prefix + 8) == Some(&hash.to_be_bytes()[..])
@@ -232,4 +240,38 @@ fn find_in(
         cursor.advance()?;
     }
     Ok(true)
+}
+
+/// Makes the filters of all runs; there are none yet.
+///
+/// # Errors
+///
+/// Returns an error if the table fails.
+pub fn fill_filters<K: Kind>(
+    txn: &RoTxn<'_>,
+    table: Table,
+    manifest: &Manifest<K>,
+    filters: &mut Filters,
+) -> Result<(), ColumnsError> {
+    let hashed = K::ALL.iter().copied().filter(|kind| kind.is_hashed());
+    for run in hashed.flat_map(|kind| manifest.of_kind(kind)) {
+        if !filters.is_enabled() {
+            return Ok(());
+        }
+        let mut filter = filters.begin(run.entries);
+        let mut entries = Cursor::<Hashed>::open(txn, table, (run.kind, run.id), &[])?;
+        while let Some(entry) = entries.peek() {
+            if let Some(filter) = &mut filter {
+                filter.insert(entry.hash);
+            }
+            if run.kind.is_mostly_new() {
+                filters.note(entry.hash);
+            }
+            entries.advance()?;
+        }
+        if let Some(filter) = filter {
+            filters.keep(run.id, filter);
+        }
+    }
+    Ok(())
 }

@@ -1,57 +1,17 @@
 //! The list of all runs, and of the merges that are under way: one record of the graph.
 
-use assay_mapped::Table;
-use heed::RoTxn;
-
-use super::{Filters, Hashed, read::Cursor};
 use crate::{
-    GraphError,
-    error::damaged,
-    utxo::bytes::{Reading, put_varint},
+    ColumnsError,
+    bytes::{Reading, put_varint},
 };
 
-/// What runs hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::utxo) enum Kind {
-    /// Transactions by their identifiers.
-    Txid,
-    /// Owners by their scripts.
-    Script,
-    /// Outputs by their owners.
-    Received,
-    /// Inputs by their owners.
-    Sent,
-    /// Statistics by owner.
-    Statistics,
-    /// Links of clusters by their parents.
-    LinkTo,
-}
-
-impl Kind {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Txid, Self::Script, Self::Received, Self::Sent, Self::Statistics, Self::LinkTo];
-
-    pub(in crate::utxo) const fn number(self) -> u8 {
-        match self {
-            Self::Txid => 0,
-            Self::Script => 1,
-            Self::Received => 2,
-            Self::Sent => 3,
-            Self::Statistics => 4,
-            Self::LinkTo => 5,
-        }
-    }
-
-    fn from_number(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| u64::from(kind.number()) == number)
-    }
-}
+use super::Kind;
 
 /// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::utxo) struct Run {
-    pub(in crate::utxo) kind: Kind,
-    pub(in crate::utxo) id: u32,
+pub(super) struct Run<K> {
+    pub(super) kind: K,
+    pub(super) id: u32,
     /// How often its entries were merged.
     pub(super) level: u32,
     pub(super) entries: u64,
@@ -60,57 +20,34 @@ pub(in crate::utxo) struct Run {
 
 /// A merge that is under way. Its runs are read until it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Merge {
+pub(super) struct Merge<K> {
     pub(super) inputs: Vec<u32>,
     /// The run that it makes, as far as it is written.
-    pub(super) output: Run,
+    pub(super) output: Run<K>,
     /// The key of the first entry that is not written yet.
     pub(super) resume: Vec<u8>,
 }
 
 /// All runs and merges.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::utxo) struct Manifest {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest<K> {
     pub(super) next_id: u32,
-    pub(super) runs: Vec<Run>,
-    pub(super) merges: Vec<Merge>,
+    pub(super) runs: Vec<Run<K>>,
+    pub(super) merges: Vec<Merge<K>>,
     /// Runs that were merged and are being deleted.
-    pub(super) dropped: Vec<(Kind, u32)>,
+    pub(super) dropped: Vec<(K, u32)>,
 }
 
-impl Manifest {
-    /// The runs of a kind, in the order in which they were made.
-    pub(in crate::utxo) fn of_kind(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Run> {
-        self.runs.iter().filter(move |run| run.kind == kind)
+impl<K> Default for Manifest<K> {
+    fn default() -> Self {
+        Self { next_id: 0, runs: Vec::new(), merges: Vec::new(), dropped: Vec::new() }
     }
+}
 
-    /// Makes the filters of all runs; there are none yet.
-    pub(in crate::utxo) fn fill_filters(
-        &self,
-        table: Table,
-        txn: &RoTxn<'_>,
-        filters: &mut Filters,
-    ) -> Result<(), GraphError> {
-        for run in self.of_kind(Kind::Txid).chain(self.of_kind(Kind::Script)) {
-            if !filters.is_enabled() {
-                return Ok(());
-            }
-            let mut filter = filters.begin(run.entries);
-            let mut entries = Cursor::<Hashed>::open(txn, table, (run.kind, run.id), &[])?;
-            while let Some(entry) = entries.peek() {
-                if let Some(filter) = &mut filter {
-                    filter.insert(entry.hash);
-                }
-                if run.kind == Kind::Script {
-                    filters.note_script(entry.hash);
-                }
-                entries.advance()?;
-            }
-            if let Some(filter) = filter {
-                filters.keep(run.id, filter);
-            }
-        }
-        Ok(())
+impl<K: Kind> Manifest<K> {
+    /// The runs of a kind, in the order in which they were made.
+    pub(super) fn of_kind(&self, kind: K) -> impl DoubleEndedIterator<Item = &Run<K>> {
+        self.runs.iter().filter(move |run| run.kind == kind)
     }
 
     pub(super) fn new_id(&mut self) -> u32 {
@@ -118,9 +55,11 @@ impl Manifest {
         self.next_id
     }
 
-    pub(in crate::utxo) fn to_bytes(&self) -> Vec<u8> {
+    /// The record.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let put_run = |bytes: &mut Vec<u8>, run: &Run| {
+        let put_run = |bytes: &mut Vec<u8>, run: &Run<K>| {
             for part in [
                 u64::from(run.kind.number()),
                 run.id.into(),
@@ -150,16 +89,25 @@ impl Manifest {
         bytes
     }
 
-    pub(in crate::utxo) fn from_bytes(bytes: &[u8]) -> Result<Self, GraphError> {
-        Self::parse(bytes).ok_or_else(|| damaged("meta", "its runs"))
+    /// Reads what [`Manifest::to_bytes`] wrote.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the record is damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ColumnsError> {
+        Self::parse(bytes).ok_or_else(|| ColumnsError::damaged("meta", "its runs"))
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut reading = Reading(bytes);
         let id = |reading: &mut Reading<'_>| u32::try_from(reading.varint()?).ok();
+        let kind = |reading: &mut Reading<'_>| {
+            let number = reading.varint()?;
+            K::ALL.iter().find(|kind| u64::from(kind.number()) == number).copied()
+        };
         let run = |reading: &mut Reading<'_>| {
             Some(Run {
-                kind: Kind::from_number(reading.varint()?)?,
+                kind: kind(reading)?,
                 id: id(reading)?,
                 level: id(reading)?,
                 entries: reading.varint()?,
@@ -182,7 +130,7 @@ impl Manifest {
             manifest.merges.push(Merge { inputs, output, resume });
         }
         for _ in 0..reading.varint()? {
-            let kind = Kind::from_number(reading.varint()?)?;
+            let kind = kind(&mut reading)?;
             manifest.dropped.push((kind, id(&mut reading)?));
         }
         Some(manifest)
@@ -191,23 +139,23 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::tests::TestKind, *};
 
     #[test]
     fn a_manifest_is_read_back() {
         let run = |kind, id| Run { kind, id, level: 2, entries: 1 << 40, pages: 77 };
         let manifest = Manifest {
             next_id: 900,
-            runs: Kind::ALL.into_iter().zip(1..).map(|(kind, id)| run(kind, id)).collect(),
+            runs: TestKind::ALL.iter().zip(1..).map(|(kind, id)| run(*kind, id)).collect(),
             merges: vec![Merge {
                 inputs: vec![1, 2],
-                output: run(Kind::Sent, 800),
+                output: run(TestKind::Listed, 800),
                 resume: vec![1, 0, 255],
             }],
-            dropped: vec![(Kind::Txid, 3)],
+            dropped: vec![(TestKind::Found, 3)],
         };
         let bytes = manifest.to_bytes();
         assert_eq!(Manifest::from_bytes(&bytes).unwrap(), manifest);
-        assert!(Manifest::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        assert!(Manifest::<TestKind>::from_bytes(&bytes[..bytes.len() - 1]).is_err());
     }
 }

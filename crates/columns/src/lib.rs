@@ -1,0 +1,23 @@
+//! Columns and sorted runs in memory-mapped tables: how large graphs are kept by numbers, whatever chain family they are
+//! of.
+//!
+//! - [`Table`]: an ordered table that says its name when it fails
+//! - [`Column`]: values of one width by number
+//! - [`run`]: sorted runs of entries, and their merging; a chain family says what they hold ([`run::Kind`])
+//! - [`bytes`]: numbers as bytes
+//! - [`Kept`]: what a reader found before, by number
+//! - [`Cache`]: what a writer remembers, within a limit of bytes
+
+pub mod bytes;
+mod cache;
+mod column;
+mod error;
+mod kept;
+pub mod run;
+mod table;
+
+pub use cache::{Cache, KeyedState};
+pub use column::{Column, KeptPages};
+pub use error::ColumnsError;
+pub use kept::Kept;
+pub use table::{Rows, Table};
