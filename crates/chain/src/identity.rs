@@ -5,24 +5,7 @@
 
 use assay_address::ChainId;
 
-use super::{ChainParams, SourceError};
-
-/// Acceptance of blocks of test networks for a chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TestNetworks {
-    /// No: their money is worth nothing.
-    Refused,
-    /// Yes.
-    Allowed,
-}
-
-impl TestNetworks {
-    /// `Allowed` if `allowed` is true.
-    #[must_use]
-    pub const fn allowed_if(said: bool) -> Self {
-        if said { Self::Allowed } else { Self::Refused }
-    }
-}
+use super::{ChainParams, SourceError, TestNetworks};
 
 /// A block behind which chains part, or long after.
 struct Landmark {

@@ -37,6 +37,5 @@ pub mod source;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use identity::TestNetworks;
-pub use params::ChainParams;
+pub use params::{ChainParams, TestNetworks};
 pub use source::{BatchLimit, BlockSource, SourceError, TipRef};

@@ -3,7 +3,22 @@
 
 use assay_address::ChainId;
 
-use super::TestNetworks;
+/// Acceptance of blocks of test networks for a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestNetworks {
+    /// No: their money is worth nothing.
+    Refused,
+    /// Yes.
+    Allowed,
+}
+
+impl TestNetworks {
+    /// `Allowed` if `allowed` is true.
+    #[must_use]
+    pub const fn allowed_if(said: bool) -> Self {
+        if said { Self::Allowed } else { Self::Refused }
+    }
+}
 
 /// Parameters for reading the blocks of a chain.
 #[derive(Debug)]

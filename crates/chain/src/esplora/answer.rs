@@ -11,7 +11,6 @@ use assay_engine::{
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{AddressStatistics, MOST_TRANSACTIONS};
 use crate::{
     ChainParams, TestNetworks,
     hash::parse_hash,
@@ -22,6 +21,24 @@ use crate::{
         unsigned,
     },
 };
+
+/// Limit of transactions of a block, above that of any chain.
+pub(super) const MOST_TRANSACTIONS: u64 = 1_000_000;
+
+/// Confirmed totals of an address over its lifetime. Change counts as received and spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressStatistics {
+    /// Number of its outputs.
+    pub outputs: u64,
+    /// Their total in base units.
+    pub received: u64,
+    /// Number of them that were spent.
+    pub spent_outputs: u64,
+    /// Total of the spent ones in base units.
+    pub spent: u64,
+    /// Number of transactions in which it appears.
+    pub transactions: u64,
+}
 
 #[derive(Deserialize)]
 pub(super) struct BlockAnswer {

@@ -14,9 +14,11 @@ use assay_engine::{
 };
 use serde::de::DeserializeOwned;
 
+pub use self::answer::AddressStatistics;
+
 use self::answer::{
-    AddressAnswer, BlockAnswer, CheckedHeader, MerkleProofAnswer, OutspendAnswer, Reader,
-    TransactionAnswer,
+    AddressAnswer, BlockAnswer, CheckedHeader, MOST_TRANSACTIONS, MerkleProofAnswer,
+    OutspendAnswer, Reader, TransactionAnswer,
 };
 use super::{
     BlockSource, ChainParams, SourceError, TestNetworks, TipRef,
@@ -31,29 +33,11 @@ use super::{
 /// Number of transactions on a page.
 pub const PAGE: usize = 25;
 
-/// Limit of transactions of a block, above that of any chain.
-const MOST_TRANSACTIONS: u64 = 1_000_000;
-
 /// An Esplora API.
 #[derive(Clone, Debug)]
 pub struct Esplora {
     server: Server,
     reader: Reader,
-}
-
-/// Confirmed totals of an address over its lifetime. Change counts as received and spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressStatistics {
-    /// Number of its outputs.
-    pub outputs: u64,
-    /// Their total in base units.
-    pub received: u64,
-    /// Number of them that were spent.
-    pub spent_outputs: u64,
-    /// Total of the spent ones in base units.
-    pub spent: u64,
-    /// Number of transactions in which it appears.
-    pub transactions: u64,
 }
 
 impl Esplora {

@@ -11,8 +11,9 @@ use assay_telemetry::stage;
 use tracing::Instrument;
 
 use super::{
-    IngestError, IngestObserver, IngestReport, IngestRequest, RefusedBranch, Reorganization,
+    error::{IngestError, RefusedBranch},
     reader::Reader,
+    request::{IngestObserver, IngestReport, IngestRequest, Reorganization},
 };
 use crate::SourceError;
 

@@ -1,8 +1,12 @@
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
+use assay_address::ChainId;
 use assay_engine::{
     ledger::BlockRef,
     utxo::{Block, OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},

@@ -1,0 +1,58 @@
+//! What is asked of an ingest, and what came of it.
+
+use std::time::Duration;
+
+use assay_address::ChainId;
+use serde::Serialize;
+
+use super::RefusedBranch;
+
+/// The parameters of an ingest.
+#[derive(Clone, Copy, Debug)]
+pub struct IngestRequest {
+    /// Chain.
+    pub chain: ChainId,
+    /// Height of the first block; `None` for the source's first one.
+    pub from: Option<u64>,
+    /// Height of the last block; `None` for the newest.
+    pub to: Option<u64>,
+    /// Interval of checks for new blocks; `None` ends at the newest block.
+    pub follow: Option<Duration>,
+    /// True if the chain is demo data.
+    pub sample: bool,
+    /// A block of a branch that the operator accepts, although more blocks than a reorganization replaces are not on it.
+    /// The block is above the fork, so that the word holds for this branch alone.
+    pub accept_branch: Option<[u8; 32]>,
+}
+
+/// The result of an ingest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct IngestReport {
+    /// Number of recorded blocks.
+    pub blocks: u64,
+    /// Number of their transactions.
+    pub transactions: u64,
+    /// Height of the newest recorded block.
+    pub latest_block_height: Option<u64>,
+    /// Reorganisations, in their order.
+    pub reorganizations: Vec<Reorganization>,
+}
+
+/// A reorganisation of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reorganization {
+    /// Height of the last block that both branches share.
+    pub last_common_height: u64,
+    /// Number of recorded blocks that were removed.
+    pub removed_blocks: u64,
+}
+
+/// An observer of the progress of an ingest.
+pub trait IngestObserver: Send + Sync {
+    /// `blocks` more blocks are recorded, up to `height` of `target`.
+    fn reached(&self, height: u64, target: u64, blocks: u64);
+    /// A message for the operator.
+    fn notice(&self, message: &str);
+    /// The source's branch is refused until the operator accepts it; `None`: it is followed.
+    fn branch_refused(&self, _refused: Option<&RefusedBranch>) {}
+}
