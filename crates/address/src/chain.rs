@@ -6,7 +6,11 @@ use std::{fmt, str::FromStr};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{AddressRules as Rules, cosmos, networks, substrate};
+use crate::{
+    AddressRules as Rules,
+    cosmos::{self, CosmosPrefix},
+    networks, substrate,
+};
 
 /// Fixed properties of a chain.
 #[derive(Debug)]
@@ -212,6 +216,18 @@ const fn evm(
     Chain::of(id, name, aliases, assets, list_codes, Rules::Evm).with(Ledger::Account)
 }
 
+/// A chain with bech32 accounts of the Cosmos SDK.
+const fn cosmos_sdk(
+    id: &'static str,
+    name: &'static str,
+    aliases: &'static [&'static str],
+    assets: &'static [Asset],
+    list_codes: &'static [&'static str],
+    rules: &'static CosmosPrefix,
+) -> Chain {
+    Chain::of(id, name, aliases, assets, list_codes, Rules::Cosmos(rules))
+}
+
 /// Every supported chain. Rows are only ever appended.
 static CHAINS: [Chain; 92] = [
     Chain::of(
@@ -403,97 +419,62 @@ static CHAINS: [Chain; 92] = [
         &["TAO"],
         Rules::Substrate(&substrate::GENERIC),
     ),
-    Chain::of(
+    cosmos_sdk(
         "cosmos",
         "Cosmos Hub",
         &["atom", "cosmos-hub"],
         &[coin("ATOM", 6)],
         &["ATOM"],
-        Rules::Cosmos(&cosmos::COSMOS),
+        &cosmos::COSMOS,
     ),
-    Chain::of(
-        "osmo",
-        "Osmosis",
-        &["osmosis"],
-        &[coin("OSMO", 6)],
-        &["OSMO"],
-        Rules::Cosmos(&cosmos::OSMOSIS),
-    ),
-    Chain::of(
-        "celestia",
-        "Celestia",
-        &["tia"],
-        &[coin("TIA", 6)],
-        &["TIA"],
-        Rules::Cosmos(&cosmos::CELESTIA),
-    ),
-    Chain::of(
+    cosmos_sdk("osmo", "Osmosis", &["osmosis"], &[coin("OSMO", 6)], &["OSMO"], &cosmos::OSMOSIS),
+    cosmos_sdk("celestia", "Celestia", &["tia"], &[coin("TIA", 6)], &["TIA"], &cosmos::CELESTIA),
+    cosmos_sdk(
         "dydx",
         "dYdX Chain",
         &["dydx-chain"],
         &[coin("DYDX", 18)],
         &["DYDX"],
-        Rules::Cosmos(&cosmos::DYDX),
+        &cosmos::DYDX,
     ),
-    Chain::of("noble", "Noble", &[], &[coin("USDC", 6)], &[], Rules::Cosmos(&cosmos::NOBLE)),
-    Chain::of(
-        "axelar",
-        "Axelar",
-        &["axl"],
-        &[coin("AXL", 6)],
-        &["AXL"],
-        Rules::Cosmos(&cosmos::AXELAR),
-    ),
-    Chain::of("sei", "Sei", &[], &[coin("SEI", 6)], &["SEI"], Rules::Cosmos(&cosmos::SEI)),
-    Chain::of(
-        "terra",
-        "Terra",
-        &["luna"],
-        &[coin("LUNA", 6)],
-        &["LUNA"],
-        Rules::Cosmos(&cosmos::TERRA),
-    ),
-    Chain::of(
+    cosmos_sdk("noble", "Noble", &[], &[coin("USDC", 6)], &[], &cosmos::NOBLE),
+    cosmos_sdk("axelar", "Axelar", &["axl"], &[coin("AXL", 6)], &["AXL"], &cosmos::AXELAR),
+    cosmos_sdk("sei", "Sei", &[], &[coin("SEI", 6)], &["SEI"], &cosmos::SEI),
+    cosmos_sdk("terra", "Terra", &["luna"], &[coin("LUNA", 6)], &["LUNA"], &cosmos::TERRA),
+    cosmos_sdk(
         "thor",
         "THORChain",
         &["thorchain", "rune"],
         &[coin("RUNE", 8)],
         &["RUNE"],
-        Rules::Cosmos(&cosmos::THOR),
+        &cosmos::THOR,
     ),
-    Chain::of("kava", "Kava", &[], &[coin("KAVA", 6)], &["KAVA"], Rules::Cosmos(&cosmos::KAVA)),
-    Chain::of("juno", "Juno", &[], &[coin("JUNO", 6)], &["JUNO"], Rules::Cosmos(&cosmos::JUNO)),
-    Chain::of(
+    cosmos_sdk("kava", "Kava", &[], &[coin("KAVA", 6)], &["KAVA"], &cosmos::KAVA),
+    cosmos_sdk("juno", "Juno", &[], &[coin("JUNO", 6)], &["JUNO"], &cosmos::JUNO),
+    cosmos_sdk(
         "stars",
         "Stargaze",
         &["stargaze"],
         &[coin("STARS", 6)],
         &["STARS"],
-        Rules::Cosmos(&cosmos::STARGAZE),
+        &cosmos::STARGAZE,
     ),
-    Chain::of(
+    cosmos_sdk(
         "scrt",
         "Secret Network",
         &["secret", "secret-network"],
         &[coin("SCRT", 6)],
         &["SCRT"],
-        Rules::Cosmos(&cosmos::SECRET),
+        &cosmos::SECRET,
     ),
-    Chain::of(
-        "akt",
-        "Akash",
-        &["akash"],
-        &[coin("AKT", 6)],
-        &["AKT"],
-        Rules::Cosmos(&cosmos::AKASH),
-    ),
-    Chain::of(
+    cosmos_sdk("akt", "Akash", &["akash"], &[coin("AKT", 6)], &["AKT"], &cosmos::AKASH),
+    cosmos_sdk(
         "inj",
         "Injective",
         &["injective"],
         &[coin("INJ", 18)],
         &["INJ"],
-        Rules::Cosmos(&cosmos::INJECTIVE),
+        &cosmos::INJECTIVE,
     ),
     Chain::of("algo", "Algorand", &["algorand"], &[coin("ALGO", 6)], &["ALGO"], Rules::Algorand),
     Chain::of("near", "NEAR", &["near-protocol"], &[coin("NEAR", 24)], &["NEAR"], Rules::Near),
