@@ -152,137 +152,85 @@ fn every_problem_is_reported_at_once_with_its_manifest() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one row a rule")]
 fn every_rule_names_the_correct_value() {
-    let plan_with = |limits: Value| {
-        document("Plan", "p", json!({"displayName": "P", "apiAccess": true, "limits": limits}))
+    let planned = |spec: Value| vec![document("Plan", "p", spec)];
+    let limited =
+        |limits: Value| planned(json!({"displayName": "P", "apiAccess": true, "limits": limits}));
+    let without_access = |field: &str, value: Value| {
+        planned(json!({"displayName": "P", "apiAccess": false, "limits": [], field: value}))
     };
     let one = |name: &str, requests: u64, window: &str| json!({"name": name, "requests": requests, "window": window, "counts": "checks"});
+    let with = |more: Document| vec![plan(), policy(), tenant(), more];
+    let limit_of = |target: Value, limits: Value| {
+        with(limit("r", json!({"target": target, "limits": limits})))
+    };
     let raise = |requests: u64| {
-        limit(
-            "r",
-            json!({"target": {"tenant": "acme"}, "limits": [{"name": "burst", "requests": requests}]}),
-        )
+        limit_of(json!({"tenant": "acme"}), json!([{"name": "burst", "requests": requests}]))
     };
-    let base = || vec![plan(), policy(), tenant()];
-    let with = |more: Document| {
-        let mut documents = base();
-        documents.push(more);
-        documents
-    };
+    let per_key =
+        json!({"name": "a", "requests": 9, "window": "1s", "counts": "checks", "per": "key"});
+    let mut shared = per_key.clone();
+    shared["per"] = json!("plan");
+    let tenant_of_it = json!({"displayName": "One", "plan": "p", "policy": "default"});
+    let raised = json!({"target": {"tenant": "one"}, "limits": [{"name": "a", "requests": 1}]});
+    let beside =
+        vec![policy(), document("Tenant", "one", tenant_of_it), document("RateLimit", "r", raised)];
     let cases = [
+        (limited(json!([one("a", 0, "1s")])), "spec.limits[0].requests: 0 is not from 1 to"),
+        (limited(json!([one("a", 1, "0s")])), "spec.limits[0].window: 0s is not from 1s to 31d"),
+        (limited(json!([one("a", 1, "32d")])), "spec.limits[0].window: 32d is not from 1s to 31d"),
         (
-            vec![plan_with(json!([one("a", 0, "1s")]))],
-            "spec.limits[0].requests: 0 is not from 1 to",
-        ),
-        (
-            vec![plan_with(json!([one("a", 1, "0s")]))],
-            "spec.limits[0].window: 0s is not from 1s to 31d",
-        ),
-        (
-            vec![plan_with(json!([one("a", 1, "32d")]))],
-            "spec.limits[0].window: 32d is not from 1s to 31d",
-        ),
-        (
-            vec![plan_with(json!([one("a", 1, "soon")]))],
+            limited(json!([one("a", 1, "soon")])),
             "spec.limits[0].window: `soon` is not a length of time",
         ),
         (
-            vec![plan_with(json!([one("a", 1, "1s"), one("a", 2, "1m")]))],
+            limited(json!([one("a", 1, "1s"), one("a", 2, "1m")])),
             "spec.limits[1].name: `a` is named twice",
         ),
         (
-            vec![plan_with(json!([one("a", 9, "1s"), one("b", 2, "1m")]))],
+            limited(json!([one("a", 9, "1s"), one("b", 2, "1m")])),
             "spec.limits: `a` allows 9 in 1s, but `b` only 2 in 1m",
         ),
         (
-            vec![plan_with(json!([one("a", 9, "1m"), one("b", 9, "60s")]))],
+            limited(json!([one("a", 9, "1m"), one("b", 9, "60s")])),
             "spec.limits: `a` and `b` count the same in the same window",
         ),
         (
-            vec![plan_with(json!([one("A", 1, "1s")]))],
+            limited(json!([per_key, one("b", 8, "1s")])),
+            "spec.limits: `a` allows 9 in 1s, but `b` only 8 in 1s",
+        ),
+        (
+            limited(json!([one("A", 1, "1s")])),
             "spec.limits[0].name: a limit's name has 1 to 32 lowercase",
         ),
+        (without_access("colour", json!(1)), "spec.colour: unknown field `colour`"),
         (
-            vec![document(
-                "Plan",
-                "p",
-                json!({"displayName": "P", "apiAccess": true, "limits": [], "colour": 1}),
-            )],
-            "spec.colour: unknown field `colour`",
+            without_access("fallbackShare", json!(51)),
+            "spec.fallbackShare: 51 is not from 0 to 50 percent",
         ),
         (
-            vec![document("Plan", "p", json!({"apiAccess": true, "limits": []}))],
-            "spec: missing field `displayName`",
+            without_access("onTokenStoreLoss", json!("open")),
+            "spec.onTokenStoreLoss: unknown variant `open`",
         ),
+        (planned(json!({"apiAccess": true, "limits": []})), "spec: missing field `displayName`"),
         (vec![document("Plan", "P!", json!({}))], "metadata.name: `P!` is not a name"),
         (
             vec![document("Plans", "p", json!({}))],
             "kind: `Plans` is unknown; expected one of Plan, IntelSource, ChainSource, RiskPolicy, Tenant, RateLimit",
         ),
         (
-            vec![document(
-                "Plan",
-                "p",
-                json!({"displayName": "P", "apiAccess": false, "limits": [], "fallbackShare": 51}),
-            )],
-            "spec.fallbackShare: 51 is not from 0 to 50 percent",
+            [limited(json!([shared])), beside].concat(),
+            "spec.limits[0].name: `a` counts all tenants of plan `p` together: set it for the plan",
         ),
+        (raise(51), "spec.limits[0].requests: 51 is above the ceiling of plan `business` (50)"),
+        (raise(0), "spec.limits[0].requests: 0 is not from 1 to"),
         (
-            vec![document(
-                "Plan",
-                "p",
-                json!({"displayName": "P", "apiAccess": false, "limits": [], "onTokenStoreLoss": "open"}),
-            )],
-            "spec.onTokenStoreLoss: unknown variant `open`",
-        ),
-        (
-            vec![plan_with(json!([
-                {"name": "a", "requests": 9, "window": "1s", "counts": "checks", "per": "key"},
-                {"name": "b", "requests": 8, "window": "1s", "counts": "checks"},
-            ]))],
-            "spec.limits: `a` allows 9 in 1s, but `b` only 8 in 1s",
-        ),
-        (
-            vec![
-                document(
-                    "Plan",
-                    "shared",
-                    json!({"displayName": "S", "apiAccess": true, "limits": [
-                        {"name": "a", "requests": 9, "window": "1s", "counts": "checks", "per": "plan"},
-                    ]}),
-                ),
-                policy(),
-                document(
-                    "Tenant",
-                    "one",
-                    json!({"displayName": "One", "plan": "shared", "policy": "default"}),
-                ),
-                limit(
-                    "r",
-                    json!({"target": {"tenant": "one"}, "limits": [{"name": "a", "requests": 1}]}),
-                ),
-            ],
-            "spec.limits[0].name: `a` counts all tenants of plan `shared` together: set it for the plan",
-        ),
-        (
-            with(raise(51)),
-            "spec.limits[0].requests: 51 is above the ceiling of plan `business` (50)",
-        ),
-        (with(raise(0)), "spec.limits[0].requests: 0 is not from 1 to"),
-        (
-            with(limit("r", json!({"target": {"tenant": "nobody"}, "limits": []}))),
+            limit_of(json!({"tenant": "nobody"}), json!([])),
             "spec.target.tenant: there is no tenant `nobody`",
         ),
+        (limit_of(json!({"plan": "gold"}), json!([])), "spec.target.plan: there is no plan `gold`"),
         (
-            with(limit("r", json!({"target": {"plan": "gold"}, "limits": []}))),
-            "spec.target.plan: there is no plan `gold`",
-        ),
-        (
-            with(limit(
-                "r",
-                json!({"target": {"tenant": "acme"}, "limits": [{"name": "hourly", "requests": 1}]}),
-            )),
+            limit_of(json!({"tenant": "acme"}), json!([{"name": "hourly", "requests": 1}])),
             "spec.limits[0].name: plan `business` has no limit `hourly`",
         ),
         (with(tenant()), "metadata.name: also defined in Tenant-acme.yaml"),
@@ -294,7 +242,7 @@ fn every_rule_names_the_correct_value() {
             "{expected}: {complaints:?}"
         );
     }
-    let mut twice = with(raise(20));
+    let mut twice = raise(20);
     twice.push(limit(
         "s",
         json!({"target": {"tenant": "acme"}, "limits": [{"name": "burst", "requests": 30}]}),
