@@ -387,12 +387,21 @@ async fn execute(
 
 /// The graph of a chain that was ingested.
 async fn graph(graphs: &dyn GraphStore, chain: ChainId) -> Result<Arc<dyn Graph>, Failure> {
-    let found = graphs.graph(chain).await?;
-    found.ok_or_else(|| {
+    ingested(chain, graphs.graph(chain).await?)
+}
+
+/// The graph of a chain, if there is one.
+fn ingested<G>(chain: ChainId, graph: Option<G>) -> Result<G, Failure> {
+    graph.ok_or_else(|| {
         Failure::Failed(format!(
             "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
         ))
     })
+}
+
+/// The state of a chain, if it holds a block.
+fn begun<V>(chain: ChainId, view: Option<V>) -> Result<V, Failure> {
+    view.ok_or_else(|| Failure::Failed(format!("the {chain} chain holds no block yet")))
 }
 
 /// The environment of a command.

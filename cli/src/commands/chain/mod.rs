@@ -13,7 +13,7 @@ use assay_address::ChainId;
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
 use clap::{Args, Subcommand};
 
-use super::{Context, Done, Failure, graph, output};
+use super::{Context, Done, Failure, graph, ingested, output};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ChainCommand {
@@ -77,11 +77,7 @@ fn back_up(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done,
         let message = format!("{} exists already: name another file", file.display());
         return Err(Failure::Usage(message));
     }
-    let tip = graphs.back_up(chain, file)?.ok_or_else(|| {
-        Failure::Failed(format!(
-            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
-        ))
-    })?;
+    let tip = ingested(chain, graphs.back_up(chain, file)?)?;
     writeln!(
         output(),
         "{chain}: blocks up to {} or newer written to {}",

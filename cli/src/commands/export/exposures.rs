@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::sink::{ExportFormat, Sink};
-use crate::commands::{Context, Failure, progress::Progress};
+use crate::commands::{Context, Failure, begun, ingested, progress::Progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,17 +70,11 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Fa
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
     let graphs = context.graphs();
-    let graph = graphs.open(chain)?.ok_or_else(|| {
-        Failure::Failed(format!(
-            "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
-        ))
-    })?;
+    let graph = ingested(chain, graphs.open(chain)?)?;
     let intel = IntelSnapshot::load(&*databases.store, None).await?;
     // The parties are found in the same state or a newer one, and so are complete.
     let snapshot = graph.snapshot()?;
-    let Some(view) = Arc::clone(&graph).view().await? else {
-        return Err(Failure::Failed(format!("the {chain} chain holds no block yet")));
-    };
+    let view = begun(chain, Arc::clone(&graph).view().await?)?;
     let today = context.clock.now().to_zoned(TimeZone::UTC).date();
     let ends = ends(&*view, chain, &intel, today).await?;
     let transactions = snapshot.transactions()?;

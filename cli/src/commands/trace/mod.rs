@@ -29,7 +29,7 @@ use serde::Serialize;
 use super::{
     Context, Done, Failure,
     check::{directory, policy},
-    output, parse_address, print_json,
+    ingested, output, parse_address, print_json,
     terminal::text_width,
 };
 use crate::render::{self, TracedDirection, TracedEnd, TracedPath};
@@ -165,12 +165,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     let result = trace(&chains, &snapshot, &policy, &subject, view, context.clock.now()).await;
     let facts = match result.state {
         ChainState::Followed(facts) => facts,
-        ChainState::NotFollowed => {
-            return Err(Failure::Failed(format!(
-                "the {0} chain is not ingested: run `assay ingest chain {0}`",
-                args.chain
-            )));
-        }
+        ChainState::NotFollowed => ingested(args.chain, None)?,
         ChainState::Unavailable(why) => {
             return Err(Failure::Failed(format!(
                 "flows on the {} chain are unavailable: {}",
