@@ -1,16 +1,17 @@
 //! `assay tx`: one transaction of an ingested chain.
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_chain_protocol::message::{TransactionAnswer, TransactionQuestion};
 use assay_engine::{
     evidence::Pattern,
     policy::Policy,
     utxo::{SideEntry, TransactionKind, TransactionSide, TransactionView, Txid},
 };
 use assay_intel::IntelSnapshot;
-use assay_service::chains::graph::transaction;
+use assay_service::chains::{
+    forms::TransactionWithForms, graph::transaction, reader::ChainReader, remote::RemoteReader,
+};
 use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
@@ -82,14 +83,14 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     let store = &databases.store;
     // All inputs are read, so that the missing ones are those of unknown value.
     let answer = if let Some(servers) = databases.chain_servers.of(args.chain) {
-        let question = TransactionQuestion { transaction: args.txid, largest: u32::MAX };
-        let asked = servers.ask(&args.txid, 0, &question).await;
-        asked.map_err(|error| Failure::Failed(error.to_string()))?
+        let reader = RemoteReader::new(Arc::clone(servers));
+        let read = reader.transaction(&args.txid, u32::MAX).await;
+        read.map_err(|error| Failure::Failed(error.to_string()))?
     } else {
         let graph = graph(&*databases.graphs, args.chain).await?;
         transaction(&*graph, args.chain, &args.txid, u32::MAX).await?
     };
-    let TransactionAnswer { transaction, forms } = answer.ok_or_else(|| {
+    let TransactionWithForms { transaction, forms } = answer.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
     let names = Names {
@@ -112,7 +113,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
 struct Names {
     chain: ChainId,
     snapshot: IntelSnapshot,
-    policy: std::sync::Arc<Policy>,
+    policy: Arc<Policy>,
     today: Date,
 }
 

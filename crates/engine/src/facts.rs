@@ -183,7 +183,7 @@ impl ClusterMember {
 }
 
 /// A transaction that spends outputs of two members together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoSpend {
     /// Identifier of the transaction.
     pub transaction: String,

@@ -4,8 +4,6 @@
 //! and never decreases when its arguments increase, so that "more risk" can never round to "less".
 
 use ruint::aliases::U256;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Billionths in one.
 const ONE: u64 = 1_000_000_000;
@@ -13,20 +11,7 @@ const ONE: u64 = 1_000_000_000;
 const POWER_ONE: u64 = 1_000_000_000_000_000_000;
 
 /// A number in [0, 1], counted in billionths.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fraction(u64);
 
 impl Fraction {

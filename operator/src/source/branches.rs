@@ -52,14 +52,14 @@ pub(super) fn condition(
 #[cfg(test)]
 mod tests {
     use assay_chain_protocol::client::branches::Branch;
-    use assay_engine::ledger::{BlockId, BlockRef};
+    use assay_chain_protocol::message::{BlockIdMessage, BlockRefMessage};
     use jiff::Timestamp;
 
     use super::*;
 
     fn branch(numbers: &[u8], height: u64) -> Branch {
         let time = Timestamp::UNIX_EPOCH;
-        let newest = BlockRef { height, hash: [7; 32], parent: [0; 32], time };
+        let newest = BlockRefMessage { height, hash: [7; 32], parent: [0; 32], time };
         let address = |number: &u8| SocketAddr::from(([10, 0, 0, *number], 8080));
         Branch { newest, servers: numbers.iter().map(address).collect() }
     }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_server_that_stays_names_the_block_to_accept() {
-        let newest = BlockId { height: 120, hash: [7; 32] };
+        let newest = BlockIdMessage { height: 120, hash: [7; 32] };
         let refused = RefusedBranch { last_common: Some(90), newest };
         let address = SocketAddr::from(([10, 0, 0, 1], 8080));
         let state = condition(None, &[StayingServer { address, refused }]);

@@ -10,7 +10,7 @@ use std::{
     net::SocketAddr,
 };
 
-use assay_engine::ledger::{BlockId, BlockRef};
+use crate::message::{BlockIdMessage, BlockRefMessage};
 
 use crate::message::{BRANCH_BLOCKS, BranchBlocks};
 
@@ -35,7 +35,7 @@ pub struct ServerChain {
 /// What is known of the blocks of one server, up to its newest one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownBlocks {
-    newest: BlockRef,
+    newest: BlockRefMessage,
     hashes: BTreeMap<u64, [u8; 32]>,
     /// By height: the work of the blocks above it; `None` where the server does not know it.
     work_above: BTreeMap<u64, Option<u128>>,
@@ -57,7 +57,7 @@ pub enum Inconsistent {
 impl KnownBlocks {
     /// A server of which only the newest block is known.
     #[must_use]
-    pub fn of(newest: BlockRef) -> Self {
+    pub fn of(newest: BlockRefMessage) -> Self {
         let mut known =
             Self { newest, hashes: BTreeMap::new(), work_above: BTreeMap::new(), answers: true };
         known.learn(newest);
@@ -66,12 +66,12 @@ impl KnownBlocks {
 
     /// The newest block.
     #[must_use]
-    pub const fn newest(&self) -> &BlockRef {
+    pub const fn newest(&self) -> &BlockRefMessage {
         &self.newest
     }
 
     /// Notes the server's newest block. What was known stays known if the new one follows the last one.
-    pub fn advance(&mut self, newest: BlockRef) {
+    pub fn advance(&mut self, newest: BlockRefMessage) {
         if newest.id() == self.newest.id() {
             return;
         }
@@ -106,7 +106,7 @@ impl KnownBlocks {
         answer: &BranchBlocks,
     ) -> Result<(), Inconsistent> {
         for told in &answer.blocks {
-            let BlockId { height, hash } = told.block.id();
+            let BlockIdMessage { height, hash } = told.block.id();
             if !heights.contains(&height) || height > self.newest.height {
                 return Err(Inconsistent::NotAsked(height));
             }
@@ -126,7 +126,7 @@ impl KnownBlocks {
         Ok(())
     }
 
-    fn learn(&mut self, block: BlockRef) {
+    fn learn(&mut self, block: BlockRefMessage) {
         self.hashes.insert(block.height, block.hash);
         if let Some(below) = block.height.checked_sub(1) {
             self.hashes.insert(below, block.parent);
@@ -282,7 +282,7 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// The highest block of its servers.
-    pub newest: BlockRef,
+    pub newest: BlockRefMessage,
     /// The servers with blocks of the branch.
     pub servers: Vec<SocketAddr>,
 }
@@ -295,7 +295,7 @@ impl fmt::Display for Difference {
         }
         for (index, branch) in self.branches.iter().enumerate() {
             let servers: Vec<String> = branch.servers.iter().map(ToString::to_string).collect();
-            let BlockId { height, hash } = branch.newest.id();
+            let BlockIdMessage { height, hash } = branch.newest.id();
             let separator = if index == 0 { "" } else { "; " };
             let (servers, verb) =
                 (servers.join(", "), if servers.len() == 1 { "has" } else { "have" });

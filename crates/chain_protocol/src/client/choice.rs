@@ -85,7 +85,7 @@ fn weight(subject: &(impl Hash + ?Sized), address: SocketAddr) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::ledger::BlockRef;
+    use crate::message::BlockRefMessage;
     use jiff::Timestamp;
     use proptest::prelude::*;
 
@@ -97,7 +97,7 @@ mod tests {
         let mut hash = [branch; 32];
         hash[..8].copy_from_slice(&height.to_be_bytes());
         let time = Timestamp::from_second(NOW).unwrap();
-        let block = BlockRef { height, hash, parent: [0; 32], time };
+        let block = BlockRefMessage { height, hash, parent: [0; 32], time };
         let verified_at = Timestamp::from_second(NOW - confirmed_before).unwrap();
         let newest = NewestBlock { block, verified_at, start: 0, sample: false };
         let state = ServerState {

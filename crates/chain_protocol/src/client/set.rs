@@ -367,7 +367,7 @@ fn refused(address: SocketAddr, received: &Received) -> AskError {
 
 #[cfg(test)]
 mod tests {
-    use assay_engine::utxo::Txid;
+    use crate::message::TransactionId;
     use axum::{
         Json, Router,
         routing::{get, post},
@@ -408,7 +408,7 @@ mod tests {
     }
 
     async fn ask(servers: &ServerSet, subject: u32) -> Result<bool, AskError> {
-        let question = TransactionQuestion { transaction: Txid::from_bytes([7; 32]), largest: 1 };
+        let question = TransactionQuestion { transaction: TransactionId([7; 32]), largest: 1 };
         Ok(servers.ask(&subject, 0, &question).await?.is_none())
     }
 

@@ -28,8 +28,7 @@ pub enum Direction {
 }
 
 /// State of the subject's chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainState {
     /// No source follows the chain: only lists and labels can be looked at.
     NotFollowed,
@@ -74,21 +73,20 @@ impl Unavailable {
 }
 
 /// A followed chain's data about the subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainFacts {
     /// The newest block that is known.
     pub tip: Tip,
     /// The traced flows.
     pub flows: FlowFacts,
     /// The owner's behavior; `None` where no patterns were searched.
-    #[serde(default, rename = "patterns")]
     pub behavior: Option<BehaviorFacts>,
     /// The subject's activity over its lifetime; `None` if it never appeared.
     pub activity: Option<ActivityFacts>,
 }
 
 /// Activity of an address over its lifetime.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActivityFacts {
     /// Time of the first block it appears in.
     pub first_seen: Timestamp,
@@ -104,7 +102,7 @@ pub struct ActivityFacts {
 
 /// Amounts of one asset that an address received, sent and holds, in base units. Payments to itself
 /// count in neither direction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetActivity {
     /// The asset's ticker.
     pub asset: String,
@@ -117,7 +115,7 @@ pub struct AssetActivity {
 }
 
 /// The traced flows of one subject.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowFacts {
     /// True if the trace ended within its budget and time.
     pub complete: bool,
@@ -129,7 +127,7 @@ pub struct FlowFacts {
 }
 
 /// A chain's newest block as its source reported it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
     /// Its height.
     pub height: u64,
@@ -167,7 +165,7 @@ pub enum IngestMode {
 }
 
 /// The flows of one unit of account.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
     /// Unit of the amounts: an asset's ticker (amounts in base units) or `USD` (amounts in cents).
     pub unit: String,
@@ -191,7 +189,7 @@ impl Ledger {
 }
 
 /// All parts of one direction. Their sum is all money of the direction, the money that returned included.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DirectionFlows {
     /// The parts.
     pub parts: Vec<FlowPart>,
@@ -200,7 +198,7 @@ pub struct DirectionFlows {
 }
 
 /// One endpoint of a trace, or one label on its path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPart {
     /// Endpoint of the trace.
     pub end: FlowEnd,
@@ -299,10 +297,7 @@ impl PartyListing {
 }
 
 /// How far the end of money is from the subject.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowDistance {
     /// Fewest hops, in whatever amount; 1 is direct. Zero stands for money that the subject itself holds.
     Hops(u16),
@@ -342,7 +337,7 @@ impl FlowDistance {
 }
 
 /// A label that all money of a part passed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CarriedPart {
     /// The label.
     pub label: CarriedLabel,
@@ -351,9 +346,7 @@ pub struct CarriedPart {
 }
 
 /// A label that a flow carries because it passed through the label's address, or through a joint transaction.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarriedLabel {
     /// Strength of the label.
     pub tier: Tier,
@@ -370,9 +363,7 @@ pub struct CarriedLabel {
 }
 
 /// The distance at which money met a label.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Distance {
     /// Fewest hops from the subject.
     pub hops: u16,
@@ -426,7 +417,7 @@ pub enum Solicitation {
 }
 
 /// The way that money took, from the subject outwards.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPath {
     /// Amount that took the path.
     pub amount: u128,
@@ -467,10 +458,7 @@ pub struct StepLabel {
 }
 
 /// Endpoint of a trace.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowEnd {
     /// At an address that a listing, label or cluster attributes.
     Attributed(Category),

@@ -74,7 +74,7 @@ impl UnscoredReason {
 }
 
 /// A pattern found at the subject's owner, with all of its occurrences in one role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternFact {
     /// The pattern.
     pub pattern: Pattern,
@@ -118,8 +118,7 @@ impl PatternFact {
 }
 
 /// Figures of the occurrence of a pattern with the largest amount; which ones there are depends on the pattern.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternDetails {
     /// Funds of the owner that took part in it, in base units.
     pub amount: u128,
@@ -138,7 +137,7 @@ pub struct PatternDetails {
 }
 
 /// Behavior of the subject's owner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BehaviorFacts {
     /// The patterns found.
     pub patterns: Vec<PatternFact>,
@@ -164,7 +163,7 @@ impl BehaviorFacts {
 }
 
 /// Extent of a search for patterns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
     /// Addresses of the owner whose transactions were read.
     pub addresses: u64,

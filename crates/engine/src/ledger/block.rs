@@ -3,24 +3,16 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::hex_text;
 
 /// A block's identity and position in its chain. Hashes are in display order, most significant byte
 /// first.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockRef {
     /// Height: the number of blocks before it.
     pub height: u64,
     /// Hash.
-    #[serde(with = "hex_text")]
-    #[schemars(with = "String")]
     pub hash: [u8; 32],
     /// Hash of the previous block; zeros for the genesis block.
-    #[serde(with = "hex_text")]
-    #[schemars(with = "String")]
     pub parent: [u8; 32],
     /// Time stamp in its header.
     pub time: Timestamp,
@@ -44,13 +36,11 @@ impl BlockRef {
 }
 
 /// A block of a branch: its height with its hash.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BlockId {
     /// Height: the number of blocks before it.
     pub height: u64,
     /// Hash.
-    #[serde(with = "hex_text")]
-    #[schemars(with = "String")]
     pub hash: [u8; 32],
 }
 

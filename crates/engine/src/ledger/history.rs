@@ -2,8 +2,6 @@
 
 use jiff::Timestamp;
 use ruint::aliases::U256;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::TransactionNumber;
 
@@ -21,7 +19,7 @@ pub fn change(sent: u128, received: u128, inputs: u128) -> u128 {
 
 /// Statistics of an address over its lifetime. Amounts are in base units and net of change
 /// ([`change`]), transaction by transaction: change is no income.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Time of the first block with one of its transactions.
     pub first_seen: Timestamp,

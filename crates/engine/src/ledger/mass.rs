@@ -3,8 +3,6 @@
 use std::ops::{Add, AddAssign};
 
 use ruint::aliases::U256;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::{fixed::Fraction, ledger::CoinShare};
 
@@ -14,9 +12,7 @@ const SCALE_BITS: u32 = 32;
 
 /// An amount of a trace, separated into the last 90 days and the time before, so that the recent amount
 /// never exceeds the total.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mass {
     /// Moved before the last 90 days.
     pub earlier: u128,

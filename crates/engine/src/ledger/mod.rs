@@ -9,10 +9,8 @@
 //! - [`mass`]: exact amounts and their division
 //! - `share`: parts of one, in units of 2^-32
 //! - `limits`: limits of reads
-//! - `hex_text`: bytes as hexadecimal digits in messages
 
 mod block;
-pub(crate) mod hex_text;
 mod history;
 mod limits;
 pub mod mass;

@@ -1,8 +1,6 @@
 //! The part of the search for patterns that a policy sets.
 
 use assay_address::Chain;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::Policy;
 
@@ -10,7 +8,7 @@ use super::Policy;
 pub const MOST_THRESHOLDS: usize = 4;
 
 /// The part of the rules that the policy and the chain set. Amounts are in base units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternRules {
     /// Largest output that is dust.
     pub dust: u128,

@@ -1,8 +1,6 @@
 //! The limits of a trace.
 
 use assay_address::Chain;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::{
     fixed::Fraction,
@@ -12,7 +10,7 @@ use crate::{
 };
 
 /// The limits of a trace on one chain. Amounts are in base units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRules {
     /// Maximum number of hops: the last one whose addresses are attributed. `None`: no limit.
     pub hops: Option<u16>,
@@ -41,7 +39,6 @@ pub struct TraceRules {
     /// Paths kept of each part. Paths explain a verdict and do not change it.
     pub paths_per_part: usize,
     /// Rules of the search for behavior patterns, which reads beside the trace.
-    #[serde(default)]
     pub patterns: PatternRules,
 }
 

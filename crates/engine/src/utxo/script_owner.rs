@@ -4,50 +4,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::ledger::hex_text;
-
 use assay_address::{CanonicalAddress, ChainId, Payload, hash160};
 
 /// The owner of an output: the key or script that can spend it. A key that is paid by itself (P2PK) and by
 /// its hash (P2PKH) is one owner: the same key spends both.
 ///
 /// Ordered by its bytes, which are the same on every machine and in every store.
-#[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScriptOwner {
     /// The hash of a public key.
-    KeyHash(
-        #[serde(with = "hex_text")]
-        #[schemars(with = "String")]
-        [u8; 20],
-    ),
+    KeyHash([u8; 20]),
     /// The hash of a script.
-    ScriptHash(
-        #[serde(with = "hex_text")]
-        #[schemars(with = "String")]
-        [u8; 20],
-    ),
+    ScriptHash([u8; 20]),
     /// The double SHA-256 of a script (Bitcoin Cash).
-    LongScriptHash(
-        #[serde(with = "hex_text")]
-        #[schemars(with = "String")]
-        [u8; 32],
-    ),
+    LongScriptHash([u8; 32]),
     /// A witness program.
-    Witness(
-        u8,
-        #[serde(with = "hex_text")]
-        #[schemars(with = "String")]
-        Vec<u8>,
-    ),
+    Witness(u8, Vec<u8>),
     /// The SHA-256 of a script without an address: bare multisig, `OP_RETURN`, and others.
-    Script(
-        #[serde(with = "hex_text")]
-        #[schemars(with = "String")]
-        [u8; 32],
-    ),
+    Script([u8; 32]),
     /// A shielded pool.
     Pool(Pool),
 }

@@ -1,13 +1,9 @@
 //! Transactions with their inputs and outputs.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::{OutPoint, ScriptOwner, Txid, coinjoin::kind::CoinjoinKind};
 
 /// Kind of a transaction, as far as it decides the endpoint of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionKind {
     /// A payment: anything that is none of the others.
     Payment,
@@ -48,7 +44,7 @@ pub struct TxInput {
 }
 
 /// An output: an amount and who can spend it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxOut {
     /// Owner of its script.
     pub owner: ScriptOwner,

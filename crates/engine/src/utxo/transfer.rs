@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 
 use assay_address::{CanonicalAddress, ChainId};
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{OutPoint, ScriptOwner, SideEntry, TransactionKind, TransactionSide, TransactionView};
 use crate::ledger::{OwnHistory, OwnTransaction, ReadLimits, Statistics, TransactionNumber};
@@ -34,7 +32,7 @@ pub struct Transfer {
 }
 
 /// An output of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransferOutput {
     /// Index among the transaction's outputs, from 0.
     pub index: u32,

@@ -2,19 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::ledger::hex_text;
-
 /// A transaction identifier, displayed as explorers do: last byte first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Txid(
-    #[serde(with = "hex_text")]
-    #[schemars(with = "String")]
-    [u8; 32],
-);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Txid([u8; 32]);
 
 impl Txid {
     /// From bytes in display order.
@@ -67,9 +57,7 @@ impl fmt::Debug for Txid {
 }
 
 /// An outpoint: the identifier of an output by its transaction and index.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutPoint {
     /// Transaction that created the output.
     pub txid: Txid,

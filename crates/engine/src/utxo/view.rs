@@ -3,13 +3,11 @@
 use std::cmp::Reverse;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{OutPoint, Transaction, TransactionKind, TxOut, Txid};
 
 /// A transaction with the totals of both sides and the largest entries of those that were asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionView {
     /// Identifier.
     pub txid: Txid,
@@ -72,7 +70,7 @@ impl Transaction {
 }
 
 /// One side of a transaction: its inputs, or its outputs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransactionSide {
     /// The largest entries, by value, then by index: all known ones unless there are more than were
     /// asked for; none where the side was not asked for.
@@ -102,7 +100,7 @@ impl TransactionSide {
 }
 
 /// An entry on one side of a transaction: an output that it spends or creates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideEntry {
     /// Index on this side, from 0: for a spent output the index of the input.
     pub index: u32,

@@ -10,6 +10,15 @@ use assay_engine::{
 };
 use assay_graph::{Graph, GraphError};
 
+/// A transaction with its largest inputs and outputs, and its forms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionWithForms {
+    /// The transaction.
+    pub transaction: TransactionView,
+    /// Its forms, such as [`Pattern::Consolidation`].
+    pub forms: Vec<Pattern>,
+}
+
 /// The forms of a transaction that was read with all of its inputs and outputs. Owners are told apart by their
 /// clusters. Outputs of up to `dust` base units are dust.
 ///

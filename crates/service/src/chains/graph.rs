@@ -1,9 +1,8 @@
 //! Reading a chain from the graph into which its blocks were ingested.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::{CanonicalAddress, ChainId};
-use assay_chain_protocol::message::TransactionAnswer;
 use assay_engine::{
     evidence::{ActivityFacts, BehaviorFacts, ChainFacts, FlowFacts, IngestMode, Tip, Unavailable},
     facts::{Cluster, Counterparties},
@@ -32,9 +31,10 @@ use super::{
     clusters::{self, AttributedMembers},
     counterparties::counterparties,
     ends::ends,
+    forms::TransactionWithForms,
     forms::forms_of,
     possible_owners::possible_owners,
-    reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
+    reader::{BranchBlock, ChainReader, NamedHistory, ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
 
@@ -50,6 +50,48 @@ pub struct GraphReader {
     owners: Arc<AttributedOwners>,
     /// Whether compositions rest on the present lists and labels, as it was found last.
     up_to_date: Arc<Mutex<Option<(RestOn, bool)>>>,
+}
+
+/// The readers of graphs, by chain. One whose graph is opened again is renewed.
+#[derive(Clone, Debug, Default)]
+pub struct GraphReaders(BTreeMap<ChainId, Arc<GraphReader>>);
+
+impl GraphReaders {
+    /// The reader of a chain that was read last.
+    #[must_use]
+    pub fn get(&self, chain: ChainId) -> Option<&Arc<GraphReader>> {
+        self.0.get(&chain)
+    }
+
+    /// The chains.
+    pub fn chains(&self) -> impl Iterator<Item = ChainId> {
+        self.0.keys().copied()
+    }
+
+    /// Forgets all but these chains.
+    pub fn keep(&mut self, chains: &[ChainId]) {
+        self.0.retain(|chain, _| chains.contains(chain));
+    }
+
+    /// The reader of a chain with this graph; `None` without one.
+    pub fn reading(
+        &mut self,
+        chain: ChainId,
+        graph: Option<Arc<dyn Graph>>,
+    ) -> Option<Arc<GraphReader>> {
+        let Some(graph) = graph else {
+            self.0.remove(&chain);
+            return None;
+        };
+        let reader = match self.0.get(&chain) {
+            Some(known) if Arc::ptr_eq(&known.graph, &graph) => return Some(Arc::clone(known)),
+            Some(known) => known.renewed(graph),
+            None => GraphReader::new(chain, graph),
+        };
+        let reader = Arc::new(reader);
+        self.0.insert(chain, Arc::clone(&reader));
+        Some(reader)
+    }
 }
 
 /// What compositions rest on, and the lists and labels that they should rest on.
@@ -78,86 +120,6 @@ impl GraphReader {
         Self { chain, graph, attributed, owners, up_to_date: Arc::default() }
     }
 
-    /// True if it reads this graph.
-    pub(super) fn reads(&self, graph: &Arc<dyn Graph>) -> bool {
-        Arc::ptr_eq(&self.graph, graph)
-    }
-
-    /// The first and the newest block; `None` without blocks.
-    pub(super) async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
-        Ok(self.graph.tip().await?)
-    }
-
-    /// True if a block is on the chain.
-    pub(super) async fn has(&self, block: BlockId) -> Result<bool, ReadError> {
-        let found = self.graph.blocks(block.height, block.height).await?;
-        Ok(found.first().is_some_and(|found| found.id() == block))
-    }
-
-    /// The recorded blocks at some heights up to `newest`, each with the work of the blocks above it. `None` if `newest`
-    /// is not on the chain.
-    pub(super) async fn branch_blocks(
-        &self,
-        newest: BlockId,
-        heights: &[u64],
-    ) -> Result<Option<Vec<(BlockRef, Option<u128>)>>, ReadError> {
-        let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
-        let last = view.blocks(newest.height, newest.height).await?;
-        if last.first().is_none_or(|last| last.id() != newest) {
-            return Ok(None);
-        }
-        let mut blocks = Vec::with_capacity(heights.len());
-        for height in heights.iter().copied().filter(|height| *height <= newest.height) {
-            let Some(block) = view.blocks(height, height).await?.first().copied() else { continue };
-            let is_near = newest.height - height <= MOST_SUMMED;
-            let work = if is_near { view.work(height, newest.height).await? } else { None };
-            blocks.push((block, work));
-        }
-        Ok(Some(blocks))
-    }
-
-    /// A transaction with its largest inputs and outputs, and its forms; `None` if the chain does not have it.
-    pub(super) async fn transaction(
-        &self,
-        txid: &Txid,
-        largest: u32,
-    ) -> Result<Option<TransactionAnswer>, ReadError> {
-        Ok(transaction(&*self.graph, self.chain, txid, largest).await?)
-    }
-
-    /// What an address received and sent, by the transactions of its largest transfers in each direction, with their
-    /// identifiers; `None` if it never appeared.
-    pub(super) async fn history(
-        &self,
-        script: &ScriptOwner,
-        transfers: u32,
-    ) -> Result<Option<(OwnHistory, HashMap<TransactionNumber, Txid>)>, ReadError> {
-        let Some(state) = self.state().await? else { return Ok(None) };
-        let view = &*state.view;
-        let Some(owner) = view.owner_number(script).await? else { return Ok(None) };
-        let limits = ReadLimits { transfers, entries: transfers };
-        let history = view.history(owner, limits).await?;
-        let names = view.read(|view| {
-            let all = history.incoming.iter().chain(&history.outgoing);
-            all.map(|own| Ok((own.number, view.txid(own.number)?))).collect()
-        })?;
-        Ok(Some((history, names)))
-    }
-
-    /// The cluster of an address.
-    pub(super) async fn cluster(
-        &self,
-        subject: &CanonicalAddress,
-        intel: &IntelSnapshot,
-    ) -> Result<Cluster, ReadError> {
-        let alone = || Ok(Cluster::alone(subject.clone()));
-        let Some(script) = ScriptOwner::from_address(subject) else { return alone() };
-        let Some(state) = self.state().await? else { return alone() };
-        let of = (subject, &script);
-        let view = &*state.view;
-        Ok(clusters::cluster(view, &self.attributed, of, intel, state.tip).await?)
-    }
-
     /// The newest state of the graph with its newest block; `None` without blocks.
     async fn state(&self) -> Result<Option<State<'_>>, GraphError> {
         let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
@@ -178,14 +140,14 @@ pub async fn transaction(
     chain: ChainId,
     txid: &Txid,
     largest: u32,
-) -> Result<Option<TransactionAnswer>, GraphError> {
+) -> Result<Option<TransactionWithForms>, GraphError> {
     let Some(mut transaction) = graph.transaction(txid, u32::MAX).await? else { return Ok(None) };
     let dust = PatternRules::new(&Policy::default(), chain.info()).dust;
     let forms = forms_of(graph, &transaction, dust).await?;
     let largest = usize::try_from(largest).unwrap_or(usize::MAX);
     transaction.inputs.largest.truncate(largest);
     transaction.outputs.largest.truncate(largest);
-    Ok(Some(TransactionAnswer { transaction, forms }))
+    Ok(Some(TransactionWithForms { transaction, forms }))
 }
 
 /// One state of a graph, from which an answer is read.
@@ -388,6 +350,74 @@ fn traced(
 
 #[async_trait]
 impl ChainReader for GraphReader {
+    async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
+        Ok(self.graph.tip().await?)
+    }
+
+    async fn has(&self, block: BlockId) -> Result<bool, ReadError> {
+        let found = self.graph.blocks(block.height, block.height).await?;
+        Ok(found.first().is_some_and(|found| found.id() == block))
+    }
+
+    async fn branch_blocks(
+        &self,
+        newest: BlockId,
+        heights: &[u64],
+    ) -> Result<Option<Vec<BranchBlock>>, ReadError> {
+        let Some(view) = Arc::clone(&self.graph).view().await? else { return Ok(None) };
+        let last = view.blocks(newest.height, newest.height).await?;
+        if last.first().is_none_or(|last| last.id() != newest) {
+            return Ok(None);
+        }
+        let mut blocks = Vec::with_capacity(heights.len());
+        for height in heights.iter().copied().filter(|height| *height <= newest.height) {
+            let Some(block) = view.blocks(height, height).await?.first().copied() else { continue };
+            let is_near = newest.height - height <= MOST_SUMMED;
+            let work = if is_near { view.work(height, newest.height).await? } else { None };
+            blocks.push((block, work));
+        }
+        Ok(Some(blocks))
+    }
+
+    async fn transaction(
+        &self,
+        txid: &Txid,
+        largest: u32,
+    ) -> Result<Option<TransactionWithForms>, ReadError> {
+        Ok(transaction(&*self.graph, self.chain, txid, largest).await?)
+    }
+
+    async fn history(
+        &self,
+        subject: &CanonicalAddress,
+        transfers: u32,
+    ) -> Result<Option<NamedHistory>, ReadError> {
+        let Some(script) = ScriptOwner::from_address(subject) else { return Ok(None) };
+        let Some(state) = self.state().await? else { return Ok(None) };
+        let view = &*state.view;
+        let Some(owner) = view.owner_number(&script).await? else { return Ok(None) };
+        let limits = ReadLimits { transfers, entries: transfers };
+        let history = view.history(owner, limits).await?;
+        let names = view.read(|view| {
+            let all = history.incoming.iter().chain(&history.outgoing);
+            all.map(|own| Ok((own.number, view.txid(own.number)?))).collect()
+        })?;
+        Ok(Some(NamedHistory { history, names }))
+    }
+
+    async fn cluster(
+        &self,
+        subject: &CanonicalAddress,
+        intel: &IntelSnapshot,
+    ) -> Result<Cluster, ReadError> {
+        let alone = || Ok(Cluster::alone(subject.clone()));
+        let Some(script) = ScriptOwner::from_address(subject) else { return alone() };
+        let Some(state) = self.state().await? else { return alone() };
+        let of = (subject, &script);
+        let view = &*state.view;
+        Ok(clusters::cluster(view, &self.attributed, of, intel, state.tip).await?)
+    }
+
     async fn trace(&self, request: TraceRequest<'_>) -> Result<Traced, ReadError> {
         let span = stage!("read_graph", chain = request.subject.chain().info().id);
         let reading = async {

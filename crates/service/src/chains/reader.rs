@@ -1,6 +1,6 @@
 //! The contract of chain readers: a chain's data about a subject, for every kind of source.
 
-use std::fmt::Debug;
+use std::{collections::HashMap, fmt::Debug};
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::AskError;
@@ -9,12 +9,13 @@ use assay_engine::{
         ActivityFacts, AssetActivity, BehaviorFacts, ChainFacts, ChainState, Tip, Unavailable,
     },
     facts::{Cluster, Counterparties, DifferingBranches, Facts, PossibleOwner},
-    ledger::{BlockRef, Statistics},
+    ledger::{BlockId, BlockRef, OwnHistory, Statistics, TransactionNumber},
     policy::Policy,
     reading::ViewError,
     trace::TraceRules,
+    utxo::Txid,
 };
-use assay_graph::GraphError;
+use assay_graph::{GraphError, GraphTip};
 use assay_intel::IntelSnapshot;
 use assay_store::StoreError;
 use async_trait::async_trait;
@@ -22,7 +23,8 @@ use jiff::Timestamp;
 
 use super::{
     changes::Changes,
-    messages::InvalidAnswer,
+    forms::TransactionWithForms,
+    messages::read::InvalidAnswer,
     transfer::{TransferError, TransferRead, TransferRequest},
 };
 
@@ -133,6 +135,18 @@ impl Traced {
     }
 }
 
+/// A recorded block, with the work of the blocks above it as far as that is known.
+pub type BranchBlock = (BlockRef, Option<u128>);
+
+/// A history with the identifiers of its transactions.
+#[derive(Clone, Debug)]
+pub struct NamedHistory {
+    /// The history.
+    pub history: OwnHistory,
+    /// The identifiers.
+    pub names: HashMap<TransactionNumber, Txid>,
+}
+
 /// A chain as a source of flows.
 #[async_trait]
 pub trait ChainReader: Debug + Send + Sync {
@@ -175,6 +189,78 @@ pub trait ChainReader: Debug + Send + Sync {
     /// Returns an error if the database fails.
     async fn changes(&self, _since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
         Ok(None)
+    }
+
+    /// The first and the newest block that are recorded. `None` without any.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn tip(&self) -> Result<Option<GraphTip>, ReadError> {
+        Ok(None)
+    }
+
+    /// True if a block is recorded, on the branch that counts.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn has(&self, _block: BlockId) -> Result<bool, ReadError> {
+        Ok(false)
+    }
+
+    /// The recorded blocks at some heights up to `newest`, each with the work of the blocks above it. `None` if `newest`
+    /// is not on the chain.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn branch_blocks(
+        &self,
+        _newest: BlockId,
+        _heights: &[u64],
+    ) -> Result<Option<Vec<BranchBlock>>, ReadError> {
+        Ok(None)
+    }
+
+    /// A transaction with its largest inputs and outputs, and its forms. `None` if the chain does not have it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the chain cannot be read.
+    async fn transaction(
+        &self,
+        _txid: &Txid,
+        _largest: u32,
+    ) -> Result<Option<TransactionWithForms>, ReadError> {
+        Ok(None)
+    }
+
+    /// What an address received and sent, by the transactions of its largest transfers in each direction. `None` if it
+    /// never appeared.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn history(
+        &self,
+        _subject: &CanonicalAddress,
+        _transfers: u32,
+    ) -> Result<Option<NamedHistory>, ReadError> {
+        Ok(None)
+    }
+
+    /// The cluster of an address.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database fails.
+    async fn cluster(
+        &self,
+        subject: &CanonicalAddress,
+        _intel: &IntelSnapshot,
+    ) -> Result<Cluster, ReadError> {
+        Ok(Cluster::alone(subject.clone()))
     }
 
     /// A difference between the servers that the chain is read from; `None` while they have one branch.

@@ -21,7 +21,7 @@ use assay_tenancy::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    graph::GraphReader,
+    graph::GraphReaders,
     on_demand::OnDemand,
     reader::{ChainReader, ReadError},
     remote::RemoteReader,
@@ -32,7 +32,7 @@ use crate::Databases;
 #[derive(Clone, Debug, Default)]
 pub struct Chains {
     remote: BTreeMap<ChainId, RemoteReader>,
-    graphs: BTreeMap<ChainId, GraphReader>,
+    graphs: GraphReaders,
     on_demand: BTreeMap<ChainId, Arc<OnDemand>>,
     /// The source of each chain that has one, whether or not it has delivered anything.
     declared: BTreeMap<ChainId, ChainSourceSpec>,
@@ -87,14 +87,12 @@ impl Chains {
             revision.update(format!("servers of {chain}"));
             renewed.remote.insert(chain, RemoteReader::new(Arc::clone(servers)));
         }
-        for chain in databases.graphs.chains().await? {
-            if let Some(graph) = databases.graphs.graph(chain).await? {
+        let chains = databases.graphs.chains().await?;
+        renewed.graphs = self.graphs.clone();
+        renewed.graphs.keep(&chains);
+        for chain in chains {
+            if renewed.graphs.reading(chain, databases.graphs.graph(chain).await?).is_some() {
                 revision.update(format!("graph of {chain}"));
-                let reader = match self.graphs.get(&chain) {
-                    Some(known) => known.renewed(graph),
-                    None => GraphReader::new(chain, graph),
-                };
-                renewed.graphs.insert(chain, reader);
             }
         }
         renewed.revision = hex::encode(revision.finalize()).into();
@@ -133,7 +131,7 @@ impl Chains {
     fn ingested(&self, chain: ChainId) -> Option<&dyn ChainReader> {
         match self.remote.get(&chain) {
             Some(servers) => Some(servers),
-            None => Some(self.graphs.get(&chain)?),
+            None => Some(&**self.graphs.get(chain)?),
         }
     }
 
@@ -151,12 +149,12 @@ impl Chains {
 
     /// The chains with a graph in the data directory.
     pub fn with_graphs(&self) -> impl Iterator<Item = ChainId> {
-        self.graphs.keys().copied()
+        self.graphs.chains()
     }
 
     /// The readers of all chains whose blocks are recorded.
     pub fn readers(&self) -> impl Iterator<Item = (ChainId, &dyn ChainReader)> {
-        let chains = self.remote.keys().chain(self.graphs.keys()).copied();
+        let chains = self.remote.keys().copied().chain(self.graphs.chains());
         let chains: BTreeSet<ChainId> = chains.collect();
         chains.into_iter().filter_map(|chain| Some((chain, self.ingested(chain)?)))
     }

@@ -5,13 +5,17 @@ use std::{sync::Arc, time::Duration};
 use assay_address::CanonicalAddress;
 use assay_chain_protocol::{
     AskError, ServerSet,
-    message::{ChangesQuestion, FlowsAtMostQuestion, NewestBlock, TraceQuestion, TransferQuestion},
+    message::{
+        ChangesQuestion, FlowsAtMostQuestion, NewestBlock, TraceQuestion, TransactionQuestion,
+        TransferQuestion,
+    },
 };
 use assay_engine::{
     evidence::{IngestMode, Tip, Unavailable},
     facts::DifferingBranches,
     ledger::BlockRef,
     trace::is_bounded,
+    utxo::Txid,
 };
 use assay_telemetry::stage;
 use async_trait::async_trait;
@@ -20,7 +24,12 @@ use tracing::Instrument;
 
 use super::{
     changes::Changes,
-    messages::{AnswerReader, outputs, tracing_policy},
+    forms::TransactionWithForms,
+    messages::{
+        read::{self, AnswerReader},
+        types::Told,
+        write::{outputs, tracing_policy},
+    },
     reader::{ChainReader, ReadError, TraceRequest, Traced},
     transfer::{TransferError, TransferRead, TransferRequest},
 };
@@ -81,9 +90,9 @@ impl ChainReader for RemoteReader {
         let TransferRequest { query, rules, policy, intel, now } = request;
         let span = stage!("ask_chain_server", chain = self.servers.chain().info().id);
         let question = TransferQuestion {
-            transaction: query.txid,
+            transaction: query.txid.told(),
             outputs: outputs(&query.selector),
-            direction: query.direction,
+            direction: query.direction.told(),
             policy: tracing_policy(policy, rules),
             now,
         };
@@ -114,18 +123,32 @@ impl ChainReader for RemoteReader {
     async fn changes(&self, since: Option<BlockRef>) -> Result<Option<Changes>, ReadError> {
         // While no server answers, nothing is known of new blocks.
         let chain = self.servers.chain();
-        let newest = self.newest().await.map(|it| it.block);
+        let newest: Option<BlockRef> = match self.newest().await {
+            Some(newest) => Some(Told::read(newest.block)?),
+            None => None,
+        };
         if newest.is_some() && newest == since {
             return Ok(newest.map(Changes::nothing));
         }
         // Every server with the newest block knows them: this one may be any.
-        let question = ChangesQuestion { since };
+        let question = ChangesQuestion { since: since.told() };
         let asking = timeout(CHANGES_TIMEOUT, self.servers.ask(&chain, 0, &question)).await;
         let answer = asking.map_err(|_| ReadError::Changes(chain))??;
         let Some(newest) = answer.newest else { return Ok(None) };
+        let newest = Told::read(newest)?;
         let read = |text: &String| CanonicalAddress::parse(chain, text).ok();
         let addresses = answer.addresses.map(|all| all.iter().filter_map(read).collect());
         Ok(Some(Changes { newest, addresses }))
+    }
+
+    async fn transaction(
+        &self,
+        txid: &Txid,
+        largest: u32,
+    ) -> Result<Option<TransactionWithForms>, ReadError> {
+        let question = TransactionQuestion { transaction: txid.told(), largest };
+        let answer = self.servers.ask(txid, 0, &question).await?;
+        Ok(answer.map(read::transaction).transpose()?)
     }
 
     fn differing_branches(&self) -> Option<DifferingBranches> {

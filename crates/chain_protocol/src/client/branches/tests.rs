@@ -32,7 +32,7 @@ impl World {
         after
     }
 
-    fn block(&self, index: usize) -> BlockRef {
+    fn block(&self, index: usize) -> BlockRefMessage {
         let hash = |index: usize| {
             let mut hash = [7; 32];
             hash[..8].copy_from_slice(&index.to_be_bytes());
@@ -40,7 +40,7 @@ impl World {
         };
         let Placed { before, height, .. } = self.0[index];
         let parent = if index == 0 { [0; 32] } else { hash(before) };
-        BlockRef { height, hash: hash(index), parent, time: Timestamp::UNIX_EPOCH }
+        BlockRefMessage { height, hash: hash(index), parent, time: Timestamp::UNIX_EPOCH }
     }
 
     /// The blocks from one down to the genesis block.

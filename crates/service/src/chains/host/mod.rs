@@ -1,16 +1,21 @@
 //! What a chain server answers with: the graphs in its data directory, and the lists and labels of the installation.
 //!
-//! - [`ChainHost`]: the state that all questions share, and the answers
+//! - [`ChainHost`]: the state that all questions share
+//! - `admission`: whether a question is answered: whether the server knows enough, and has time
+//! - `questions`: the answers
 //! - [`Refused`]: the reason why there is none
 //! - `copies`: states that are held while other servers copy them
 //! - `fill`: filling an empty server from a neighbor
 //! - `policies`: the policies of questions, ready for use
 //! - [`rate`]: how many blocks are recorded
 
+mod admission;
 mod copies;
 mod fill;
 mod policies;
+mod questions;
 pub mod rate;
+mod refused;
 
 use std::{
     collections::BTreeMap,
@@ -22,107 +27,32 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use assay_address::{CanonicalAddress, ChainId};
+use assay_address::ChainId;
 use assay_chain::{TipRef, follow};
 use assay_chain_protocol::{
     ServerSet,
-    message::{
-        Asked, AtLeast, BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion,
-        ChangesAnswer, ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer,
-        CopyFingerprintAnswer, CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion,
-        FlowsAtMostQuestion, HistoryAnswer, HistoryQuestion, NewestBlock, Outputs, PART_BYTES,
-        RefusalCode, RefusedBranch, ServerState, TraceAnswer, TraceQuestion, TransactionAnswer,
-        TransactionQuestion, TransferAnswer, TransferQuestion,
-    },
+    message::{NewestBlock, RefusedBranch, ServerState},
 };
-use assay_engine::{
-    evidence::ChainState,
-    ledger::BlockId,
-    transfer::TransferQuery,
-    utxo::{OutputSelector, ScriptOwner},
-};
-use assay_graph::{EmbeddedGraphs, GraphCopy, GraphStore, GraphTip, blocking};
+use assay_engine::ledger::BlockId;
+use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
-use assay_telemetry::request::on_thread;
 use jiff::Timestamp;
 use tokio::{
-    sync::{Notify, Semaphore, SemaphorePermit},
-    time::{MissedTickBehavior, interval, timeout},
+    sync::{Notify, Semaphore},
+    time::{MissedTickBehavior, interval},
 };
 
 use self::{copies::Copies, policies::Policies, rate::Rate};
+
 use super::{
-    changes::Changes,
     compositions::{CompositionProgress, GraphOwner},
-    graph::GraphReader,
-    messages::{cluster_answer, history_answer, trace_answer, transfer_answer},
-    reader::{ChainReader, ReadError, TraceRequest, Traced},
-    transfer::{TransferError, TransferRequest},
+    graph::GraphReaders,
+    messages::types::Told,
+    reader::{ChainReader, ReadError},
 };
-
-/// Why a question has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// The server has no graph of the chain.
-    #[error("there is no graph of {0} here")]
-    NoGraph(ChainId),
-    /// The question cannot be understood.
-    #[error("{0}")]
-    Invalid(String),
-    /// The lists and labels of the server are older than those of the question.
-    #[error("lists and labels have the revision {known} here, not {wanted}")]
-    ListsBehind {
-        /// The revision here.
-        known: u64,
-        /// The least revision of the question.
-        wanted: u64,
-    },
-    /// The newest block is older than the one of the question.
-    #[error("the newest block here is {known}, not {wanted}")]
-    BlocksBehind {
-        /// Its height.
-        known: u64,
-        /// The least height of the question.
-        wanted: u64,
-    },
-    /// The server is on another branch than the question names.
-    #[error("block {height} is not {hash} here: the server is on another branch", height = .0.height, hash = hex::encode(.0.hash))]
-    OtherBranch(BlockId),
-    /// The state is not held, or not any more.
-    #[error("no state of the name `{0}` is held here")]
-    NotHeld(String),
-    /// As many states are held as the server allows.
-    #[error("other servers copy the graph already: as many as may at a time")]
-    TooManyCopies,
-    /// As many traces are running as the server allows.
-    #[error("{0} traces are running, the most of this server")]
-    Busy(usize),
-    /// The deadline of the question passed.
-    #[error("the answer took longer than {0} ms")]
-    DeadlineExceeded(u32),
-    /// The graph cannot be read.
-    #[error(transparent)]
-    Failed(#[from] ReadError),
-}
-
-impl Refused {
-    /// The reason as a client reads it.
-    #[must_use]
-    pub const fn code(&self) -> RefusalCode {
-        match self {
-            Self::NoGraph(_) | Self::NotHeld(_) => RefusalCode::NotFound,
-            Self::Invalid(_) => RefusalCode::Invalid,
-            Self::ListsBehind { .. } | Self::BlocksBehind { .. } | Self::OtherBranch(_) => {
-                RefusalCode::Behind
-            }
-            Self::Busy(_) | Self::TooManyCopies => RefusalCode::Busy,
-            Self::DeadlineExceeded(_) => RefusalCode::DeadlineExceeded,
-            Self::Failed(_) => RefusalCode::Failed,
-        }
-    }
-}
+pub use refused::Refused;
 
 /// Time for which replaced lists and labels answer questions of their revision: API servers reload them meanwhile.
 const EARLIER_FOR: Duration = Duration::from_secs(5);
@@ -143,7 +73,7 @@ pub struct ChainHost {
     intel: ArcSwap<IntelSnapshot>,
     /// Lists and labels that were replaced a moment ago.
     earlier: ArcSwapOption<Earlier>,
-    readers: Mutex<BTreeMap<ChainId, GraphReader>>,
+    readers: Mutex<GraphReaders>,
     policies: Policies,
     copies: Copies,
     traces: Semaphore,
@@ -293,7 +223,8 @@ impl ChainHost {
         match refused {
             Some(refused) => {
                 let TipRef { height, hash } = refused.newest;
-                let (last_common, newest) = (refused.last_common, BlockId { height, hash });
+                let last_common = refused.last_common;
+                let newest = BlockId { height, hash }.told();
                 branches.insert(chain, RefusedBranch { last_common, newest });
             }
             None => {
@@ -319,7 +250,7 @@ impl ChainHost {
             None => None,
         };
         let newest = |GraphTip { start, block, verified_at, sample }| NewestBlock {
-            block,
+            block: block.told(),
             verified_at,
             start,
             sample,
@@ -369,257 +300,6 @@ impl ChainHost {
         None
     }
 
-    /// Traces an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn trace(
-        &self,
-        chain: ChainId,
-        asked: Asked<TraceQuestion>,
-    ) -> Result<TraceAnswer, Refused> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let working = self.working(chain, knows).await?;
-        let subject = &address(chain, &question.address)?;
-        let policy = self.policies.of(&question.policy)?;
-        let rules = question.policy.rules;
-        let Working { reader, intel, _permit } = &working;
-        let now = question.now;
-        let request = TraceRequest { subject, rules, policy: &policy, intel, now };
-        let traced = within(deadline_ms, reader.trace(request)).await??;
-        expect_block(&traced, knows)?;
-        expect_branch(reader, knows).await?;
-        Ok(trace_answer(traced, intel))
-    }
-
-    /// The flows of an address at their largest weight, if they are known.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn flows_at_most(
-        &self,
-        chain: ChainId,
-        asked: Asked<FlowsAtMostQuestion>,
-    ) -> Result<Option<TraceAnswer>, Refused> {
-        let Asked { deadline_ms, knows, question: FlowsAtMostQuestion(question) } = asked;
-        let working = self.working(chain, knows).await?;
-        let subject = &address(chain, &question.address)?;
-        let policy = self.policies.of(&question.policy)?;
-        let rules = question.policy.rules;
-        let Working { reader, intel, _permit } = &working;
-        let now = question.now;
-        let request = TraceRequest { subject, rules, policy: &policy, intel, now };
-        let traced = within(deadline_ms, reader.flows_at_most(request)).await??;
-        if let Some(traced) = &traced {
-            expect_block(traced, knows)?;
-            expect_branch(reader, knows).await?;
-        }
-        Ok(traced.map(|traced| trace_answer(traced, intel)))
-    }
-
-    /// Reads a transfer.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn transfer(
-        &self,
-        chain: ChainId,
-        asked: Asked<TransferQuestion>,
-    ) -> Result<TransferAnswer, Refused> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let working = self.working(chain, knows).await?;
-        let TransferQuestion { transaction, outputs, direction, policy, now } = question;
-        let selector = match outputs {
-            Outputs::Index(index) => OutputSelector::Index(index),
-            Outputs::Address(text) => OutputSelector::Address(address(chain, &text)?),
-        };
-        let query = TransferQuery { chain, txid: transaction, selector, direction };
-        let rules = policy.rules;
-        let policy = self.policies.of(&policy)?;
-        let Working { reader, intel, _permit } = &working;
-        let request = TransferRequest { query: &query, rules, policy: &policy, intel, now };
-        let read = within(deadline_ms, reader.transfer(request)).await?;
-        if let Ok(read) = &read {
-            expect_height(read.tip_height, knows)?;
-        }
-        expect_branch(reader, knows).await?;
-        transfer_answer(read, intel, now).map_err(|error| match error {
-            TransferError::Read(error) => Refused::Failed(error),
-            other => Refused::Invalid(other.to_string()),
-        })
-    }
-
-    /// Reads a transaction.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn transaction(
-        &self,
-        chain: ChainId,
-        asked: Asked<TransactionQuestion>,
-    ) -> Result<Option<TransactionAnswer>, Refused> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let TransactionQuestion { transaction, largest } = question;
-        let Working { reader, .. } = &self.working(chain, knows).await?;
-        Ok(within(deadline_ms, reader.transaction(&transaction, largest)).await??)
-    }
-
-    /// Reads the history of an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn history(
-        &self,
-        chain: ChainId,
-        asked: Asked<HistoryQuestion>,
-    ) -> Result<Option<HistoryAnswer>, Refused> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let HistoryQuestion { address: text, largest } = question;
-        let subject = address(chain, &text)?;
-        let Some(script) = ScriptOwner::from_address(&subject) else { return Ok(None) };
-        let Working { reader, .. } = &self.working(chain, knows).await?;
-        let read = within(deadline_ms, reader.history(&script, largest)).await??;
-        Ok(read.map(|(history, names)| history_answer(history, &names)))
-    }
-
-    /// Reads the cluster of an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn cluster(
-        &self,
-        chain: ChainId,
-        asked: Asked<ClusterQuestion>,
-    ) -> Result<ClusterAnswer, Refused> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let subject = address(chain, &question.address)?;
-        let Working { reader, intel, _permit } = &self.working(chain, knows).await?;
-        Ok(cluster_answer(within(deadline_ms, reader.cluster(&subject, intel)).await??))
-    }
-
-    /// The addresses in new blocks.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn changes(
-        &self,
-        chain: ChainId,
-        asked: Asked<ChangesQuestion>,
-    ) -> Result<ChangesAnswer, Refused> {
-        let Asked { deadline_ms, knows, question: ChangesQuestion { since } } = asked;
-        // No permit: answers would be made anew without this one, which is more work.
-        let reader = self.knowing(chain, knows).await?.0;
-        let changes = within(deadline_ms, reader.changes(since)).await??;
-        expect_branch(&reader, knows).await?;
-        Ok(match changes {
-            None => ChangesAnswer { newest: None, addresses: None },
-            Some(Changes { newest, addresses }) => {
-                let text = |address: &CanonicalAddress| address.as_str().to_owned();
-                let addresses = addresses.map(|all| all.iter().map(text).collect());
-                ChangesAnswer { newest: Some(newest), addresses }
-            }
-        })
-    }
-
-    /// The blocks at some heights of a branch; `None` if it is not the chain's any more.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn blocks(
-        &self,
-        chain: ChainId,
-        asked: Asked<BranchBlocksQuestion>,
-    ) -> Result<Option<BranchBlocks>, Refused> {
-        let Asked { deadline_ms, knows, question } = asked;
-        let BranchBlocksQuestion { newest, heights } = question;
-        if heights.len() > BRANCH_BLOCKS {
-            let (most, asked) = (BRANCH_BLOCKS, heights.len());
-            let problem = format!("{asked} heights are too many: ask for at most {most}");
-            return Err(Refused::Invalid(problem));
-        }
-        // No permit: without this answer, no other question is asked.
-        let reader = self.knowing(chain, knows).await?.0;
-        let read = reader.branch_blocks(newest, &heights);
-        let blocks = within(deadline_ms, read).await??;
-        Ok(blocks.map(|blocks| BranchBlocks {
-            blocks: blocks
-                .into_iter()
-                .map(|(block, work_above)| BranchBlock { block, work_above })
-                .collect(),
-        }))
-    }
-
-    /// Holds the newest state of a graph for another server, or finds one that is held.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub fn copy(&self, chain: ChainId, asked: Asked<CopyQuestion>) -> Result<CopyAnswer, Refused> {
-        let (held, copy) = if let Some(held) = asked.question.held {
-            let found = self.copies.get(chain, &held);
-            let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
-            (held, copy)
-        } else {
-            let new = || -> Result<(String, GraphCopy), Refused> {
-                let copy = blocking(|| self.graphs.copy(chain)).map_err(ReadError::from)?;
-                let held = format!("{:032x}", assay_system::random_u128());
-                Ok((held, copy.ok_or(Refused::NoGraph(chain))?))
-            };
-            self.copies.hold(chain, new)?
-        };
-        Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block })
-    }
-
-    /// The next bytes of a held state.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub fn copy_part(
-        &self,
-        chain: ChainId,
-        asked: Asked<CopyPartQuestion>,
-    ) -> Result<Vec<u8>, Refused> {
-        let CopyPartQuestion { held, offset } = asked.question;
-        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
-        let _reading = self.copies.part_permit().ok_or(Refused::TooManyCopies)?;
-        let read = blocking(|| copy.read(offset, PART_BYTES));
-        Ok(read.map_err(ReadError::from)?)
-    }
-
-    /// The fingerprint of a held state.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn copy_fingerprint(
-        &self,
-        chain: ChainId,
-        asked: Asked<CopyFingerprintQuestion>,
-    ) -> Result<CopyFingerprintAnswer, Refused> {
-        let CopyFingerprintQuestion { held } = asked.question;
-        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
-        // It goes on without the one who asked, and is known to the next one.
-        let permit = self.copies.fingerprint_permit().ok_or(Refused::TooManyCopies)?;
-        let read = on_thread(move || {
-            let fingerprint = copy.fingerprint();
-            drop(permit);
-            fingerprint
-        });
-        let read = read.await;
-        let fingerprint = read.map_err(|_| Refused::Invalid("the server stops".to_owned()))?;
-        let fingerprint = hex::encode(fingerprint.map_err(ReadError::from)?);
-        Ok(CopyFingerprintAnswer { fingerprint })
-    }
-
     /// Fills an empty server with the graph of a chain from a neighbor, if one has it.
     pub async fn fill(&self, chain: ChainId, neighbors: &ServerSet) {
         if !self.graphs.exists(chain) {
@@ -627,59 +307,11 @@ impl ChainHost {
         }
     }
 
-    /// What a question is answered with, unless the server is busy or behind.
-    async fn working(&self, chain: ChainId, knows: AtLeast) -> Result<Working<'_>, Refused> {
-        let (reader, intel) = self.knowing(chain, knows).await?;
-        let permit = self.traces.try_acquire().map_err(|_| Refused::Busy(self.most_traces))?;
-        Ok(Working { reader, intel, _permit: permit })
-    }
-
-    /// The graph of a chain with lists and labels, unless the server is behind.
-    async fn knowing(
-        &self,
-        chain: ChainId,
-        knows: AtLeast,
-    ) -> Result<(GraphReader, Arc<IntelSnapshot>), Refused> {
-        let intel = self.intel_for(knows.lists);
-        let lists = intel.generation();
-        if lists < knows.lists {
-            self.request_refresh();
-            return Err(Refused::ListsBehind { known: lists, wanted: knows.lists });
-        }
-        let reader = self.reader(chain).await?.ok_or(Refused::NoGraph(chain))?;
-        let newest = reader.tip().await?.map_or(0, |tip| tip.block.height);
-        if newest < knows.block {
-            return Err(Refused::BlocksBehind { known: newest, wanted: knows.block });
-        }
-        expect_branch(&reader, knows).await?;
-        Ok((reader, intel))
-    }
-
-    /// Lists and labels for a question: those of its revision if they were replaced only just now, so that the answer
-    /// rests on the same ones as the rest of the assessment.
-    fn intel_for(&self, lists: u64) -> Arc<IntelSnapshot> {
-        let earlier = self.earlier.load();
-        match earlier.as_ref() {
-            Some(earlier) if earlier.intel.generation() == lists => Arc::clone(&earlier.intel),
-            _ => self.intel(),
-        }
-    }
-
     /// The reader of a chain; `None` if there is no graph of it.
-    async fn reader(&self, chain: ChainId) -> Result<Option<GraphReader>, Refused> {
+    async fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, Refused> {
         let graph = self.graphs.graph(chain).await.map_err(ReadError::from)?;
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(graph) = graph else {
-            readers.remove(&chain);
-            return Ok(None);
-        };
-        let reader = match readers.get(&chain) {
-            Some(known) if known.reads(&graph) => return Ok(Some(known.clone())),
-            Some(known) => known.renewed(graph),
-            None => GraphReader::new(chain, graph),
-        };
-        readers.insert(chain, reader.clone());
-        Ok(Some(reader))
+        Ok(readers.reading(chain, graph).map(|reader| reader as Arc<dyn ChainReader>))
     }
 }
 
@@ -699,46 +331,4 @@ impl GraphOwner for ChainHost {
     fn progress(&self) -> &CompositionProgress {
         &self.compositions
     }
-}
-
-/// What one question is answered with.
-struct Working<'h> {
-    reader: GraphReader,
-    intel: Arc<IntelSnapshot>,
-    /// Counts among the running traces until it is dropped.
-    _permit: SemaphorePermit<'h>,
-}
-
-fn address(chain: ChainId, text: &str) -> Result<CanonicalAddress, Refused> {
-    CanonicalAddress::parse(chain, text).map_err(|error| Refused::Invalid(error.to_string()))
-}
-
-/// Works until the deadline of a question. Work that is given up ends at its next step.
-async fn within<T>(deadline_ms: u32, work: impl Future<Output = T>) -> Result<T, Refused> {
-    let deadline = Duration::from_millis(deadline_ms.into());
-    timeout(deadline, work).await.map_err(|_| Refused::DeadlineExceeded(deadline_ms))
-}
-
-/// Refuses an answer by an older block than the question names: blocks were rolled back meanwhile.
-fn expect_block(traced: &Traced, knows: AtLeast) -> Result<(), Refused> {
-    match &traced.state {
-        ChainState::Followed(facts) => expect_height(facts.tip.height, knows),
-        ChainState::NotFollowed | ChainState::Unavailable(_) => expect_height(0, knows),
-    }
-}
-
-/// Refuses an answer by another branch than the question names. The block is looked up before the answer is made and
-/// after it: one that was there both times was there meanwhile.
-async fn expect_branch(reader: &GraphReader, knows: AtLeast) -> Result<(), Refused> {
-    match knows.on {
-        Some(on) if !reader.has(on).await? => Err(Refused::OtherBranch(on)),
-        _ => Ok(()),
-    }
-}
-
-const fn expect_height(height: u64, knows: AtLeast) -> Result<(), Refused> {
-    if height < knows.block {
-        return Err(Refused::BlocksBehind { known: height, wanted: knows.block });
-    }
-    Ok(())
 }

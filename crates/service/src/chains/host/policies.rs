@@ -6,7 +6,7 @@ use assay_chain_protocol::message::TracingPolicy;
 use assay_engine::policy::Policy;
 
 use super::Refused;
-use crate::chains::messages::attributing;
+use crate::chains::messages::read::attributing;
 
 /// Number of policies that are kept. An installation has few.
 const KEPT: usize = 64;
@@ -28,10 +28,8 @@ impl Policies {
             kept.insert(0, found);
             return Ok(policy);
         }
-        let policy = attributing(asked).map_err(|problems| {
-            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            Refused::Invalid(format!("the policy is not valid: {}", problems.join("; ")))
-        })?;
+        let policy = attributing(asked)
+            .map_err(|problems| Refused::Invalid(format!("the policy is not valid: {problems}")))?;
         let policy = Arc::new(policy);
         kept.truncate(KEPT - 1);
         kept.insert(0, (asked.clone(), Arc::clone(&policy)));

@@ -1,21 +1,34 @@
 //! The messages: one for each question, and one for each answer. Amounts are in base units of the chain's coin.
+//!
+//! They are types of their own, so that a change elsewhere changes no message. Types named `...Message` are parts of
+//! several messages:
+//!
+//! - `blocks`: references to blocks
+//! - `flows`: flows of money, patterns and activity of an address
+//! - `transactions`: transactions with their inputs and outputs
+//! - `policy`: limits of a trace, effects of lists
+//! - `word`: identifiers
+
+mod blocks;
+mod flows;
+mod hex_text;
+mod policy;
+mod transactions;
+mod word;
 
 use std::collections::BTreeMap;
 
-use assay_engine::{
-    evidence::{ChainState, DirectionFlows, Pattern, Unavailable},
-    facts::CoSpend,
-    ledger::{BlockId, BlockRef, Statistics},
-    names::ListId,
-    policy::ListEffect,
-    score::Confidence,
-    trace::TraceRules,
-    transfer::TransferDirection,
-    utxo::{TransactionView, Txid, cluster::LinkKind, transfer::TransferOutput},
-};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+pub use blocks::{BlockIdMessage, BlockRefMessage};
+pub use flows::*;
+pub use policy::{
+    ListEffectMessage, PatternRulesMessage, TraceRulesMessage, TransferDirectionMessage,
+};
+pub use transactions::*;
+pub use word::Word;
 
 /// The first part of every path: `/chain/v1/CHAIN/QUESTION`.
 pub const ROOT: &str = "/chain/v1";
@@ -53,18 +66,18 @@ pub struct AtLeast {
     pub block: u64,
     /// A block that is on the server's chain: the branch that counts. `null` for any chain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<BlockId>,
+    pub on: Option<BlockIdMessage>,
 }
 
 /// The part of a risk policy that a trace depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TracingPolicy {
     /// The limits of the trace.
-    pub rules: TraceRules,
+    pub rules: TraceRulesMessage,
     /// The severity of each category, 0 to 100. Those that a server does not know are ignored.
     pub severities: BTreeMap<String, u8>,
     /// The effects of lists.
-    pub lists: BTreeMap<ListId, ListEffect>,
+    pub lists: BTreeMap<Word, ListEffectMessage>,
 }
 
 /// `trace`: the flows of an address, its cluster, its counterparties and its possible owners.
@@ -100,7 +113,7 @@ pub struct TraceAnswer {
     /// Names these lists and labels by their content: another database may have as many changes.
     pub data_revision: String,
     /// The flows with the newest block, or the reason why there are none.
-    pub state: ChainState,
+    pub state: ChainStateMessage,
     /// Identifies the state of the chain; `null` if the chain was not read.
     pub revision: Option<String>,
     /// The cluster of the address; `null` if clusters were not read.
@@ -121,7 +134,7 @@ pub struct ClusterAnswer {
     /// Number of its members.
     pub size: u64,
     /// Confidence that a certain co-spend connects addresses of one owner.
-    pub confidence: Confidence,
+    pub confidence: u8,
     /// Members other than the subject.
     pub members: Vec<ClusterMemberAnswer>,
     /// Number of other members that are listed or labelled.
@@ -136,7 +149,7 @@ pub struct ClusterMemberAnswer {
     /// Its address.
     pub address: String,
     /// The co-spends that connect it with the subject; `null` if there are more than were looked for.
-    pub co_spends: Option<Vec<CoSpend>>,
+    pub co_spends: Option<Vec<CoSpendMessage>>,
 }
 
 /// The strongest counterparties of an address.
@@ -173,9 +186,9 @@ pub struct PossibleOwnerAnswer {
     /// The address.
     pub address: String,
     /// What links both.
-    pub by: LinkKind,
+    pub by: Word,
     /// Confidence that one party controls both.
-    pub confidence: Confidence,
+    pub confidence: u8,
     /// Identifiers of the payments, the earliest first.
     pub transactions: Vec<String>,
     /// Time of the first payment.
@@ -188,11 +201,11 @@ pub struct PossibleOwnerAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferQuestion {
     /// The transaction.
-    pub transaction: Txid,
+    pub transaction: TransactionId,
     /// Its outputs that are the transfer.
     pub outputs: Outputs,
     /// The direction, as the caller sees it.
-    pub direction: TransferDirection,
+    pub direction: TransferDirectionMessage,
     /// The policy.
     pub policy: TracingPolicy,
     /// The moment of the assessment.
@@ -230,22 +243,22 @@ pub enum TransferAnswer {
     /// The outputs are no transfer that can be assessed.
     Invalid(InvalidOutputs),
     /// The chain cannot be read.
-    Unavailable(Unavailable),
+    Unavailable(Word),
 }
 
 /// A transfer with its flows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadTransfer {
     /// The transaction with its largest inputs.
-    pub transaction: TransactionView,
+    pub transaction: TransactionViewMessage,
     /// The receiver's address.
     pub receiver: String,
     /// The outputs, in order.
-    pub outputs: Vec<TransferOutput>,
+    pub outputs: Vec<TransferOutputMessage>,
     /// Of a deposit the origins of its money; of a withdrawal the flows of the receiver.
     pub traced: TraceAnswer,
     /// The destinations of a withdrawal's money.
-    pub destinations: Option<DirectionFlows>,
+    pub destinations: Option<DirectionFlowsMessage>,
     /// Height of the newest known block.
     pub tip_height: u64,
 }
@@ -270,7 +283,7 @@ pub enum InvalidOutputs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionQuestion {
     /// The transaction.
-    pub transaction: Txid,
+    pub transaction: TransactionId,
     /// Most inputs, and most outputs, of the answer: the largest ones.
     pub largest: u32,
 }
@@ -284,9 +297,9 @@ impl Question for TransactionQuestion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionAnswer {
     /// The transaction with its largest inputs and outputs.
-    pub transaction: TransactionView,
+    pub transaction: TransactionViewMessage,
     /// Its forms, such as `consolidation`.
-    pub forms: Vec<Pattern>,
+    pub forms: Vec<Word>,
 }
 
 /// `history`: what an address received and sent; `null` if it never appeared.
@@ -307,7 +320,7 @@ impl Question for HistoryQuestion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryAnswer {
     /// Its whole activity.
-    pub statistics: Statistics,
+    pub statistics: StatisticsMessage,
     /// The transactions that paid it, in the order of the chain.
     pub incoming: Vec<HistoryEntry>,
     /// The transactions in which it paid, in the order of the chain.
@@ -318,7 +331,7 @@ pub struct HistoryAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryEntry {
     /// The transaction.
-    pub transaction: Txid,
+    pub transaction: TransactionId,
     /// Time of its block.
     pub time: Timestamp,
     /// Amount that the address received by it.
@@ -343,7 +356,7 @@ impl Question for ClusterQuestion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesQuestion {
     /// The newest block that is known to the asking server; `null` if it knows none.
-    pub since: Option<BlockRef>,
+    pub since: Option<BlockRefMessage>,
 }
 
 impl Question for ChangesQuestion {
@@ -355,7 +368,7 @@ impl Question for ChangesQuestion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesAnswer {
     /// The newest block; `null` without blocks.
-    pub newest: Option<BlockRef>,
+    pub newest: Option<BlockRefMessage>,
     /// The addresses in the blocks since, and the roots of the clusters that these changed. `null` if answers about any
     /// address may have changed: the known block is not on the chain any more, or there are too many.
     pub addresses: Option<Vec<String>>,
@@ -369,7 +382,7 @@ pub const BRANCH_BLOCKS: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BranchBlocksQuestion {
     /// The last block of the branch.
-    pub newest: BlockId,
+    pub newest: BlockIdMessage,
     /// The heights, at most 256. Those that the server does not have are left out of the answer.
     pub heights: Vec<u64>,
 }
@@ -390,7 +403,7 @@ pub struct BranchBlocks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BranchBlock {
     /// The block.
-    pub block: BlockRef,
+    pub block: BlockRefMessage,
     /// The work of the blocks above it, up to the last one of the branch: the number of hashes that their targets take on
     /// average. `null` where it is not known.
     pub work_above: Option<u128>,
@@ -416,7 +429,7 @@ pub struct CopyAnswer {
     /// Number of its bytes.
     pub bytes: u64,
     /// Its newest block.
-    pub newest: BlockRef,
+    pub newest: BlockRefMessage,
 }
 
 /// `copy-part`: the next bytes of a held state. The answer is bytes, with their digest in a header field; it is
@@ -485,14 +498,14 @@ pub struct RefusedBranch {
     /// the server can undo.
     pub last_common: Option<u64>,
     /// The source's newest block.
-    pub newest: BlockId,
+    pub newest: BlockIdMessage,
 }
 
 /// The newest block of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewestBlock {
     /// The block.
-    pub block: BlockRef,
+    pub block: BlockRefMessage,
     /// Time at which the server's source last confirmed that it is the newest one.
     pub verified_at: Timestamp,
     /// Height of the graph's first block.

@@ -1,28 +1,23 @@
-//! What readers find, as messages between chain servers and API servers, and back.
-//!
-//! Listings and labels of addresses do not travel: the API server looks them up among its own.
-
-use std::collections::HashMap;
+//! Questions and answers read from messages.
 
 use assay_address::{CanonicalAddress, ChainId};
 use assay_chain_protocol::message::{
-    ClusterAnswer, ClusterMemberAnswer, CounterpartiesAnswer, CounterpartyAnswer, HistoryAnswer,
-    HistoryEntry, InvalidOutputs, Outputs, PossibleOwnerAnswer, ReadTransfer, TraceAnswer,
-    TracingPolicy, TransferAnswer,
+    ClusterAnswer, ClusterMemberAnswer, CounterpartyAnswer, InvalidOutputs, PossibleOwnerAnswer,
+    ReadTransfer, TraceAnswer, TracingPolicy, TransactionAnswer, TransferAnswer,
 };
 use assay_engine::{
     facts::{Cluster, ClusterMember, Counterparties, Counterparty, PossibleOwner},
-    ledger::{OwnHistory, OwnTransaction, TransactionNumber},
-    policy::{Policy, PolicyProblem, PolicySpec},
+    policy::{Policy, PolicySpec},
     taxonomy::Category,
-    trace::TraceRules,
     transfer::TransferQuery,
-    utxo::{InvalidTransfer, OutputSelector, Transfer, Txid},
+    utxo::{InvalidTransfer, OutputSelector, Transfer},
 };
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use super::{
+use super::types::Told;
+use crate::chains::{
+    forms::TransactionWithForms,
     reader::Traced,
     transfer::{TransferError, TransferRead},
 };
@@ -30,98 +25,38 @@ use super::{
 /// An answer of a chain server that this program does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a chain server gave an answer that cannot be read: {0}")]
-pub struct InvalidAnswer(String);
+pub struct InvalidAnswer(pub(in crate::chains) String);
 
-/// The part of a policy that a trace depends on, with the bounds of the trace.
-pub(super) fn tracing_policy(policy: &Policy, rules: TraceRules) -> TracingPolicy {
-    let spec = policy.spec();
-    TracingPolicy { rules, severities: spec.severities.clone(), lists: spec.lists.clone() }
-}
-
-/// A policy that attributes owners as the one of a question does.
-pub(super) fn attributing(policy: &TracingPolicy) -> Result<Policy, Vec<PolicyProblem>> {
+/// A policy that attributes owners as the one of a question does, or what is wrong with it.
+pub(in crate::chains) fn attributing(policy: &TracingPolicy) -> Result<Policy, String> {
     let TracingPolicy { severities, lists, .. } = policy;
     let is_known = |(name, _): &(&String, &u8)| name.parse::<Category>().is_ok();
     let severities = severities.iter().filter(is_known);
-    Policy::compile(PolicySpec {
+    let lists =
+        lists.iter().map(|(list, effect)| Ok((Told::read(list.clone())?, Told::read(*effect)?)));
+    let lists = lists.collect::<Result<_, InvalidAnswer>>().map_err(|error| error.0)?;
+    let compiled = Policy::compile(PolicySpec {
         severities: severities.map(|(name, severity)| (name.clone(), *severity)).collect(),
-        lists: lists.clone(),
+        lists,
         ..PolicySpec::default()
+    });
+    compiled.map_err(|problems| {
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        problems.join("; ")
     })
-}
-
-/// What was read about a subject, by lists and labels of a revision.
-pub(super) fn trace_answer(traced: Traced, intel: &IntelSnapshot) -> TraceAnswer {
-    let Traced { state, revision, cluster, counterparties, possible_owners } = traced;
-    let strongest = counterparties.strongest.into_iter().map(counterparty_answer).collect();
-    TraceAnswer {
-        lists: intel.generation(),
-        data_revision: intel.data_revision().to_owned(),
-        state,
-        revision,
-        cluster: cluster.map(cluster_answer),
-        counterparties: CounterpartiesAnswer { strongest, found: counterparties.found },
-        possible_owners: possible_owners.into_iter().map(possible_owner_answer).collect(),
-    }
-}
-
-fn text(address: &CanonicalAddress) -> String {
-    address.as_str().to_owned()
-}
-
-pub(super) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
-    let Cluster { id, root, size, confidence, members, attributed, examined } = cluster;
-    let member = |ClusterMember { address, co_spends, .. }: ClusterMember| ClusterMemberAnswer {
-        address: text(&address),
-        co_spends,
-    };
-    let members = members.into_iter().map(member).collect();
-    let (id, root) = (text(&id), text(&root));
-    ClusterAnswer { id, root, size, confidence, members, attributed, examined }
-}
-
-/// A history with the identifiers of its transactions.
-pub(super) fn history_answer(
-    history: OwnHistory,
-    names: &HashMap<TransactionNumber, Txid>,
-) -> HistoryAnswer {
-    let entry = |own: OwnTransaction| {
-        let OwnTransaction { number, time, received, sent, .. } = own;
-        let transaction = *names.get(&number)?;
-        Some(HistoryEntry { transaction, time, received, sent })
-    };
-    let OwnHistory { statistics, incoming, outgoing } = history;
-    HistoryAnswer {
-        statistics,
-        incoming: incoming.into_iter().filter_map(entry).collect(),
-        outgoing: outgoing.into_iter().filter_map(entry).collect(),
-    }
-}
-
-fn counterparty_answer(party: Counterparty) -> CounterpartyAnswer {
-    let Counterparty { address, is_funder, received, sent, .. } = party;
-    let Counterparty { transactions, first_seen, last_seen, .. } = party;
-    let address = text(&address);
-    CounterpartyAnswer { address, is_funder, received, sent, transactions, first_seen, last_seen }
-}
-
-fn possible_owner_answer(owner: PossibleOwner) -> PossibleOwnerAnswer {
-    let PossibleOwner { address, by, confidence, transactions, first_seen, last_seen, .. } = owner;
-    let address = text(&address);
-    PossibleOwnerAnswer { address, by, confidence, transactions, first_seen, last_seen }
 }
 
 /// Reads answers about one chain, and looks up the listings and labels of the addresses in them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AnswerReader<'a> {
-    pub(super) chain: ChainId,
-    pub(super) intel: &'a IntelSnapshot,
+pub(in crate::chains) struct AnswerReader<'a> {
+    pub(in crate::chains) chain: ChainId,
+    pub(in crate::chains) intel: &'a IntelSnapshot,
 }
 
 impl AnswerReader<'_> {
     /// What was read about a subject. Its revision names the lists and labels that it rests on if they are not those
     /// of this server.
-    pub(super) fn traced(self, answer: TraceAnswer) -> Result<Traced, InvalidAnswer> {
+    pub(in crate::chains) fn traced(self, answer: TraceAnswer) -> Result<Traced, InvalidAnswer> {
         let TraceAnswer { lists, data_revision, state, revision, .. } = answer;
         let TraceAnswer { cluster, counterparties, possible_owners, .. } = answer;
         let is_same = lists == self.intel.generation();
@@ -135,7 +70,7 @@ impl AnswerReader<'_> {
         let revision = revision.map(|it| if is_same { it } else { format!("{it}+lists{lists}") });
         let strongest = counterparties.strongest.into_iter();
         Ok(Traced {
-            state,
+            state: Told::read(state)?,
             revision,
             cluster: cluster.map(|cluster| self.cluster(cluster)).transpose()?,
             counterparties: Counterparties {
@@ -159,10 +94,12 @@ impl AnswerReader<'_> {
             let address = self.address(&address)?;
             let labels = self.intel.labels().of(&address);
             let listings = self.intel.listings_of(&address);
+            let co_spends = Told::read(co_spends)?;
             Ok(ClusterMember { address, labels, listings, co_spends })
         };
         let members = members.into_iter().map(member).collect::<Result<_, _>>()?;
         let (id, root) = (self.address(&id)?, self.address(&root)?);
+        let confidence = Told::read(confidence)?;
         Ok(Cluster { id, root, size, confidence, members, attributed, examined })
     }
 
@@ -193,8 +130,8 @@ impl AnswerReader<'_> {
         let listings = self.intel.listings_of(&address);
         Ok(PossibleOwner {
             address,
-            by,
-            confidence,
+            by: Told::read(by)?,
+            confidence: Told::read(confidence)?,
             labels,
             listings,
             transactions,
@@ -204,7 +141,7 @@ impl AnswerReader<'_> {
     }
 
     /// A transfer, or the reason why there is none.
-    pub(super) fn transfer(
+    pub(in crate::chains) fn transfer(
         self,
         query: &TransferQuery,
         answer: TransferAnswer,
@@ -219,65 +156,20 @@ impl AnswerReader<'_> {
                 return Ok(Err(TransferError::Invalid(of_selector(invalid, &query.selector)?)));
             }
             TransferAnswer::Unavailable(reason) => {
-                return Ok(Err(TransferError::Unavailable(self.chain, reason)));
+                return Ok(Err(TransferError::Unavailable(self.chain, Told::read(reason)?)));
             }
         };
         let ReadTransfer { transaction, receiver, outputs, traced, destinations, tip_height } =
             read;
         let receiver = self.address(&receiver)?;
+        let transaction = Told::read(transaction)?;
+        let outputs = Told::read(outputs)?;
         let no_owner = || InvalidAnswer(format!("{receiver} owns no output"));
         let transfer =
             Transfer::of_outputs(transaction, &receiver, outputs).ok_or_else(no_owner)?;
+        let destinations = Told::read(destinations)?;
         let traced = self.traced(traced)?;
         Ok(Ok(TransferRead { transfer, traced, destinations, tip_height }))
-    }
-}
-
-/// The outputs that a query asks for.
-pub(super) fn outputs(selector: &OutputSelector) -> Outputs {
-    match selector {
-        OutputSelector::Index(index) => Outputs::Index(*index),
-        OutputSelector::Address(address) => Outputs::Address(text(address)),
-    }
-}
-
-/// A transfer as an answer; an error that is none is given back.
-pub(super) fn transfer_answer(
-    read: Result<TransferRead, TransferError>,
-    intel: &IntelSnapshot,
-    now: Timestamp,
-) -> Result<TransferAnswer, TransferError> {
-    match read {
-        Ok(TransferRead { transfer, traced, destinations, tip_height }) => {
-            let Transfer { transaction, receiver, outputs, .. } = transfer;
-            Ok(TransferAnswer::Read(Box::new(ReadTransfer {
-                transaction,
-                receiver: text(&receiver),
-                outputs,
-                traced: trace_answer(traced, intel),
-                destinations,
-                tip_height,
-            })))
-        }
-        Err(TransferError::UnknownTransaction(unknown)) => {
-            let time = now.checked_sub(unknown.age).unwrap_or(now);
-            Ok(TransferAnswer::UnknownTransaction { height: unknown.height, time })
-        }
-        Err(TransferError::Invalid(invalid)) => {
-            Ok(TransferAnswer::Invalid(invalid_outputs(&invalid)))
-        }
-        Err(TransferError::Unavailable(_, reason)) => Ok(TransferAnswer::Unavailable(reason)),
-        Err(error) => Err(error),
-    }
-}
-
-const fn invalid_outputs(invalid: &InvalidTransfer) -> InvalidOutputs {
-    match invalid {
-        InvalidTransfer::NoSuchOutput { count, .. } => InvalidOutputs::NoSuchOutput(*count),
-        InvalidTransfer::NotPaid(_) => InvalidOutputs::NotPaid,
-        InvalidTransfer::NoAddress(_) => InvalidOutputs::NoAddress,
-        InvalidTransfer::NoAmount => InvalidOutputs::NoAmount,
-        InvalidTransfer::Coinbase => InvalidOutputs::Coinbase,
     }
 }
 
@@ -299,4 +191,12 @@ fn of_selector(
         (InvalidOutputs::Coinbase, _) => InvalidTransfer::Coinbase,
         (other, _) => return Err(InvalidAnswer(format!("{other:?} of {selector:?}"))),
     })
+}
+
+/// A transaction with its forms.
+pub(in crate::chains) fn transaction(
+    answer: TransactionAnswer,
+) -> Result<TransactionWithForms, InvalidAnswer> {
+    let TransactionAnswer { transaction, forms } = answer;
+    Ok(TransactionWithForms { transaction: Told::read(transaction)?, forms: Told::read(forms)? })
 }

@@ -1,0 +1,289 @@
+//! The parts of messages that are types of the engine with the same fields: one table, both ways.
+
+use std::sync::Arc;
+
+use assay_chain_protocol::message::{
+    ActivityFactsMessage, AssetActivityMessage, BehaviorFactsMessage, BlockIdMessage,
+    BlockRefMessage, CarriedLabelMessage, CarriedPartMessage, ChainFactsMessage, ChainStateMessage,
+    CoSpendMessage, DirectionFlowsMessage, DistanceMessage, FlowDistanceMessage, FlowEndMessage,
+    FlowFactsMessage, FlowPartMessage, FlowPathMessage, LedgerMessage, ListEffectMessage,
+    MassMessage, OutPointMessage, PartyListingMessage, PathStepMessage, PatternDetailsMessage,
+    PatternFactMessage, PatternRulesMessage, ScriptOwnerMessage, SearchedMessage, SideEntryMessage,
+    StatisticsMessage, StepLabelMessage, TipMessage, TraceRulesMessage, TransactionId,
+    TransactionKindMessage, TransactionSideMessage, TransactionViewMessage,
+    TransferDirectionMessage, TransferOutputMessage, TxOutMessage, Word,
+};
+use assay_engine::{
+    evidence::{
+        ActivityFacts, AssetActivity, BehaviorFacts, CarriedLabel, CarriedPart, ChainFacts,
+        ChainState, DirectionFlows, Distance, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath,
+        IngestMode, Ledger, ListingPeriod, PartyListing, PathStep, Pattern, PatternDetails,
+        PatternFact, PatternRole, Searched, Solicitation, StepLabel, Tier, Tip, Unavailable,
+        UnresolvedReason, UnscoredReason,
+    },
+    facts::CoSpend,
+    fixed::Fraction,
+    ledger::{BlockId, BlockRef, Mass, Statistics},
+    names::ListId,
+    policy::{ListEffect, MOST_THRESHOLDS, PatternRules},
+    score::Confidence,
+    taxonomy::Category,
+    trace::TraceRules,
+    transfer::TransferDirection,
+    utxo::{
+        OutPoint, Pool, ScriptOwner, SideEntry, TransactionKind, TransactionSide, TransactionView,
+        TxOut, Txid, cluster::LinkKind, coinjoin::CoinjoinKind, transfer::TransferOutput,
+    },
+};
+use jiff::{Timestamp, civil::Date};
+use serde::{
+    Deserialize, Serialize,
+    de::{IntoDeserializer, value},
+};
+use serde_json::Value;
+
+use super::read::InvalidAnswer;
+
+/// A type of the engine that travels as the message `M`.
+pub(in crate::chains) trait Told<M>: Sized {
+    /// The message.
+    fn told(self) -> M;
+
+    /// The value of a message.
+    fn read(message: M) -> Result<Self, InvalidAnswer>;
+}
+
+/// Types that travel as themselves.
+macro_rules! plain {
+    ($($plain:ty),+) => {$(
+        impl Told<Self> for $plain {
+            fn told(self) -> Self {
+                self
+            }
+
+            fn read(message: Self) -> Result<Self, InvalidAnswer> {
+                Ok(message)
+            }
+        }
+    )+};
+}
+
+/// Kinds of something, which travel as their identifiers.
+macro_rules! words {
+    ($($kind:ty),+ $(,)?) => {$(
+        impl Told<Word> for $kind {
+            fn told(self) -> Word {
+                word(&self)
+            }
+
+            fn read(Word(word): Word) -> Result<Self, InvalidAnswer> {
+                let read = Self::deserialize(word.into_deserializer());
+                read.map_err(|error: value::Error| InvalidAnswer(error.to_string()))
+            }
+        }
+    )+};
+}
+
+/// Types whose messages have the same fields.
+macro_rules! fields {
+    ($($of:ident as $message:ident { $($field:ident),+ $(,)? })+) => {$(
+        impl Told<$message> for $of {
+            fn told(self) -> $message {
+                let Self { $($field),+ } = self;
+                $message { $($field: $field.told()),+ }
+            }
+
+            fn read(message: $message) -> Result<Self, InvalidAnswer> {
+                let $message { $($field),+ } = message;
+                Ok(Self { $($field: Told::read($field)?),+ })
+            }
+        }
+    )+};
+}
+
+/// Types whose messages have the same variants.
+macro_rules! variants {
+    ($($of:ident as $message:ident { $($variant:ident $(($($value:ident),+))?),+ $(,)? })+) => {$(
+        impl Told<$message> for $of {
+            fn told(self) -> $message {
+                match self {
+                    $(Self::$variant $(($($value),+))? => $message::$variant $(($($value.told()),+))?,)+
+                }
+            }
+
+            fn read(message: $message) -> Result<Self, InvalidAnswer> {
+                Ok(match message {
+                    $($message::$variant $(($($value),+))? => Self::$variant $(($(Told::read($value)?),+))?,)+
+                })
+            }
+        }
+    )+};
+}
+
+plain! {
+    bool, u8, u16, u32, u64, u128, usize, String, Timestamp, Date, (Timestamp, Timestamp),
+    [u8; 20], [u8; 32], [u128; MOST_THRESHOLDS]
+}
+
+words! {
+    Category, CoinjoinKind, IngestMode, LinkKind, ListId, ListingPeriod, Pattern, PatternRole, Pool, Solicitation, Tier,
+    Unavailable, UnresolvedReason, UnscoredReason,
+}
+
+fields! {
+    ChainFacts as ChainFactsMessage { tip, flows, behavior, activity }
+    Tip as TipMessage { height, hash, time, reported_at, start, ingest_mode, sample }
+    ActivityFacts as ActivityFactsMessage {
+        first_seen, last_seen, transfers_in, transfers_out, amounts
+    }
+    AssetActivity as AssetActivityMessage { asset, received, sent, balance }
+    FlowFacts as FlowFactsMessage { complete, ledgers, compositions }
+    Ledger as LedgerMessage { unit, decimals, source, destination }
+    DirectionFlows as DirectionFlowsMessage { parts, transactions }
+    FlowPart as FlowPartMessage {
+        end, entity, distance, is_direct, tier, confidence, amount, recent, mass, decayed,
+        listed, listed_by, solicitation, carried, listing_period, days_before_listing,
+        party_of_path, transactions, paths
+    }
+    Mass as MassMessage { earlier, recent }
+    PartyListing as PartyListingMessage { list_name, list, programs, entity_id, listed_on }
+    CarriedPart as CarriedPartMessage { label, distance }
+    CarriedLabel as CarriedLabelMessage { tier, category, confidence, severity, entity, coinjoin }
+    Distance as DistanceMessage { hops, decayed }
+    FlowPath as FlowPathMessage { amount, steps }
+    PathStep as PathStepMessage { transaction, address, time, amount, label }
+    StepLabel as StepLabelMessage { category, entity, tier, confidence, listed }
+    BehaviorFacts as BehaviorFactsMessage { patterns, searched }
+    PatternFact as PatternFactMessage {
+        pattern, role, confidence, unscored, count, period, amount, whole, details,
+        transactions
+    }
+    PatternDetails as PatternDetailsMessage {
+        amount, parties, payments, length, seconds, threshold, coinjoin
+    }
+    Searched as SearchedMessage {
+        addresses, all_addresses, transactions, is_whole, around, is_whole_around,
+        has_activity_of_others
+    }
+    TransactionView as TransactionViewMessage { txid, height, time, kind, inputs, outputs }
+    TransactionSide as TransactionSideMessage { largest, count, total, unknown }
+    SideEntry as SideEntryMessage { index, outpoint, output }
+    OutPoint as OutPointMessage { txid, index }
+    TxOut as TxOutMessage { owner, value }
+    TransferOutput as TransferOutputMessage { index, value }
+    CoSpend as CoSpendMessage { transaction, time, is_conclusive, confirmed_by }
+    Statistics as StatisticsMessage {
+        first_seen, last_seen, transactions_in, transactions_out, received, sent
+    }
+    BlockId as BlockIdMessage { height, hash }
+    BlockRef as BlockRefMessage { height, hash, parent, time }
+    TraceRules as TraceRulesMessage {
+        hops, stop_below_share_millionths, stop_trace_below, transactions,
+        source_transactions, entries, transfers_per_address, entries_of_history, decay,
+        coinjoin_severity, unsolicited_below, largest_dust, paths_per_part, patterns
+    }
+    PatternRules as PatternRulesMessage { dust, little, thresholds }
+}
+
+variants! {
+    ChainState as ChainStateMessage { NotFollowed, Unavailable(one), Followed(one) }
+    FlowEnd as FlowEndMessage {
+        Attributed(one), Mining, Bridge, Unspent, Fee, Returned, Unresolved(one)
+    }
+    FlowDistance as FlowDistanceMessage { Hops(one), Further(one) }
+    TransactionKind as TransactionKindMessage { Payment, Coinbase, Coinjoin(one) }
+    ScriptOwner as ScriptOwnerMessage {
+        KeyHash(one), ScriptHash(one), LongScriptHash(one), Witness(one, other),
+        Script(one), Pool(one)
+    }
+    TransferDirection as TransferDirectionMessage { Deposit, Withdrawal }
+    ListEffect as ListEffectMessage { Blocking, Advisory }
+}
+
+impl Told<u8> for Confidence {
+    fn told(self) -> u8 {
+        self.percent()
+    }
+
+    fn read(percent: u8) -> Result<Self, InvalidAnswer> {
+        let read = Self::deserialize(percent.into_deserializer());
+        read.map_err(|error: value::Error| InvalidAnswer(error.to_string()))
+    }
+}
+
+impl Told<u64> for Fraction {
+    fn told(self) -> u64 {
+        self.billionths()
+    }
+
+    fn read(billionths: u64) -> Result<Self, InvalidAnswer> {
+        Ok(Self::from_billionths(billionths))
+    }
+}
+
+impl Told<TransactionId> for Txid {
+    fn told(self) -> TransactionId {
+        TransactionId(*self.as_bytes())
+    }
+
+    fn read(TransactionId(bytes): TransactionId) -> Result<Self, InvalidAnswer> {
+        Ok(Self::from_bytes(bytes))
+    }
+}
+
+impl<M, T: Told<M>> Told<Option<M>> for Option<T> {
+    fn told(self) -> Option<M> {
+        self.map(T::told)
+    }
+
+    fn read(message: Option<M>) -> Result<Self, InvalidAnswer> {
+        message.map(T::read).transpose()
+    }
+}
+
+impl<M, T: Told<M>> Told<Vec<M>> for Vec<T> {
+    fn told(self) -> Vec<M> {
+        self.into_iter().map(T::told).collect()
+    }
+
+    fn read(message: Vec<M>) -> Result<Self, InvalidAnswer> {
+        message.into_iter().map(T::read).collect()
+    }
+}
+
+impl<M, T: Told<M>> Told<Box<M>> for Box<T> {
+    fn told(self) -> Box<M> {
+        Box::new((*self).told())
+    }
+
+    fn read(message: Box<M>) -> Result<Self, InvalidAnswer> {
+        T::read(*message).map(Self::new)
+    }
+}
+
+impl<M, T: Told<M> + Clone> Told<M> for Arc<T> {
+    fn told(self) -> M {
+        Self::unwrap_or_clone(self).told()
+    }
+
+    fn read(message: M) -> Result<Self, InvalidAnswer> {
+        T::read(message).map(Self::new)
+    }
+}
+
+impl Told<String> for Arc<str> {
+    fn told(self) -> String {
+        self.to_string()
+    }
+
+    fn read(message: String) -> Result<Self, InvalidAnswer> {
+        Ok(message.into())
+    }
+}
+
+fn word(kind: &impl Serialize) -> Word {
+    match serde_json::to_value(kind) {
+        Ok(Value::String(word)) => Word(word),
+        other => Word(format!("{other:?}")),
+    }
+}

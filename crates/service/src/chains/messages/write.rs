@@ -1,0 +1,158 @@
+//! Questions and answers as messages.
+
+use assay_address::CanonicalAddress;
+use assay_chain_protocol::message::{
+    ClusterAnswer, ClusterMemberAnswer, CounterpartiesAnswer, CounterpartyAnswer, HistoryAnswer,
+    HistoryEntry, InvalidOutputs, Outputs, PossibleOwnerAnswer, ReadTransfer, TraceAnswer,
+    TracingPolicy, TransactionAnswer, TransferAnswer,
+};
+use assay_engine::{
+    facts::{Cluster, ClusterMember, Counterparty, PossibleOwner},
+    ledger::{OwnHistory, OwnTransaction},
+    policy::Policy,
+    trace::TraceRules,
+    utxo::{InvalidTransfer, OutputSelector, Transfer},
+};
+use assay_intel::IntelSnapshot;
+use jiff::Timestamp;
+
+use super::types::Told;
+use crate::chains::{
+    forms::TransactionWithForms,
+    reader::{NamedHistory, Traced},
+    transfer::{TransferError, TransferRead},
+};
+
+/// The part of a policy that a trace depends on, with the bounds of the trace.
+pub(in crate::chains) fn tracing_policy(policy: &Policy, rules: TraceRules) -> TracingPolicy {
+    let spec = policy.spec();
+    let lists = spec.lists.iter().map(|(list, effect)| (list.clone().told(), effect.told()));
+    TracingPolicy {
+        rules: rules.told(),
+        severities: spec.severities.clone(),
+        lists: lists.collect(),
+    }
+}
+
+/// The outputs that a query asks for.
+pub(in crate::chains) fn outputs(selector: &OutputSelector) -> Outputs {
+    match selector {
+        OutputSelector::Index(index) => Outputs::Index(*index),
+        OutputSelector::Address(address) => Outputs::Address(text(address)),
+    }
+}
+
+/// What was read about a subject, by lists and labels of a revision.
+pub(in crate::chains) fn trace_answer(traced: Traced, intel: &IntelSnapshot) -> TraceAnswer {
+    let Traced { state, revision, cluster, counterparties, possible_owners } = traced;
+    let strongest = counterparties.strongest.into_iter().map(counterparty_answer).collect();
+    TraceAnswer {
+        lists: intel.generation(),
+        data_revision: intel.data_revision().to_owned(),
+        state: state.told(),
+        revision,
+        cluster: cluster.map(cluster_answer),
+        counterparties: CounterpartiesAnswer { strongest, found: counterparties.found },
+        possible_owners: possible_owners.into_iter().map(possible_owner_answer).collect(),
+    }
+}
+
+fn text(address: &CanonicalAddress) -> String {
+    address.as_str().to_owned()
+}
+
+pub(in crate::chains) fn cluster_answer(cluster: Cluster) -> ClusterAnswer {
+    let Cluster { id, root, size, confidence, members, attributed, examined } = cluster;
+    let member = |ClusterMember { address, co_spends, .. }: ClusterMember| ClusterMemberAnswer {
+        address: text(&address),
+        co_spends: co_spends.told(),
+    };
+    let members = members.into_iter().map(member).collect();
+    let (id, root) = (text(&id), text(&root));
+    ClusterAnswer { id, root, size, confidence: confidence.told(), members, attributed, examined }
+}
+
+/// A history with the identifiers of its transactions.
+pub(in crate::chains) fn history_answer(
+    NamedHistory { history, names }: NamedHistory,
+) -> HistoryAnswer {
+    let entry = |own: OwnTransaction| {
+        let OwnTransaction { number, time, received, sent, .. } = own;
+        let transaction = names.get(&number).copied()?.told();
+        Some(HistoryEntry { transaction, time, received, sent })
+    };
+    let OwnHistory { statistics, incoming, outgoing } = history;
+    HistoryAnswer {
+        statistics: statistics.told(),
+        incoming: incoming.into_iter().filter_map(entry).collect(),
+        outgoing: outgoing.into_iter().filter_map(entry).collect(),
+    }
+}
+
+fn counterparty_answer(party: Counterparty) -> CounterpartyAnswer {
+    let Counterparty { address, is_funder, received, sent, .. } = party;
+    let Counterparty { transactions, first_seen, last_seen, .. } = party;
+    let address = text(&address);
+    CounterpartyAnswer { address, is_funder, received, sent, transactions, first_seen, last_seen }
+}
+
+fn possible_owner_answer(owner: PossibleOwner) -> PossibleOwnerAnswer {
+    let PossibleOwner { address, by, confidence, transactions, first_seen, last_seen, .. } = owner;
+    let address = text(&address);
+    PossibleOwnerAnswer {
+        address,
+        by: by.told(),
+        confidence: confidence.told(),
+        transactions,
+        first_seen,
+        last_seen,
+    }
+}
+
+/// A transfer as an answer; an error that is none is given back.
+pub(in crate::chains) fn transfer_answer(
+    read: Result<TransferRead, TransferError>,
+    intel: &IntelSnapshot,
+    now: Timestamp,
+) -> Result<TransferAnswer, TransferError> {
+    match read {
+        Ok(TransferRead { transfer, traced, destinations, tip_height }) => {
+            let Transfer { transaction, receiver, outputs, .. } = transfer;
+            Ok(TransferAnswer::Read(Box::new(ReadTransfer {
+                transaction: transaction.told(),
+                receiver: text(&receiver),
+                outputs: outputs.told(),
+                traced: trace_answer(traced, intel),
+                destinations: destinations.told(),
+                tip_height,
+            })))
+        }
+        Err(TransferError::UnknownTransaction(unknown)) => {
+            let time = now.checked_sub(unknown.age).unwrap_or(now);
+            Ok(TransferAnswer::UnknownTransaction { height: unknown.height, time })
+        }
+        Err(TransferError::Invalid(invalid)) => {
+            Ok(TransferAnswer::Invalid(invalid_outputs(&invalid)))
+        }
+        Err(TransferError::Unavailable(_, reason)) => {
+            Ok(TransferAnswer::Unavailable(reason.told()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+const fn invalid_outputs(invalid: &InvalidTransfer) -> InvalidOutputs {
+    match invalid {
+        InvalidTransfer::NoSuchOutput { count, .. } => InvalidOutputs::NoSuchOutput(*count),
+        InvalidTransfer::NotPaid(_) => InvalidOutputs::NotPaid,
+        InvalidTransfer::NoAddress(_) => InvalidOutputs::NoAddress,
+        InvalidTransfer::NoAmount => InvalidOutputs::NoAmount,
+        InvalidTransfer::Coinbase => InvalidOutputs::Coinbase,
+    }
+}
+
+/// A transaction with its forms.
+pub(in crate::chains) fn transaction_answer(read: TransactionWithForms) -> TransactionAnswer {
+    let TransactionWithForms { transaction, forms } = read;
+    TransactionAnswer { transaction: transaction.told(), forms: forms.told() }
+}
