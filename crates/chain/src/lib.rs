@@ -15,6 +15,7 @@
 //! - [`source`]: the trait of block sources and its errors
 //! - [`resolve`]: spent outputs, amounts and kinds of transactions
 //! - `follow`: ingest of a chain into a graph
+//! - `stage`: what follows a chain, and what runs it
 
 mod decimal;
 pub mod esplora;
@@ -34,6 +35,8 @@ pub mod raw;
 pub mod resolve;
 pub mod rpc;
 pub mod source;
+#[cfg(feature = "edge")]
+pub mod stage;
 #[cfg(test)]
 pub(crate) mod testing;
 

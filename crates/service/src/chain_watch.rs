@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
+use assay_chain::stage::{Stage, Target, step};
 use assay_engine::ledger::BlockRef;
 use assay_graph::GraphStore;
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -10,7 +11,11 @@ use tokio::sync::Mutex;
 
 use super::{
     Service,
-    chains::{Chains, changes::Changes, reader::ReadError},
+    chains::{
+        Chains,
+        changes::Changes,
+        reader::{ChainReader, ReadError},
+    },
     invalidated_addresses::InvalidatedAddresses,
 };
 
@@ -35,7 +40,8 @@ impl ChainWatch {
             Ok(chains) => chains,
             Err(error) => {
                 for (chain, _) in service.chains.load().readers() {
-                    invalidate(&mut tips, chain, service);
+                    tips.remove(&chain);
+                    invalidate(service, chain);
                 }
                 return Err(error);
             }
@@ -44,19 +50,24 @@ impl ChainWatch {
             .readers()
             .map(|(chain, reader)| {
                 let known = tips.get(&chain).copied();
-                async move { (chain, reader.changes(known).await) }
+                let mut stage = Invalidation { service, chain, reader, known, read: None };
+                async move {
+                    let read = step(&mut stage).await;
+                    (stage, read)
+                }
             })
             .collect();
         let mut outcome = Ok(());
-        while let Some((chain, read)) = reading.next().await {
-            match read {
-                Ok(Some(changes)) => apply(&mut tips, chain, changes, service),
-                Ok(None) => {}
-                Err(error) => {
-                    invalidate(&mut tips, chain, service);
-                    outcome = outcome.and(Err(error));
-                }
+        while let Some((mut stage, read)) = reading.next().await {
+            if let Err(error) = read {
+                stage.known = None;
+                invalidate(service, stage.chain);
+                outcome = outcome.and(Err(error));
             }
+            match stage.known {
+                Some(known) => tips.insert(stage.chain, known),
+                None => tips.remove(&stage.chain),
+            };
         }
         outcome
     }
@@ -83,32 +94,59 @@ impl ChainWatch {
     }
 }
 
-/// Lets the new blocks of a chain take effect.
-fn apply(
-    tips: &mut BTreeMap<ChainId, BlockRef>,
+/// The stage that ends answers about the addresses in new blocks. Its checkpoint is in memory, as answers are.
+struct Invalidation<'a> {
+    service: &'a Service,
     chain: ChainId,
-    changes: Changes,
-    service: &Service,
-) {
-    let Changes { newest, addresses } = changes;
-    service.freshness.tip(chain, newest.time);
-    if tips.get(&chain) == Some(&newest) {
-        return;
-    }
-    let hash = hex::encode(newest.hash);
-    match addresses {
-        Some(addresses) => {
-            change(service, |invalidated| invalidated.add(chain, hash, addresses.iter()));
-        }
-        None => change(service, |invalidated| invalidated.add_everything(chain, hash)),
-    }
-    tips.insert(chain, newest);
+    reader: &'a dyn ChainReader,
+    /// The block up to which answers are ended.
+    known: Option<BlockRef>,
+    /// What was read and has not taken effect.
+    read: Option<Changes>,
 }
 
-/// Invalidates every address of a chain: its new blocks are unknown, and no answer is repeated until they are
-/// read.
-fn invalidate(tips: &mut BTreeMap<ChainId, BlockRef>, chain: ChainId, service: &Service) {
-    tips.remove(&chain);
+impl Invalidation<'_> {
+    /// Lets what was read take effect.
+    fn apply(&mut self) {
+        let (chain, Some(Changes { newest, addresses })) = (self.chain, self.read.take()) else {
+            return;
+        };
+        let hash = hex::encode(newest.hash);
+        change(self.service, |invalidated| match addresses {
+            Some(addresses) => invalidated.add(chain, hash, addresses.iter()),
+            None => invalidated.add_everything(chain, hash),
+        });
+        self.known = Some(newest);
+    }
+}
+
+impl Stage for Invalidation<'_> {
+    type Error = ReadError;
+
+    async fn target(&mut self) -> Result<Target, ReadError> {
+        self.read = self.reader.changes(self.known).await?;
+        let Some(Changes { newest, addresses }) = &self.read else { return Ok(Target::Reached) };
+        self.service.freshness.tip(self.chain, newest.time);
+        Ok(match addresses {
+            _ if self.known == Some(*newest) => Target::Reached,
+            Some(_) => Target::Ahead(newest.height),
+            None => Target::Branched(None),
+        })
+    }
+
+    async fn execute(&mut self, _to: u64) -> Result<(), ReadError> {
+        self.apply();
+        Ok(())
+    }
+
+    async fn unwind(&mut self, _to: Option<u64>) -> Result<(), ReadError> {
+        self.apply();
+        Ok(())
+    }
+}
+
+/// Ends every answer about a chain: its new blocks are unknown, and no answer is repeated until they are read.
+fn invalidate(service: &Service, chain: ChainId) {
     change(service, |invalidated| invalidated.add_unknown(chain));
 }
 

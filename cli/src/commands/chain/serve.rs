@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use assay_api::chain_server::{ChainApp, ChainMetrics, Tokens, chain_admin, chain_api};
 use assay_chain::{
     TestNetworks,
-    follow::{IngestObserver, RefusedBranch},
+    follow::{Followed, IngestObserver, RefusedBranch},
     location::{BlockLocation, Credentials},
 };
 use assay_chain_protocol::{ChainServers, ServerSet};
@@ -14,7 +14,6 @@ use assay_egress::{CredentialsFile, ServerName};
 use assay_engine::facts::Environment;
 use assay_service::chains::{
     compositions::{self, GraphOwner},
-    follower::Followed,
     host::ChainHost,
 };
 use clap::Args;

@@ -4,7 +4,7 @@ use assay_address::ChainId;
 use assay_engine::ledger::BlockRef;
 use assay_graph::GraphError;
 
-use crate::{SourceError, TipRef, resolve::ResolveError};
+use crate::{SourceError, TipRef, resolve::ResolveError, stage::Failure};
 
 /// A block with another parent than the newest recorded block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,4 +82,19 @@ pub enum IngestError {
     /// A thread that read blocks panicked.
     #[error("the reader of blocks ended unexpectedly")]
     Reader,
+}
+
+impl IngestError {
+    /// The kind of a failure to record blocks.
+    pub(super) const fn failure(&self) -> Failure {
+        match self {
+            Self::Unconnected(_) | Self::Source(SourceError::NoBlock { .. }) => Failure::Stray,
+            Self::Source(SourceError::NotOnChain { .. }) => Failure::Reorganized,
+            Self::Source(SourceError::Unreachable { .. }) | Self::RefusedBranch(_) => {
+                Failure::Unavailable
+            }
+            Self::Graph(GraphError::Busy(_)) => Failure::Busy,
+            _ => Failure::Permanent,
+        }
+    }
 }

@@ -3,12 +3,16 @@
 //! Every batch of blocks is one transaction that contains the cursor. If the program ends at any
 //! point, the graph holds the chain up to some block, and the next run continues from there.
 //!
-//! - [`run`]: steps towards the source's newest block
+//! - [`begin`]: the source compared with the graph, and the graph's writer
+//! - [`run`]: the stage that records blocks, towards the source's newest one
+//! - [`followed`]: a chain that is followed until the program stops
 //! - [`record`]: batches of blocks
 //! - [`request`]: what is asked for, and what came of it
 //! - [`reader`]: the source, on threads of its own
 
+mod begin;
 mod error;
+mod followed;
 mod reader;
 mod record;
 mod request;
@@ -16,21 +20,22 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use assay_graph::{GraphStore, WriterOptions};
+use assay_graph::GraphStore;
 use assay_system::Clock;
 use assay_telemetry::stage;
 use tracing::Instrument;
 
 pub use self::{
     error::{IngestError, RefusedBranch, Unconnected},
+    followed::Followed,
     request::{IngestObserver, IngestReport, IngestRequest, Reorganization},
 };
 
-use self::{reader::Reader, run::Run};
-use crate::{BlockSource, SourceError};
-
-/// Number of missing blocks from which on a backfill without indexes is faster.
-const BACKFILL_FROM: u64 = 5_000;
+use self::begin::begin;
+use crate::{
+    BlockSource,
+    stage::{self, Schedule},
+};
 
 /// Ingests a chain.
 ///
@@ -46,55 +51,7 @@ pub async fn ingest(
     observer: &dyn IngestObserver,
 ) -> Result<IngestReport, IngestError> {
     let stage = stage!("ingest", chain = request.chain.info().id);
-    let begun = begin(graphs, source, request, clock, observer).instrument(stage);
-    begun.await?.finish().await
-}
-
-/// Compares the source with the graph and opens the writer.
-async fn begin<'a>(
-    graphs: &dyn GraphStore,
-    source: Box<dyn BlockSource>,
-    request: IngestRequest,
-    clock: &'a Clock,
-    observer: &'a dyn IngestObserver,
-) -> Result<Run<'a>, IngestError> {
-    let reader = Reader::new(source);
-    let newest = reader.tip().await?;
-    let first = reader.ask(|source| source.first()).await?;
-    let start = request.from.unwrap_or(first);
-    let known = match graphs.graph(request.chain).await? {
-        Some(graph) => graph.tip().await?,
-        None => None,
-    };
-    let next = known.map_or(start, |tip| tip.block.height + 1);
-    if first > next {
-        return Err(IngestError::Missing { next, first });
-    }
-    // None of the requested blocks can be recorded.
-    if let (None, Some(to)) = (known, request.to.filter(|to| *to < next)) {
-        return Err(IngestError::Missing { next: to, first: next });
-    }
-    if known.is_none() && newest.height < start && request.follow.is_none() {
-        return Err(SourceError::NoBlock { height: start, tip: newest.height }.into());
-    }
-    let target = request.to.map_or(newest.height, |to| to.min(newest.height));
-    let options = WriterOptions {
-        start: request.from.or(known.map(|tip| tip.start)).unwrap_or(start),
-        sample: request.sample,
-        backfill: target.saturating_sub(next) >= BACKFILL_FROM,
-    };
-    let writer = graphs.writer(request.chain, options).await?;
-    let graph = graphs.graph(request.chain).await?.ok_or(IngestError::Reader)?;
-    Ok(Run {
-        request,
-        start: options.start,
-        backfill: options.backfill,
-        reader,
-        writer,
-        graph,
-        clock,
-        observer,
-        report: IngestReport::default(),
-        batch: 16,
-    })
+    let mut run = begin(graphs, source, request, clock, observer).instrument(stage).await?;
+    stage::run(&mut run, &Schedule { poll: request.follow, ..Schedule::default() }).await?;
+    run.finish().await
 }

@@ -1,4 +1,4 @@
-//! The steps of an ingest: forwards to the source's newest block, and back after a reorganisation.
+//! The stage that records blocks: forwards to the source's newest block, and back after a reorganisation.
 
 use std::{
     sync::Arc,
@@ -8,21 +8,17 @@ use std::{
 use assay_graph::{DEEPEST_REORGANISATION, Graph, GraphError, GraphWriter};
 use assay_system::Clock;
 use assay_telemetry::stage;
-use tracing::Instrument;
+use tracing::Span;
 
 use super::{
     error::{IngestError, RefusedBranch},
     reader::Reader,
     request::{IngestObserver, IngestReport, IngestRequest, Reorganization},
 };
-use crate::SourceError;
-
-/// Delay after a transient failure; doubled with each further one...
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// ...up to this.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
-/// Retries of an ingest that does not follow the chain, for a source that was reorganised while it was read.
-pub(super) const RETRIES: u32 = 3;
+use crate::{
+    SourceError,
+    stage::{Failure, RunStage, Stage, Target},
+};
 
 /// An ingest in progress.
 pub(super) struct Run<'a> {
@@ -51,97 +47,83 @@ enum SourcePosition {
     Branched(Option<u64>),
 }
 
-/// The result of a step.
-enum Step {
-    /// Blocks were recorded or rolled back, and there may be more.
-    Changed,
-    /// There is nothing to do at present.
-    Done,
-    /// There are blocks to be recorded, but they do not follow the recorded ones.
-    Stuck(IngestError),
-    /// The source is on a branch that the operator has not accepted.
-    Refused(Box<RefusedBranch>),
-}
+impl Stage for Run<'_> {
+    type Error = IngestError;
 
-impl Run<'_> {
-    pub(super) async fn finish(mut self) -> Result<IngestReport, IngestError> {
-        let (mut wait, mut failed) = (FIRST_WAIT, 0);
-        loop {
-            let stage = stage!("ingest", chain = self.request.chain.info().id);
-            let error = match (self.step().instrument(stage).await, self.request.follow) {
-                (Ok(Step::Changed), _) => {
-                    (wait, failed) = (FIRST_WAIT, 0);
-                    continue;
-                }
-                (Ok(Step::Done), None) => break,
-                (Ok(Step::Done), Some(every)) => {
-                    (wait, failed) = (FIRST_WAIT, 0);
-                    tokio::time::sleep(every).await;
-                    continue;
-                }
-                // The source may just have been reorganised: compare once more.
-                (Ok(Step::Stuck(_)), _) if failed == 0 => {
-                    failed = 1;
-                    continue;
-                }
-                (Ok(Step::Stuck(error)), Some(_)) => error,
-                (Ok(Step::Refused(refused)), Some(_)) => {
-                    self.observer.branch_refused(Some(&refused));
-                    IngestError::RefusedBranch(refused)
-                }
-                (Ok(Step::Refused(refused)), None) => {
-                    return Err(IngestError::RefusedBranch(refused));
-                }
-                (Err(IngestError::Source(error)), Some(_)) if error.is_transient() => error.into(),
-                // The source was reorganised while it was read: read it again.
-                (Err(IngestError::Source(error @ SourceError::NotOnChain { .. })), None)
-                    if failed < RETRIES =>
-                {
-                    error.into()
-                }
-                (Ok(Step::Stuck(error)), None) | (Err(error), _) => return Err(error),
-            };
-            failed += 1;
-            self.observer.notice(&format!("{error}; trying again in {} s", wait.as_secs()));
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(LONGEST_WAIT);
-        }
-        self.complete_backfill().await?;
-        self.report.latest_block_height = self.writer.tip().map(|tip| tip.block.height);
-        Ok(self.report)
-    }
-
-    /// Records or rolls back blocks, if there are any.
-    async fn step(&mut self) -> Result<Step, IngestError> {
-        match self.source_position().await? {
+    async fn target(&mut self) -> Result<Target, IngestError> {
+        Ok(match self.source_position().await? {
             SourcePosition::Behind(target) => {
                 self.observer.branch_refused(None);
-                let before = self.report.blocks;
-                let stopped = self.catch_up(target).await?;
-                Ok(match stopped {
-                    Some(stray) if self.report.blocks == before => Step::Stuck(stray),
-                    _ => Step::Changed,
-                })
+                Target::Ahead(target)
             }
             SourcePosition::Branched(last_common) => {
-                if let Some(refused) = self.refusal(last_common).await? {
-                    return Ok(Step::Refused(Box::new(refused)));
+                let refused = self.refusal(last_common).await?;
+                self.observer.branch_refused(refused.as_ref());
+                if let Some(refused) = refused {
+                    return Err(IngestError::RefusedBranch(Box::new(refused)));
                 }
-                self.observer.branch_refused(None);
-                self.roll_back(last_common).await?;
-                Ok(Step::Changed)
+                Target::Branched(last_common)
             }
             SourcePosition::Level => {
                 self.observer.branch_refused(None);
                 self.complete_backfill().await?;
                 self.writer.verified(self.clock.now()).await?;
-                Ok(Step::Done)
+                Target::Reached
             }
             SourcePosition::Lags => {
                 self.observer.notice("the source lags behind what is recorded; waiting for it");
-                Ok(Step::Done)
+                Target::Reached
             }
+        })
+    }
+
+    async fn execute(&mut self, to: u64) -> Result<(), IngestError> {
+        let before = self.report.blocks;
+        match self.catch_up(to).await? {
+            Some(stray) if self.report.blocks == before => Err(stray),
+            _ => Ok(()),
         }
+    }
+
+    async fn unwind(&mut self, to: Option<u64>) -> Result<(), IngestError> {
+        let Some(height) = to else {
+            let height =
+                self.writer.highest().saturating_sub(DEEPEST_REORGANISATION).max(self.start);
+            return Err(GraphError::TooDeep { chain: self.request.chain, height }.into());
+        };
+        let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
+        self.writer.roll_back(height).await?;
+        let gone = tip.saturating_sub(height);
+        self.report
+            .reorganizations
+            .push(Reorganization { last_common_height: height, removed_blocks: gone });
+        self.observer.notice(&format!(
+            "reorganisation: {gone} blocks above {height} are no longer part of the chain and were \
+             rolled back"
+        ));
+        Ok(())
+    }
+}
+
+impl RunStage for Run<'_> {
+    fn failure(&self, error: &IngestError) -> Failure {
+        error.failure()
+    }
+
+    fn failed(&mut self, error: &IngestError, _: Failure, pause: Duration, _: bool) {
+        self.observer.notice(&format!("{error}; trying again in {} s", pause.as_secs()));
+    }
+
+    fn span(&self) -> Span {
+        stage!("ingest", chain = self.request.chain.info().id)
+    }
+}
+
+impl Run<'_> {
+    pub(super) async fn finish(mut self) -> Result<IngestReport, IngestError> {
+        self.complete_backfill().await?;
+        self.report.latest_block_height = self.writer.tip().map(|tip| tip.block.height);
+        Ok(self.report)
     }
 
     async fn source_position(&mut self) -> Result<SourcePosition, IngestError> {
@@ -151,7 +133,7 @@ impl Run<'_> {
                 let (height, tip) = (self.start, newest.height);
                 return Err(SourceError::NoBlock { height, tip }.into());
             }
-            return Ok(SourcePosition::Behind(self.target(newest.height)));
+            return Ok(SourcePosition::Behind(self.up_to(newest.height)));
         };
         if newest.hash == tip.hash {
             return Ok(SourcePosition::Level);
@@ -162,7 +144,7 @@ impl Run<'_> {
         if theirs.is_some() && theirs != ours {
             return self.fork(common).await.map(SourcePosition::Branched);
         }
-        let target = self.target(newest.height);
+        let target = self.up_to(newest.height);
         if target > tip.height {
             Ok(SourcePosition::Behind(target))
         } else if newest.height < tip.height {
@@ -172,7 +154,7 @@ impl Run<'_> {
         }
     }
 
-    fn target(&self, newest: u64) -> u64 {
+    fn up_to(&self, newest: u64) -> u64 {
         self.request.to.map_or(newest, |to| to.min(newest))
     }
 
@@ -229,25 +211,6 @@ impl Run<'_> {
             }
         }
         Ok(None)
-    }
-
-    async fn roll_back(&mut self, last_common: Option<u64>) -> Result<(), IngestError> {
-        let Some(height) = last_common else {
-            let height =
-                self.writer.highest().saturating_sub(DEEPEST_REORGANISATION).max(self.start);
-            return Err(GraphError::TooDeep { chain: self.request.chain, height }.into());
-        };
-        let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
-        self.writer.roll_back(height).await?;
-        let gone = tip.saturating_sub(height);
-        self.report
-            .reorganizations
-            .push(Reorganization { last_common_height: height, removed_blocks: gone });
-        self.observer.notice(&format!(
-            "reorganisation: {gone} blocks above {height} are no longer part of the chain and were \
-             rolled back"
-        ));
-        Ok(())
     }
 
     async fn complete_backfill(&mut self) -> Result<(), IngestError> {

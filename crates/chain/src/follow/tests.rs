@@ -14,8 +14,8 @@ use assay_engine::{
 use assay_graph::EmbeddedGraphs;
 use jiff::Timestamp;
 
-use super::{run::RETRIES, *};
-use crate::TipRef;
+use super::*;
+use crate::{SourceError, TipRef, stage::RETRIES};
 
 /// A source with given blocks, from its first block on.
 #[derive(Clone, Default)]

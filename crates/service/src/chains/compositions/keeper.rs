@@ -6,6 +6,7 @@ use std::{
 };
 
 use assay_address::ChainId;
+use assay_chain::stage::Target;
 use assay_graph::{
     EmbeddedGraphs, GraphError,
     compositions::{CompositionState, CompositionWriter, Ends, EndsUpTo},
@@ -17,7 +18,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use super::{
     known_ends::KnownEnds,
     new_blocks::{self, NewestBlocks},
-    progress::CompositionProgress,
+    progress::Progress,
 };
 use crate::chains::ends::Parties;
 
@@ -30,16 +31,6 @@ pub(super) struct Inputs<'a> {
     pub(super) graphs: &'a EmbeddedGraphs,
     pub(super) intel: &'a IntelSnapshot,
     pub(super) now: Timestamp,
-    pub(super) progress: &'a CompositionProgress,
-}
-
-/// What came of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The compositions are complete.
-    Complete,
-    /// A slice was computed, and more is missing.
-    More,
 }
 
 /// The lists and labels by which parties are found, on a day.
@@ -79,11 +70,21 @@ pub(super) struct Keeper {
     /// The newest blocks when the compositions were complete last.
     newest: Option<NewestBlocks>,
     pass: Option<Pass>,
+    /// How far it is, once that is known.
+    pub(super) progress: Option<Progress>,
 }
 
 impl Keeper {
     pub(super) const fn new(chain: ChainId) -> Self {
-        Self { chain, graph: None, known: None, complete_at: None, newest: None, pass: None }
+        Self {
+            chain,
+            graph: None,
+            known: None,
+            complete_at: None,
+            newest: None,
+            pass: None,
+            progress: None,
+        }
     }
 
     /// Lets other programs compute.
@@ -91,41 +92,68 @@ impl Keeper {
         self.pass = None;
     }
 
-    /// Computes a slice of what is missing. Nothing is done if neither the chain nor lists and labels changed since the
-    /// compositions were complete.
-    pub(super) fn step(&mut self, inputs: &Inputs<'_>) -> Result<Step, GraphError> {
+    /// Compares the compositions with the chain, and with lists and labels.
+    pub(super) fn target(&mut self, inputs: &Inputs<'_>) -> Result<Target, GraphError> {
+        let Some((snapshot, wanted)) = self.wanted(inputs)? else { return Ok(Target::Reached) };
+        let Some(at) = self.complete_at else { return Ok(Target::Ahead(wanted.newest.0)) };
+        let (height, hash) = at.newest;
+        let block = snapshot.reader().block(height)?;
+        Ok(if at == wanted {
+            Target::Reached
+        } else if block.is_some_and(|it| it.block.hash == hash) {
+            Target::Ahead(wanted.newest.0)
+        } else {
+            Target::Branched(None)
+        })
+    }
+
+    /// Looks anew at which compositions are stored. Those of blocks that were rolled back answer until the slice that
+    /// computes the blocks in their place removes them, in one write.
+    pub(super) const fn unwind(&mut self) {
+        self.complete_at = None;
+    }
+
+    /// Computes a slice of what is missing.
+    pub(super) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<(), GraphError> {
         let chain = self.chain;
-        let Some(graph) = inputs.graphs.open(chain)? else { return Ok(Step::Complete) };
-        self.expect_graph(&graph);
-        let snapshot = graph.snapshot()?;
-        let Some(tip) = snapshot.tip()? else { return Ok(Step::Complete) };
-        let today = inputs.now.to_zoned(TimeZone::UTC).date();
-        let intel = IntelState { generation: inputs.intel.generation(), today };
-        let wanted = CompleteAt { newest: (tip.block.height, tip.block.hash), intel };
-        if self.complete_at == Some(wanted) {
-            return Ok(Step::Complete);
-        }
-        let ends = self.ends(inputs, intel, &snapshot)?;
+        let Some((snapshot, wanted)) = self.wanted(inputs)? else { return Ok(()) };
+        let ends = self.ends(inputs, wanted.intel, &snapshot)?;
         let present = ends.up_to(snapshot.owners()?);
         let state = state(inputs.graphs, chain)?;
         self.expect_newest(&snapshot, state.as_ref())?;
         if is_complete(state.as_ref(), wanted.newest, present) {
             // By an earlier run, or by another program.
             self.pass = None;
-        } else if !self.slice(inputs, intel, &snapshot, &ends, state.as_ref())? {
-            return Ok(Step::More);
+        } else if !self.slice(inputs, wanted.intel, &snapshot, &ends, state.as_ref())? {
+            return Ok(());
         }
         self.complete_at = Some(wanted);
         let took = self.pass.take().map(|pass| pass.end(chain, present));
-        inputs.progress.is_complete(chain, took);
-        self.tell_of_new_blocks(inputs, &snapshot, tip.block.height)?;
-        Ok(Step::Complete)
+        let last_pass = took.or_else(|| self.progress?.last_pass);
+        self.progress = Some(Progress { behind: 0, last_pass });
+        self.tell_of_new_blocks(inputs, &snapshot, wanted.newest.0)
+    }
+
+    /// The newest state of the graph, and up to where compositions are to be complete; `None` without blocks.
+    fn wanted(
+        &mut self,
+        inputs: &Inputs<'_>,
+    ) -> Result<Option<(Snapshot, CompleteAt)>, GraphError> {
+        let Some(graph) = inputs.graphs.open(self.chain)? else { return Ok(None) };
+        self.expect_graph(&graph);
+        let snapshot = graph.snapshot()?;
+        let Some(tip) = snapshot.tip()? else { return Ok(None) };
+        let today = inputs.now.to_zoned(TimeZone::UTC).date();
+        let intel = IntelState { generation: inputs.intel.generation(), today };
+        let newest = (tip.block.height, tip.block.hash);
+        Ok(Some((snapshot, CompleteAt { newest, intel })))
     }
 
     /// Forgets everything if the graph was deleted and made anew.
     fn expect_graph(&mut self, graph: &Arc<EmbeddedGraph>) {
         if !self.graph.as_ref().is_some_and(|known| Arc::ptr_eq(known, graph)) {
-            *self = Self { graph: Some(Arc::clone(graph)), ..Self::new(self.chain) };
+            let (graph, progress) = (Some(Arc::clone(graph)), self.progress);
+            *self = Self { graph, progress, ..Self::new(self.chain) };
         }
     }
 
@@ -186,20 +214,26 @@ impl Keeper {
         ends: &Ends,
         state: Option<&CompositionState>,
     ) -> Result<bool, GraphError> {
-        let chain = self.chain;
-        let pass = match self.pass.take().filter(|pass| pass.intel == intel) {
-            Some(pass) => pass,
-            None => {
-                Pass::begin(inputs, chain, intel, Work::of(snapshot.transactions()?, ends, state))?
-            }
+        let known = self.pass.take().filter(|pass| pass.intel == intel);
+        let pass = if let Some(known) = known {
+            known
+        } else {
+            let work = Work::of(snapshot.transactions()?, ends, state);
+            self.is_behind(work.missing);
+            Pass::begin(inputs, self.chain, intel, work)?
         };
         let pass = self.pass.insert(pass);
         let advanced = pass.writer.advance(snapshot, ends, SLICE)?;
         pass.computed = pass.computed.saturating_add(advanced.computed);
+        let left = pass.missing.saturating_sub(pass.computed).max(1);
         if !advanced.is_complete {
-            inputs.progress.is_behind(chain, pass.missing.saturating_sub(pass.computed).max(1));
+            self.is_behind(left);
         }
         Ok(advanced.is_complete)
+    }
+
+    fn is_behind(&mut self, transactions: u64) {
+        self.progress.get_or_insert_default().behind = transactions;
     }
 }
 
@@ -234,7 +268,6 @@ impl Pass {
         work: Work,
     ) -> Result<Self, GraphError> {
         let Work { missing, is_anew } = work;
-        inputs.progress.is_behind(chain, missing);
         let writer = inputs.graphs.composition_writer(chain)?;
         // The few transactions of a new block are no news.
         let is_told = is_anew || missing > SLICE;

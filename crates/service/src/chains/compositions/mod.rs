@@ -15,16 +15,17 @@ mod new_blocks;
 mod progress;
 mod severe;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
 use assay_address::ChainId;
+use assay_chain::stage::{self, Failure, RunStage, Schedule, Stage, Target, Turn, keep};
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::request::on_thread;
 use jiff::Timestamp;
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinError;
 
-use self::keeper::{Inputs, Keeper, Step};
+use self::keeper::{Inputs, Keeper};
 pub use self::progress::{CompositionProgress, Progress};
 
 /// A program that has graphs, with the lists and labels that their compositions rest on.
@@ -41,133 +42,130 @@ pub trait GraphOwner: Send + Sync + 'static {
 
 /// Interval at which chains, lists and labels are looked at for changes.
 const TICK: Duration = Duration::from_secs(1);
-/// Wait before the next look at a chain whose compositions another program computes.
-const STANDBY: Duration = Duration::from_secs(10);
-/// Wait before the next attempt after a failure.
-const RETRY: Duration = Duration::from_mins(1);
-
-/// What keeps a chain from being computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Obstacle {
-    /// Another program computes.
-    Busy,
-    Failure,
-}
-
-/// One chain: what is known of it, and when it is looked at next.
-struct Kept {
-    keeper: Keeper,
-    due: Instant,
-    obstacle: Option<Obstacle>,
-}
+/// Pause before the next attempt after a failure.
+const RESTART: Duration = Duration::from_mins(1);
 
 /// Keeps the compositions of all graphs in the data directory up to date until the task is aborted.
 pub async fn run(owner: Arc<dyn GraphOwner>) {
-    let mut chains: BTreeMap<ChainId, Kept> = BTreeMap::new();
-    loop {
-        if !round(&owner, &mut chains).await {
-            sleep(TICK).await;
-        }
-    }
-}
-
-/// Gives each chain that is due a slice. Returns true if a chain needs another one.
-async fn round(owner: &Arc<dyn GraphOwner>, chains: &mut BTreeMap<ChainId, Kept>) -> bool {
-    let present = match owner.graphs().chains().await {
-        Ok(present) => present,
-        Err(error) => {
-            tracing::debug!(%error, "failed to list the chains");
-            return false;
+    // At most half of one processor's time, for all chains together.
+    let turn = Some(Turn::default());
+    let schedule = Schedule { poll: Some(TICK), restart: Some(RESTART), turn };
+    let wanted = || async {
+        match owner.graphs().chains().await {
+            Ok(present) => Some(present.into_iter().map(|chain| (chain, ())).collect()),
+            Err(error) => {
+                tracing::debug!(%error, "failed to list the chains");
+                None
+            }
         }
     };
-    chains.retain(|chain, _| present.contains(chain));
-    let mut has_more = false;
-    for chain in present {
-        let kept = chains.remove(&chain).unwrap_or_else(|| Kept::new(chain));
-        if kept.due > Instant::now() {
-            chains.insert(chain, kept);
-            continue;
+    let start = |chain: &ChainId, (): &()| {
+        let (chain, owner, schedule) = (*chain, Arc::clone(&owner), schedule.clone());
+        async move {
+            let mut compositions = Compositions { chain, owner, keeper: Keeper::new(chain) };
+            // Every failure is tried again.
+            let _ = stage::run(&mut compositions, &schedule).await;
         }
-        let begun = Instant::now();
-        let (kept, step) = kept.step(owner, chain).await;
-        chains.insert(chain, kept);
-        if step == Some(Step::More) {
-            has_more = true;
-            // At most half of one processor's time.
-            sleep(begun.elapsed()).await;
-        }
-    }
-    has_more
+    };
+    keep(TICK, wanted, start).await;
 }
 
-impl Kept {
-    fn new(chain: ChainId) -> Self {
-        Self { keeper: Keeper::new(chain), due: Instant::now(), obstacle: None }
-    }
+/// The stage that computes the compositions of a chain. Their stored state is its checkpoint.
+struct Compositions {
+    chain: ChainId,
+    owner: Arc<dyn GraphOwner>,
+    keeper: Keeper,
+}
 
-    /// Computes a slice on a thread of its own. Returns `None` if it failed.
-    async fn step(self, owner: &Arc<dyn GraphOwner>, chain: ChainId) -> (Self, Option<Step>) {
-        let Self { mut keeper, obstacle, .. } = self;
-        let of = Arc::clone(owner);
-        let computing = on_thread(move || {
-            let outcome = step(&*of, &mut keeper);
-            if outcome.is_err() {
-                keeper.release();
-            }
+/// A failure to compute compositions.
+#[derive(Debug, thiserror::Error)]
+enum CompositionError {
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    #[error(transparent)]
+    Thread(#[from] JoinError),
+}
+
+impl Compositions {
+    /// Works on a thread of its own.
+    async fn with_keeper<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Keeper, &Inputs<'_>) -> Result<T, GraphError> + Send + 'static,
+    ) -> Result<T, CompositionError> {
+        let owner = Arc::clone(&self.owner);
+        let mut keeper = mem::replace(&mut self.keeper, Keeper::new(self.chain));
+        let working = on_thread(move || {
+            let (graphs, intel, now) = (owner.graphs(), owner.intel(), owner.now());
+            let outcome = work(&mut keeper, &Inputs { graphs, intel: &intel, now });
             (keeper, outcome)
         });
-        let (keeper, outcome) = match computing.await {
-            Ok((keeper, outcome)) => (keeper, outcome.map_err(|error| told(&error))),
-            Err(error) => (Keeper::new(chain), Err((Obstacle::Failure, error.to_string()))),
-        };
-        match outcome {
-            Ok(step) => {
-                if obstacle == Some(Obstacle::Failure) {
-                    tracing::info!(%chain, "compositions of transactions are computed again");
-                }
-                (Self { keeper, due: Instant::now(), obstacle: None }, Some(step))
-            }
-            Err((now, error)) => {
-                if obstacle != Some(now) {
-                    now.log(chain, &error);
-                }
-                let due = Instant::now() + now.pause();
-                (Self { keeper, due, obstacle: Some(now) }, None)
-            }
-        }
+        let (keeper, outcome) = working.await?;
+        self.keeper = keeper;
+        Ok(outcome?)
     }
 }
 
-fn step(owner: &dyn GraphOwner, keeper: &mut Keeper) -> Result<Step, GraphError> {
-    let (graphs, intel, now) = (owner.graphs(), owner.intel(), owner.now());
-    keeper.step(&Inputs { graphs, intel: &intel, now, progress: owner.progress() })
+impl Stage for Compositions {
+    type Error = CompositionError;
+
+    async fn target(&mut self) -> Result<Target, CompositionError> {
+        self.with_keeper(Keeper::target).await
+    }
+
+    async fn execute(&mut self, _to: u64) -> Result<(), CompositionError> {
+        self.with_keeper(Keeper::execute).await
+    }
+
+    async fn unwind(&mut self, _to: Option<u64>) -> Result<(), CompositionError> {
+        self.keeper.unwind();
+        Ok(())
+    }
 }
 
-fn told(error: &GraphError) -> (Obstacle, String) {
-    let obstacle = if error.is_busy() { Obstacle::Busy } else { Obstacle::Failure };
-    (obstacle, error.to_string())
-}
-
-impl Obstacle {
-    const fn pause(self) -> Duration {
-        match self {
-            Self::Busy => STANDBY,
-            Self::Failure => RETRY,
+impl RunStage for Compositions {
+    fn failure(&self, error: &CompositionError) -> Failure {
+        match error {
+            CompositionError::Graph(error) if error.is_busy() => Failure::Busy,
+            _ => Failure::Permanent,
         }
     }
 
-    fn log(self, chain: ChainId, error: &str) {
-        match self {
-            Self::Busy => tracing::info!(
+    fn release(&mut self) {
+        self.keeper.release();
+    }
+
+    fn failed(
+        &mut self,
+        error: &CompositionError,
+        failure: Failure,
+        pause: Duration,
+        is_new: bool,
+    ) {
+        let (chain, error, seconds) = (self.chain, error.to_string(), pause.as_secs());
+        match failure {
+            _ if !is_new => {}
+            Failure::Busy => tracing::info!(
                 %chain,
                 "another program computes the compositions of transactions: standing by"
             ),
-            Self::Failure => tracing::error!(
+            _ => tracing::error!(
                 %chain,
                 error,
-                seconds = RETRY.as_secs(),
+                seconds,
                 "failed to compute the compositions of transactions; trying again"
             ),
+        }
+    }
+
+    fn recovered(&mut self, from: Failure) {
+        if from == Failure::Permanent {
+            tracing::info!(chain = %self.chain, "compositions of transactions are computed again");
+        }
+    }
+
+    fn publish(&self) {
+        if let Some(progress) = self.keeper.progress {
+            self.owner.progress().set(self.chain, progress);
         }
     }
 }

@@ -29,19 +29,8 @@ impl CompositionProgress {
         chains.iter().map(|(chain, progress)| (*chain, *progress)).collect()
     }
 
-    pub(super) fn is_behind(&self, chain: ChainId, transactions: u64) {
-        self.change(chain, |progress| progress.behind = transactions);
-    }
-
-    pub(super) fn is_complete(&self, chain: ChainId, pass: Option<Duration>) {
-        self.change(chain, |progress| {
-            progress.behind = 0;
-            progress.last_pass = pass.or(progress.last_pass);
-        });
-    }
-
-    fn change(&self, chain: ChainId, with: impl FnOnce(&mut Progress)) {
+    pub(super) fn set(&self, chain: ChainId, progress: Progress) {
         // A panic while the lock was held leaves whole values.
-        with(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(chain).or_default());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(chain, progress);
     }
 }

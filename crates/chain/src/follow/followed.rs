@@ -1,0 +1,134 @@
+//! A chain that is followed: its source and the graph's writer are opened again after a failure.
+
+use std::time::Duration;
+
+use assay_address::ChainId;
+use assay_graph::GraphStore;
+use assay_system::Clock;
+use assay_telemetry::{request::on_thread, stage};
+use tracing::Span;
+
+use super::{
+    begin::begin,
+    error::IngestError,
+    request::{IngestObserver, IngestRequest},
+    run::Run,
+};
+use crate::{
+    location::{self, BlockLocation},
+    params::TestNetworks,
+    stage::{self, Failure, RunStage, Schedule, Stage, Target},
+};
+
+/// Interval between two requests to a source for new blocks.
+const POLL: Duration = Duration::from_secs(2);
+/// First pause before a source that failed permanently is tried again: one that returns after a long outage is found
+/// soon.
+const RESTART: Duration = Duration::from_secs(10);
+
+/// A chain that is followed.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The chain.
+    pub chain: ChainId,
+    /// Where its blocks are read.
+    pub location: BlockLocation,
+    /// Height of the first block.
+    pub start: u64,
+    /// Whether blocks of test networks are accepted.
+    pub test_networks: TestNetworks,
+    /// True if the chain is demo data.
+    pub sample: bool,
+    /// A block of a branch that the operator accepts.
+    pub accept_branch: Option<[u8; 32]>,
+}
+
+impl Followed {
+    /// Follows the chain until the task is aborted. After a failure it tries again.
+    pub async fn follow(
+        &self,
+        graphs: &dyn GraphStore,
+        clock: &Clock,
+        observer: &dyn IngestObserver,
+    ) {
+        let mut following = Following { followed: self, graphs, clock, observer, run: None };
+        let schedule = Schedule { poll: Some(POLL), restart: Some(RESTART), turn: None };
+        // Every failure is tried again.
+        let _ = stage::run(&mut following, &schedule).await;
+    }
+}
+
+/// The stage of a chain that is followed.
+struct Following<'a> {
+    followed: &'a Followed,
+    graphs: &'a dyn GraphStore,
+    clock: &'a Clock,
+    observer: &'a dyn IngestObserver,
+    /// `None` until the source and the graph's writer are open.
+    run: Option<Run<'a>>,
+}
+
+impl<'a> Following<'a> {
+    async fn open(&self) -> Result<Run<'a>, IngestError> {
+        let Followed { chain, start, test_networks, sample, accept_branch, .. } = *self.followed;
+        let (location, complete) = (self.followed.location.clone(), start == 0);
+        let open = move || location::open(chain, &location, complete, test_networks);
+        let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
+        let source = opening.await.map_err(|_| IngestError::Reader)??;
+        let (from, follow) = (Some(start), Some(POLL));
+        let request = IngestRequest { chain, from, to: None, follow, sample, accept_branch };
+        begin(self.graphs, source, request, self.clock, self.observer).await
+    }
+}
+
+impl Stage for Following<'_> {
+    type Error = IngestError;
+
+    async fn target(&mut self) -> Result<Target, IngestError> {
+        let run = match self.run.take() {
+            Some(run) => run,
+            None => self.open().await?,
+        };
+        self.run.insert(run).target().await
+    }
+
+    async fn execute(&mut self, to: u64) -> Result<(), IngestError> {
+        self.run.as_mut().ok_or(IngestError::Reader)?.execute(to).await
+    }
+
+    async fn unwind(&mut self, to: Option<u64>) -> Result<(), IngestError> {
+        self.run.as_mut().ok_or(IngestError::Reader)?.unwind(to).await
+    }
+}
+
+impl RunStage for Following<'_> {
+    /// A source that cannot be opened may be configured wrongly.
+    fn failure(&self, error: &IngestError) -> Failure {
+        match error.failure() {
+            Failure::Busy => Failure::Busy,
+            failure if self.run.is_some() => failure,
+            _ => Failure::Permanent,
+        }
+    }
+
+    fn release(&mut self) {
+        self.run = None;
+    }
+
+    fn failed(&mut self, error: &IngestError, failure: Failure, pause: Duration, is_new: bool) {
+        let (chain, seconds) = (self.followed.chain, pause.as_secs());
+        match (failure, &mut self.run) {
+            (Failure::Busy, _) => {
+                tracing::info!(%chain, "another program follows the chain: standing by");
+            }
+            (Failure::Permanent, _) | (_, None) => {
+                tracing::error!(%chain, %error, seconds, "following failed; trying again");
+            }
+            (_, Some(run)) => run.failed(error, failure, pause, is_new),
+        }
+    }
+
+    fn span(&self) -> Span {
+        stage!("ingest", chain = self.followed.chain.info().id)
+    }
+}

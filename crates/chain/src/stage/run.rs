@@ -1,0 +1,75 @@
+//! The runner of a stage.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tracing::Instrument;
+
+use super::{
+    contract::{Failure, RunStage, Stage, Target},
+    schedule::{Failures, Schedule},
+};
+
+/// Does one step of a stage: takes back what is no longer on the chain, or else works towards the target. Returns false
+/// if there is nothing to do.
+///
+/// # Errors
+///
+/// Returns the error of the stage.
+pub async fn step<S: Stage>(stage: &mut S) -> Result<bool, S::Error> {
+    match stage.target().await? {
+        Target::Branched(to) => stage.unwind(to).await?,
+        Target::Ahead(to) => stage.execute(to).await?,
+        Target::Reached => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Runs a stage until it reaches its target, or for ever if the schedule keeps it up to date. It stops when it is
+/// dropped; what the stage did until then has its checkpoint.
+///
+/// # Errors
+///
+/// Returns the error of the stage if the schedule does not try it again.
+pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), S::Error> {
+    let mut failures = Failures::none(Instant::now());
+    loop {
+        let turn = match &schedule.turn {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        };
+        let (begun, span) = (Instant::now(), stage.span());
+        let outcome = step(stage).instrument(span).await;
+        stage.publish();
+        let pause = match outcome {
+            Ok(has_worked) => {
+                if let Some(failure) = failures.end() {
+                    stage.recovered(failure);
+                }
+                if has_worked {
+                    if turn.is_some() {
+                        sleep(begun.elapsed()).await;
+                    }
+                    continue;
+                }
+                let Some(poll) = schedule.poll else { return Ok(()) };
+                poll
+            }
+            Err(error) => {
+                let failure = stage.failure(&error);
+                let pause = failures.pause(failure, schedule, Instant::now());
+                let Some(pause) = pause else { return Err(error) };
+                if pause > Duration::ZERO {
+                    let is_new = failures.last.replace(failure) != Some(failure);
+                    stage.failed(&error, failure, pause, is_new);
+                }
+                if matches!(failure, Failure::Busy | Failure::Permanent) {
+                    stage.release();
+                }
+                pause
+            }
+        };
+        drop(turn);
+        sleep(pause).await;
+    }
+}
