@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use super::{
     changes::Changes,
     forms::TransactionWithForms,
-    messages::read::InvalidAnswer,
+    messages::types::InvalidAnswer,
     transfer::{TransferError, TransferRead, TransferRequest},
 };
 

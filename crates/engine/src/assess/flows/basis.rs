@@ -1,4 +1,4 @@
-//! What amounts are read as: the basis of shares, and the claims that distance lowers.
+//! The basis on which amounts are compared, and the claims that distance lowers.
 
 /// Basis on which effective shares are computed. The basis with the largest sum counts for all
 /// parts: a choice per part would make the sum depend on how money is split, and a riskier

@@ -4,7 +4,7 @@
 //! directions together: `min(1, (sum of e x r^2.5)^0.4)`, where `e` is a part's effective share, decayed
 //! by its distance, on the basis (`basis`) on which the sum is largest.
 //!
-//! - `basis`: what amounts are read as
+//! - `basis`: the basis on which amounts are compared
 //! - `parts`: the score of each part, and the parts that count
 //! - `reading`: the sum of parts
 //! - `rules`: evaluation of the policy's minimum score rules

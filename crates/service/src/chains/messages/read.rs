@@ -15,17 +15,12 @@ use assay_engine::{
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use super::types::Told;
+use super::types::{InvalidAnswer, Told};
 use crate::chains::{
     forms::TransactionWithForms,
     reader::Traced,
     transfer::{TransferError, TransferRead},
 };
-
-/// An answer of a chain server that this program does not understand.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a chain server gave an answer that cannot be read: {0}")]
-pub struct InvalidAnswer(pub(in crate::chains) String);
 
 /// A policy that attributes owners as the one of a question does, or what is wrong with it.
 pub(in crate::chains) fn attributing(policy: &TracingPolicy) -> Result<Policy, String> {

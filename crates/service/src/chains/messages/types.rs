@@ -42,7 +42,10 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::read::InvalidAnswer;
+/// An answer of a chain server that this program does not understand.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a chain server gave an answer that cannot be read: {0}")]
+pub struct InvalidAnswer(pub(in crate::chains) String);
 
 /// A type of the engine that travels as the message `M`.
 pub(in crate::chains) trait Told<M>: Sized {
