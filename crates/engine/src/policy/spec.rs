@@ -175,8 +175,8 @@ pub struct TraceSpec {
     #[schemars(range(min = 1, max = 1_000_000))]
     pub transactions: u32,
     /// Most transactions that money passes towards sources where it is known what the following ones are made of
-    /// (`docs/compositions.md`): that divides what is left. Without effect under other severities than the default
-    /// ones. Default 300.
+    /// (`docs/model/compositions.md`): that divides what is left. Without effect under other severities than the
+    /// default ones. Default 300.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub source_transactions: u32,
     /// Most inputs and outputs of these transactions that are read in each direction. Default 1000000.

@@ -2,7 +2,7 @@
 
 /// Basis on which effective shares are computed. The basis with the largest sum counts for all
 /// parts: a choice per part would make the sum depend on how money is split, and a riskier
-/// classification of money could lower it (`docs/decisions/combining-flows.md` shows the cases).
+/// classification of money could lower it (`docs/decisions.md` shows the cases).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::assess) enum Basis {
     /// A part's share of all money of its direction.

@@ -1,4 +1,4 @@
-//! The cases that decide between definitions: `docs/decisions` gives the reasons.
+//! The cases that decide between definitions: `docs/decisions.md` gives the reasons.
 
 use assay_engine::{
     evidence::{FlowDistance, FlowPart, Label, Tier},
