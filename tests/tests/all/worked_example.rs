@@ -193,7 +193,7 @@ fn the_example_sums_exactly_by_hand_and_by_the_engine() {
          F = max({all:.4}, {risky:.4} ⊕ {report:.4} ⊕ {pattern:.4})  = {everything:.4}\n\
          ```\n\n\
          In the second reading, stolen funds count with their whole share: the risky parts sum to \
-         {distant_sum:.5}, so that F would be {undecayed:.4}. That reading reaches 0.599 at most: the first \
+         {distant_sum:.5}, so that F would be {undecayed:.4}. It reaches 0.599 at most: the first \
          is the larger.\n\n\
          No cap applies: behavior could raise the score of stronger evidence to {:.4}, community evidence \
          to {:.4}, investigations to 0.95. ",
