@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_address::ChainId;
-use assay_chain::stage::{Stage, Target, step};
+use assay_chain::stage::{Stage, StageId, Target, step};
 use assay_engine::ledger::BlockRef;
 use assay_graph::GraphStore;
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -122,6 +122,10 @@ impl Invalidation<'_> {
 
 impl Stage for Invalidation<'_> {
     type Error = ReadError;
+
+    fn id(&self) -> StageId {
+        StageId { work: "invalidation", chain: self.chain }
+    }
 
     async fn target(&mut self) -> Result<Target, ReadError> {
         self.read = self.reader.changes(self.known).await?;

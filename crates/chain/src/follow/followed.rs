@@ -6,7 +6,6 @@ use assay_address::ChainId;
 use assay_graph::GraphStore;
 use assay_system::Clock;
 use assay_telemetry::{request::on_thread, stage};
-use tracing::Span;
 
 use super::{
     begin::begin,
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     location::{self, BlockLocation},
     params::TestNetworks,
-    stage::{self, Failure, RunStage, Schedule, Stage, Target},
+    stage::{self, Failure, RunStage, Schedule, Stage, StageId, Target},
 };
 
 /// Interval between two requests to a source for new blocks.
@@ -84,6 +83,10 @@ impl<'a> Following<'a> {
 impl Stage for Following<'_> {
     type Error = IngestError;
 
+    fn id(&self) -> StageId {
+        StageId { work: "ingest", chain: self.followed.chain }
+    }
+
     async fn target(&mut self) -> Result<Target, IngestError> {
         let run = match self.run.take() {
             Some(run) => run,
@@ -126,9 +129,5 @@ impl RunStage for Following<'_> {
             }
             (_, Some(run)) => run.failed(error, failure, pause, is_new),
         }
-    }
-
-    fn span(&self) -> Span {
-        stage!("ingest", chain = self.followed.chain.info().id)
     }
 }

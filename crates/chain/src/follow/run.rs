@@ -7,8 +7,6 @@ use std::{
 
 use assay_graph::{DEEPEST_REORGANISATION, Graph, GraphError, GraphWriter};
 use assay_system::Clock;
-use assay_telemetry::stage;
-use tracing::Span;
 
 use super::{
     error::{IngestError, RefusedBranch},
@@ -17,7 +15,7 @@ use super::{
 };
 use crate::{
     SourceError,
-    stage::{Failure, RunStage, Stage, Target},
+    stage::{Failure, RunStage, Stage, StageId, Target},
 };
 
 /// An ingest in progress.
@@ -49,6 +47,10 @@ enum SourcePosition {
 
 impl Stage for Run<'_> {
     type Error = IngestError;
+
+    fn id(&self) -> StageId {
+        StageId { work: "ingest", chain: self.request.chain }
+    }
 
     async fn target(&mut self) -> Result<Target, IngestError> {
         Ok(match self.source_position().await? {
@@ -112,10 +114,6 @@ impl RunStage for Run<'_> {
 
     fn failed(&mut self, error: &IngestError, _: Failure, pause: Duration, _: bool) {
         self.observer.notice(&format!("{error}; trying again in {} s", pause.as_secs()));
-    }
-
-    fn span(&self) -> Span {
-        stage!("ingest", chain = self.request.chain.info().id)
     }
 }
 

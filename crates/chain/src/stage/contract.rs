@@ -1,13 +1,16 @@
 //! The contract of a stage.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use tracing::Span;
+use assay_address::ChainId;
 
 /// Work that follows a chain.
 pub trait Stage: Send {
     /// Error of a step.
     type Error: Send;
+
+    /// The identity of the stage, for traces and metrics.
+    fn id(&self) -> StageId;
 
     /// Compares the checkpoint with what the stage reads.
     fn target(&mut self) -> impl Future<Output = Result<Target, Self::Error>> + Send;
@@ -36,10 +39,20 @@ pub trait RunStage: Stage {
 
     /// Publishes how far the stage is, for metrics. The runner calls it after each step.
     fn publish(&self) {}
+}
 
-    /// The span of a step in traces.
-    fn span(&self) -> Span {
-        Span::none()
+/// The identity of a stage: its work, and the chain that it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StageId {
+    /// The work in one word, such as `ingest`.
+    pub work: &'static str,
+    /// The chain.
+    pub chain: ChainId,
+}
+
+impl fmt::Display for StageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.work, self.chain)
     }
 }
 

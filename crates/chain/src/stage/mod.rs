@@ -4,7 +4,7 @@
 //! change together: a graph has its newest block, compositions their state. A stage says what is to be done and does it;
 //! the runner alone waits.
 //!
-//! - [`Stage`]: the contract
+//! - [`Stage`]: the contract; [`StageId`]: its work and its chain
 //! - [`run`], [`step`]: bringing a stage up to what it reads, and keeping it there
 //! - [`Schedule`]: the pauses of a runner
 //! - [`keep`]: a task for each of the stages that are wanted at a time
@@ -16,7 +16,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Failure, RunStage, Stage, Target};
+pub use contract::{Failure, RunStage, Stage, StageId, Target};
 pub use keep::keep;
 pub use run::{run, step};
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assay_telemetry::stage;
 use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 
@@ -38,7 +39,8 @@ pub async fn run<S: RunStage>(stage: &mut S, schedule: &Schedule) -> Result<(), 
             Some(turn) => Some(turn.lock().await),
             None => None,
         };
-        let (begun, span) = (Instant::now(), stage.span());
+        let (begun, id) = (Instant::now(), stage.id());
+        let span = stage!("stage", otel.name = id.work, chain = %id.chain);
         let outcome = step(stage).instrument(span).await;
         stage.publish();
         let pause = match outcome {

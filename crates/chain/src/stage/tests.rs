@@ -10,6 +10,8 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
+use assay_address::ChainId;
+
 use super::*;
 
 /// A stage that does what it is given, and notes what it is asked.
@@ -41,6 +43,10 @@ impl Given {
 
 impl Stage for Given {
     type Error = Failure;
+
+    fn id(&self) -> StageId {
+        StageId { work: "given", chain: ChainId::BTC }
+    }
 
     async fn target(&mut self) -> Result<Target, Failure> {
         self.note("target");

@@ -18,7 +18,7 @@ mod severe;
 use std::{mem, sync::Arc, time::Duration};
 
 use assay_address::ChainId;
-use assay_chain::stage::{self, Failure, RunStage, Schedule, Stage, Target, Turn, keep};
+use assay_chain::stage::{self, Failure, RunStage, Schedule, Stage, StageId, Target, Turn, keep};
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::request::on_thread;
@@ -107,6 +107,10 @@ impl Compositions {
 
 impl Stage for Compositions {
     type Error = CompositionError;
+
+    fn id(&self) -> StageId {
+        StageId { work: "compositions", chain: self.chain }
+    }
 
     async fn target(&mut self) -> Result<Target, CompositionError> {
         self.with_keeper(Keeper::target).await
