@@ -179,10 +179,15 @@ fn the_table_of_categories() {
 
 #[test]
 fn the_table_of_patterns() {
-    let rows =
-        Pattern::ALL.iter().map(|pattern| [code(pattern.as_str()), pattern.severity().to_string()]);
-    let text = table(["pattern", "severity"], rows);
-    section("docs/model/evidence.md", "patterns", &text);
+    let mut rows: Vec<[String; 2]> = Vec::new();
+    for pattern in Pattern::ALL {
+        let (severity, name) = (pattern.severity().to_string(), code(pattern.as_str()));
+        match rows.last_mut() {
+            Some([last, names]) if *last == severity => names.extend([", ", &name]),
+            _ => rows.push([severity, name]),
+        }
+    }
+    section("docs/model/evidence.md", "patterns", &table(["severity", "patterns"], rows));
 }
 
 #[test]
