@@ -169,11 +169,11 @@ fn the_table_of_settings() {
 fn the_table_of_categories() {
     let rows = Category::ALL.iter().map(|category| {
         let info = category.info();
-        let service = if info.service { "yes" } else { "" };
-        [code(info.id), info.severity.to_string(), service.to_owned(), info.definition.to_owned()]
+        let service = if info.service { "†" } else { "" };
+        let name = format!("{}{service}", code(info.id));
+        [name, info.severity.to_string(), info.definition.to_owned()]
     });
-    let titles = ["category", "severity", "service", "definition"];
-    let text = table(titles, rows);
+    let text = table(["category", "severity", "definition"], rows);
     section("docs/model/evidence.md", "categories", &text);
 }
 
