@@ -14,7 +14,7 @@ use assay_engine::{
     facts::{Environment, Facts},
     ledger::{OwnHistory, OwnerNumber},
     policy::Policy,
-    reading::{GatheredChain, InBlock, Progress, Query},
+    reading::{BlockPosition, GatheredChain, Query, QueryProgress},
     trace::{Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::{OutPoint, ResolvedBlock, ScriptOwner},
 };
@@ -95,7 +95,7 @@ fn trace_all(chain: &GatheredChain, subjects: &[Subject], known: &Known) -> Vec<
             let (owner, today) = (*owner, TODAY);
             let subject = TraceSubject { chain: CHAIN, owner, history, rules, today };
             let mut trace = Trace::begin(chain, subject, &attributions).expect("a trace");
-            while trace.advance(chain).expect("a trace") != Progress::Complete {}
+            while trace.advance(chain).expect("a trace") != QueryProgress::Complete {}
             trace.finish(chain).expect("flows")
         })
         .collect()
@@ -165,7 +165,7 @@ fn subjects() -> (GatheredChain, Vec<Subject>) {
     for block in &blocks {
         let (height, time) = (block.reference.height, block.reference.time);
         for (transaction, index) in block.transactions.iter().zip(0..) {
-            gathered.add(transaction, InBlock { height, time, index });
+            gathered.add(transaction, BlockPosition { height, time, index });
             for index in (0..).take(transaction.outputs.len()) {
                 let outpoint = OutPoint { txid: transaction.txid, index };
                 let output = gathered.output_number(outpoint);

@@ -8,7 +8,7 @@ use assay_engine::{
     facts::Environment,
     ledger::{OwnerNumber, TransactionNumber},
     policy::{ListEffect, Policy, PolicySpec},
-    reading::{GatheredChain, InBlock, Progress, Query},
+    reading::{BlockPosition, GatheredChain, Query, QueryProgress},
     score::Verdict,
     trace::{AttributionsByScript, Trace, TraceRules, TraceSubject},
     transfer::TransferFacts,
@@ -177,7 +177,7 @@ fn transfer_facts() -> Option<TransferFacts> {
     let (owner, history) = (OwnerNumber::NOBODY, transfer.deposit(number));
     let subject = TraceSubject { chain, owner, history: &history, rules, today };
     let mut trace = Trace::begin(&gathered, subject, &attributions).ok()?;
-    while let Progress::Reads(request) = trace.advance(&gathered).ok()? {
+    while let QueryProgress::Reads(request) = trace.advance(&gathered).ok()? {
         request.transactions.iter().for_each(|number| gathered.fail(*number));
         request.outputs.iter().for_each(|number| gathered.fail_output(*number));
     }
@@ -215,7 +215,8 @@ fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
         outputs: outputs.largest.iter().map(|entry| entry.output.clone()).collect(),
     };
     let mut gathered = GatheredChain::default();
-    let number = gathered.add(&transaction, InBlock { height: *height, time: *time, index: 0 });
+    let number =
+        gathered.add(&transaction, BlockPosition { height: *height, time: *time, index: 0 });
     (gathered, number)
 }
 

@@ -28,7 +28,7 @@ pub struct Chain {
     /// Format and checks of this chain's addresses.
     pub rules: Rules,
     /// The way the chain records who owns what, as far as Assay reads it.
-    pub ledger: Ledger,
+    pub ledger: LedgerKind,
 }
 
 /// An asset of a chain.
@@ -42,7 +42,7 @@ pub struct Asset {
 
 /// The way a chain records who owns what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ledger {
+pub enum LedgerKind {
     /// Outputs of transactions that later ones spend.
     Utxo(UtxoLedger),
     /// Balances of accounts.
@@ -97,7 +97,7 @@ pub struct ScriptForms {
 
 impl Chain {
     /// A chain that is not read.
-    const fn of(
+    const fn lists_only(
         id: &'static str,
         name: &'static str,
         aliases: &'static [&'static str],
@@ -105,15 +105,15 @@ impl Chain {
         list_codes: &'static [&'static str],
         rules: Rules,
     ) -> Self {
-        Self { id, name, aliases, assets, list_codes, rules, ledger: Ledger::ListsOnly }
+        Self { id, name, aliases, assets, list_codes, rules, ledger: LedgerKind::ListsOnly }
     }
 
-    const fn with(self, ledger: Ledger) -> Self {
+    const fn with_ledger(self, ledger: LedgerKind) -> Self {
         Self { ledger, ..self }
     }
 
     const fn utxo(self, ledger: UtxoLedger) -> Self {
-        self.with(Ledger::Utxo(ledger))
+        self.with_ledger(LedgerKind::Utxo(ledger))
     }
 
     /// The native coin; an asset without a code where Assay has no rules for the chain.
@@ -129,8 +129,8 @@ impl Chain {
     #[must_use]
     pub const fn outputs(&self) -> Option<UtxoLedger> {
         match self.ledger {
-            Ledger::Utxo(ledger) => Some(ledger),
-            Ledger::Account | Ledger::ListsOnly => None,
+            LedgerKind::Utxo(ledger) => Some(ledger),
+            LedgerKind::Account | LedgerKind::ListsOnly => None,
         }
     }
 
@@ -213,7 +213,8 @@ const fn evm(
     assets: &'static [Asset],
     list_codes: &'static [&'static str],
 ) -> Chain {
-    Chain::of(id, name, aliases, assets, list_codes, Rules::Evm).with(Ledger::Account)
+    Chain::lists_only(id, name, aliases, assets, list_codes, Rules::Evm)
+        .with_ledger(LedgerKind::Account)
 }
 
 /// A chain with bech32 accounts of the Cosmos SDK.
@@ -225,12 +226,12 @@ const fn cosmos_sdk(
     list_codes: &'static [&'static str],
     rules: &'static CosmosPrefix,
 ) -> Chain {
-    Chain::of(id, name, aliases, assets, list_codes, Rules::Cosmos(rules))
+    Chain::lists_only(id, name, aliases, assets, list_codes, Rules::Cosmos(rules))
 }
 
 /// Every supported chain. Rows are only ever appended.
 static CHAINS: [Chain; 92] = [
-    Chain::of(
+    Chain::lists_only(
         "btc",
         "Bitcoin",
         &["bitcoin", "xbt"],
@@ -240,8 +241,8 @@ static CHAINS: [Chain; 92] = [
     )
     .utxo(UtxoLedger::bounded(6).carriers(20_000)),
     evm("eth", "Ethereum", &["ethereum", "ether", "eth-mainnet"], &[coin("ETH", 18)], &["ETH"]),
-    Chain::of("trx", "TRON", &["tron"], &[coin("TRX", 6)], &["TRX"], Rules::Tron)
-        .with(Ledger::Account),
+    Chain::lists_only("trx", "TRON", &["tron"], &[coin("TRX", 6)], &["TRX"], Rules::Tron)
+        .with_ledger(LedgerKind::Account),
     evm(
         "etc",
         "Ethereum Classic",
@@ -273,7 +274,7 @@ static CHAINS: [Chain; 92] = [
         &[coin("AVAX", 18)],
         &["AVAX"],
     ),
-    Chain::of(
+    Chain::lists_only(
         "ltc",
         "Litecoin",
         &["litecoin"],
@@ -282,7 +283,7 @@ static CHAINS: [Chain; 92] = [
         Rules::Bitcoin(&networks::LITECOIN),
     )
     .utxo(UtxoLedger::bounded(12).carriers(20_000).extension_blocks()),
-    Chain::of(
+    Chain::lists_only(
         "bch",
         "Bitcoin Cash",
         &["bitcoin-cash", "bitcoincash"],
@@ -291,7 +292,7 @@ static CHAINS: [Chain; 92] = [
         Rules::BitcoinCash,
     )
     .utxo(UtxoLedger::bounded(10).carriers(1_000)),
-    Chain::of(
+    Chain::lists_only(
         "bsv",
         "Bitcoin SV",
         &["bitcoin-sv", "bitcoinsv"],
@@ -300,7 +301,7 @@ static CHAINS: [Chain; 92] = [
         Rules::BitcoinSv,
     )
     .utxo(UtxoLedger::bounded(6).carriers(1)),
-    Chain::of(
+    Chain::lists_only(
         "btg",
         "Bitcoin Gold",
         &["bitcoin-gold", "bitcoingold"],
@@ -309,7 +310,7 @@ static CHAINS: [Chain; 92] = [
         Rules::Bitcoin(&networks::BITCOIN_GOLD),
     )
     .utxo(UtxoLedger::bounded(10)),
-    Chain::of(
+    Chain::lists_only(
         "doge",
         "Dogecoin",
         &["dogecoin", "xdg"],
@@ -318,7 +319,7 @@ static CHAINS: [Chain; 92] = [
         Rules::Bitcoin(&networks::DOGECOIN),
     )
     .utxo(UtxoLedger::bounded(24).carriers(1_000_000)),
-    Chain::of(
+    Chain::lists_only(
         "dash",
         "Dash",
         &["dashcoin"],
@@ -327,9 +328,9 @@ static CHAINS: [Chain; 92] = [
         Rules::Bitcoin(&networks::DASH),
     )
     .utxo(UtxoLedger::bounded(12)),
-    Chain::of("zec", "Zcash", &["zcash"], &[coin("ZEC", 8)], &["ZEC"], Rules::Zcash)
+    Chain::lists_only("zec", "Zcash", &["zcash"], &[coin("ZEC", 8)], &["ZEC"], Rules::Zcash)
         .utxo(UtxoLedger::bounded(24)),
-    Chain::of(
+    Chain::lists_only(
         "xvg",
         "Verge",
         &["verge"],
@@ -338,10 +339,17 @@ static CHAINS: [Chain; 92] = [
         Rules::Bitcoin(&networks::VERGE),
     )
     .utxo(UtxoLedger::bounded(48)),
-    Chain::of("sol", "Solana", &["solana"], &[coin("SOL", 9)], &["SOL"], Rules::Solana),
-    Chain::of("xrp", "XRP Ledger", &["ripple", "xrpl"], &[coin("XRP", 6)], &["XRP"], Rules::Xrp),
-    Chain::of("xmr", "Monero", &["monero"], &[coin("XMR", 12)], &["XMR"], Rules::Monero),
-    Chain::of(
+    Chain::lists_only("sol", "Solana", &["solana"], &[coin("SOL", 9)], &["SOL"], Rules::Solana),
+    Chain::lists_only(
+        "xrp",
+        "XRP Ledger",
+        &["ripple", "xrpl"],
+        &[coin("XRP", 6)],
+        &["XRP"],
+        Rules::Xrp,
+    ),
+    Chain::lists_only("xmr", "Monero", &["monero"], &[coin("XMR", 12)], &["XMR"], Rules::Monero),
+    Chain::lists_only(
         "bep2",
         "BNB Beacon Chain",
         &["bnb-beacon", "bnb-beacon-chain", "binance-chain"],
@@ -385,9 +393,9 @@ static CHAINS: [Chain; 92] = [
     evm("plasma", "Plasma", &["xpl"], &[coin("XPL", 18)], &[]),
     evm("apechain", "ApeChain", &[], &[coin("APE", 18)], &[]),
     evm("ronin", "Ronin", &["ron"], &[coin("RON", 18)], &[]),
-    Chain::of("ada", "Cardano", &["cardano"], &[coin("ADA", 6)], &["ADA"], Rules::Cardano),
-    Chain::of("xlm", "Stellar", &["stellar"], &[coin("XLM", 7)], &["XLM"], Rules::Stellar),
-    Chain::of(
+    Chain::lists_only("ada", "Cardano", &["cardano"], &[coin("ADA", 6)], &["ADA"], Rules::Cardano),
+    Chain::lists_only("xlm", "Stellar", &["stellar"], &[coin("XLM", 7)], &["XLM"], Rules::Stellar),
+    Chain::lists_only(
         "ton",
         "The Open Network",
         &["toncoin", "the-open-network"],
@@ -395,7 +403,7 @@ static CHAINS: [Chain; 92] = [
         &["TON"],
         Rules::Ton,
     ),
-    Chain::of(
+    Chain::lists_only(
         "dot",
         "Polkadot",
         &["polkadot"],
@@ -403,7 +411,7 @@ static CHAINS: [Chain; 92] = [
         &["DOT"],
         Rules::Substrate(&substrate::POLKADOT),
     ),
-    Chain::of(
+    Chain::lists_only(
         "ksm",
         "Kusama",
         &["kusama"],
@@ -411,7 +419,7 @@ static CHAINS: [Chain; 92] = [
         &["KSM"],
         Rules::Substrate(&substrate::KUSAMA),
     ),
-    Chain::of(
+    Chain::lists_only(
         "tao",
         "Bittensor",
         &["bittensor"],
@@ -476,16 +484,37 @@ static CHAINS: [Chain; 92] = [
         &["INJ"],
         &cosmos::INJECTIVE,
     ),
-    Chain::of("algo", "Algorand", &["algorand"], &[coin("ALGO", 6)], &["ALGO"], Rules::Algorand),
-    Chain::of("near", "NEAR", &["near-protocol"], &[coin("NEAR", 24)], &["NEAR"], Rules::Near),
-    Chain::of("xtz", "Tezos", &["tezos"], &[coin("XTZ", 6)], &["XTZ"], Rules::Tezos),
-    Chain::of("eos", "EOS (Vaulta)", &["vaulta"], &[coin("A", 4)], &["EOS"], Rules::Eos),
-    Chain::of("hbar", "Hedera", &["hedera"], &[coin("HBAR", 8)], &["HBAR"], Rules::Hedera),
-    Chain::of("fil", "Filecoin", &["filecoin"], &[coin("FIL", 18)], &["FIL"], Rules::Filecoin),
-    Chain::of("neo", "NEO", &["neo-n3", "neo3"], &[coin("NEO", 0)], &["NEO"], Rules::Neo),
-    Chain::of("sui", "Sui", &[], &[coin("SUI", 9)], &["SUI"], Rules::Move),
-    Chain::of("apt", "Aptos", &["aptos"], &[coin("APT", 8)], &["APT"], Rules::Move),
-    Chain::of(
+    Chain::lists_only(
+        "algo",
+        "Algorand",
+        &["algorand"],
+        &[coin("ALGO", 6)],
+        &["ALGO"],
+        Rules::Algorand,
+    ),
+    Chain::lists_only(
+        "near",
+        "NEAR",
+        &["near-protocol"],
+        &[coin("NEAR", 24)],
+        &["NEAR"],
+        Rules::Near,
+    ),
+    Chain::lists_only("xtz", "Tezos", &["tezos"], &[coin("XTZ", 6)], &["XTZ"], Rules::Tezos),
+    Chain::lists_only("eos", "EOS (Vaulta)", &["vaulta"], &[coin("A", 4)], &["EOS"], Rules::Eos),
+    Chain::lists_only("hbar", "Hedera", &["hedera"], &[coin("HBAR", 8)], &["HBAR"], Rules::Hedera),
+    Chain::lists_only(
+        "fil",
+        "Filecoin",
+        &["filecoin"],
+        &[coin("FIL", 18)],
+        &["FIL"],
+        Rules::Filecoin,
+    ),
+    Chain::lists_only("neo", "NEO", &["neo-n3", "neo3"], &[coin("NEO", 0)], &["NEO"], Rules::Neo),
+    Chain::lists_only("sui", "Sui", &[], &[coin("SUI", 9)], &["SUI"], Rules::Move),
+    Chain::lists_only("apt", "Aptos", &["aptos"], &[coin("APT", 8)], &["APT"], Rules::Move),
+    Chain::lists_only(
         "icp",
         "Internet Computer",
         &["internet-computer", "dfinity"],
@@ -493,9 +522,16 @@ static CHAINS: [Chain; 92] = [
         &["ICP"],
         Rules::InternetComputer,
     ),
-    Chain::of("stx", "Stacks", &["stacks"], &[coin("STX", 6)], &["STX"], Rules::Stacks),
-    Chain::of("kas", "Kaspa", &["kaspa"], &[coin("KAS", 8)], &["KAS"], Rules::Kaspa),
-    Chain::of("other", "Other chains, without rules", &["opaque"], &[], &["OTHER"], Rules::Opaque),
+    Chain::lists_only("stx", "Stacks", &["stacks"], &[coin("STX", 6)], &["STX"], Rules::Stacks),
+    Chain::lists_only("kas", "Kaspa", &["kaspa"], &[coin("KAS", 8)], &["KAS"], Rules::Kaspa),
+    Chain::lists_only(
+        "other",
+        "Other chains, without rules",
+        &["opaque"],
+        &[],
+        &["OTHER"],
+        Rules::Opaque,
+    ),
 ];
 
 /// A supported chain.
@@ -637,7 +673,7 @@ impl AssetScope {
 
     /// The scope of `code` as sanctions lists write it.
     #[must_use]
-    pub fn of(code: &str) -> Self {
+    pub fn for_code(code: &str) -> Self {
         match ChainId::from_list_code(code) {
             Some(chain) => Self::Chain(chain),
             None if Self::TOKENS.contains(&code) || code == Self::UNSTATED => Self::EveryValidForm,
@@ -659,17 +695,17 @@ mod tests {
                 assert_eq!(name.to_uppercase().parse(), Ok(chain));
             }
             for code in chain.info().list_codes {
-                assert_eq!(AssetScope::of(code), AssetScope::Chain(chain));
+                assert_eq!(AssetScope::for_code(code), AssetScope::Chain(chain));
             }
         }
         // Every asset code that OFAC has used.
         for code in
             "ARB BCH BSC BSV BTG DASH DOGE ETC ETH LTC SOL TRX XBT XMR XRP XVG ZEC".split(' ')
         {
-            assert!(matches!(AssetScope::of(code), AssetScope::Chain(_)), "{code}");
+            assert!(matches!(AssetScope::for_code(code), AssetScope::Chain(_)), "{code}");
         }
         for code in ["USDT", "USDC"] {
-            assert_eq!(AssetScope::of(code), AssetScope::EveryValidForm);
+            assert_eq!(AssetScope::for_code(code), AssetScope::EveryValidForm);
         }
         assert_eq!(ChainId::BTC.as_str(), "btc");
         assert_eq!(ChainId::ETH.as_str(), "eth");
@@ -685,7 +721,7 @@ mod tests {
                 .to_string()
                 .starts_with("unsupported blockchain `dogecoin2`: supported are btc, eth, trx")
         );
-        assert_eq!(AssetScope::of("KDA"), AssetScope::Unsupported);
-        assert_eq!(AssetScope::of("USDT"), AssetScope::EveryValidForm);
+        assert_eq!(AssetScope::for_code("KDA"), AssetScope::Unsupported);
+        assert_eq!(AssetScope::for_code("USDT"), AssetScope::EveryValidForm);
     }
 }

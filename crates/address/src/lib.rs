@@ -25,7 +25,7 @@ mod near;
 mod neo;
 mod networks;
 mod opaque;
-mod recognise;
+mod recognize;
 mod solana;
 mod stacks;
 mod stellar;
@@ -43,7 +43,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use chain::{
-    Asset, AssetScope, Chain, ChainCoverage, ChainId, Ledger, ScriptForms, UnsupportedChain,
+    Asset, AssetScope, Chain, ChainCoverage, ChainId, LedgerKind, ScriptForms, UnsupportedChain,
     UtxoLedger,
 };
 pub use error::{AddressError, CodePoint};
@@ -79,7 +79,7 @@ pub enum AddressRules {
     /// The Open Network.
     Ton,
     /// Polkadot and other Substrate chains, with the network's number.
-    Substrate(&'static substrate::Ss58),
+    Substrate(&'static substrate::SubstrateNetwork),
     /// Chains of the Cosmos SDK, with the chain's prefix.
     Cosmos(&'static cosmos::CosmosPrefix),
     /// Algorand.
@@ -122,7 +122,7 @@ impl AddressRules {
     /// True if so many texts are addresses of this family that a valid one says nothing about the chain
     /// that its author meant.
     #[must_use]
-    pub const fn is_loose(self) -> bool {
+    pub const fn is_ambiguous(self) -> bool {
         matches!(self, Self::Near | Self::Eos | Self::Hedera | Self::Move | Self::Opaque)
     }
 
@@ -333,13 +333,13 @@ impl CanonicalAddress {
             Err(error @ AddressError::TestNetwork { .. }) => Err(error),
             Err(error) => {
                 let chains: Vec<_> = ChainId::all()
-                    .filter(|other| *other != chain && !other.info().rules.is_loose())
+                    .filter(|other| *other != chain && !other.info().rules.is_ambiguous())
                     .filter(|other| Self::parse_plain(*other, submitted).is_ok())
                     .collect();
                 if !chains.is_empty() {
                     return Err(AddressError::OtherChain { chains });
                 }
-                Err(match recognise::not_an_address(submitted) {
+                Err(match recognize::describe_other_text(submitted) {
                     Some(what) => AddressError::NotAnAddress { what },
                     None => error,
                 })
@@ -369,7 +369,7 @@ impl CanonicalAddress {
         }
         let ignores_case = matches!(chain.info().rules, AddressRules::Evm);
         let mut found: Option<Self> = None;
-        for reading in unicode::readings(published) {
+        for reading in unicode::possible_texts(published) {
             let reading = if ignores_case { reading.to_ascii_lowercase() } else { reading };
             let Ok(address) = Self::parse_plain(chain, &reading) else { continue };
             if found.as_ref().is_some_and(|other| *other != address) {
@@ -383,8 +383,8 @@ impl CanonicalAddress {
     /// True if a character may be part of an address in a printed text: an ASCII letter or digit, a
     /// look-alike of one, or a character that shows as nothing.
     #[must_use]
-    pub fn may_hold(character: char) -> bool {
-        character.is_ascii_alphanumeric() || unicode::is_disguise(character)
+    pub fn may_contain(character: char) -> bool {
+        character.is_ascii_alphanumeric() || unicode::is_invisible_or_look_alike(character)
     }
 
     /// The address of `chain` that holds `payload`; `None` where the chain has no such form.

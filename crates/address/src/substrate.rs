@@ -6,7 +6,7 @@ use super::{AddressKind, Parsed, Payload, base58, encoding::blake2b, error::Addr
 
 /// Network of SS58.
 #[derive(Debug)]
-pub struct Ss58 {
+pub struct SubstrateNetwork {
     /// Number in the registry.
     pub(crate) network: u16,
     /// Forms of addresses, for errors.
@@ -14,20 +14,24 @@ pub struct Ss58 {
 }
 
 /// Polkadot.
-pub(crate) static POLKADOT: Ss58 =
-    Ss58 { network: 0, expected: "SS58 of Polkadot (`1...`, 47 or 48 characters)" };
+pub(crate) static POLKADOT: SubstrateNetwork =
+    SubstrateNetwork { network: 0, expected: "SS58 of Polkadot (`1...`, 47 or 48 characters)" };
 /// Kusama.
-pub(crate) static KUSAMA: Ss58 =
-    Ss58 { network: 2, expected: "SS58 of Kusama (capital letter first, 47 characters)" };
+pub(crate) static KUSAMA: SubstrateNetwork = SubstrateNetwork {
+    network: 2,
+    expected: "SS58 of Kusama (capital letter first, 47 characters)",
+};
 /// The generic network, which Bittensor and others use.
-pub(crate) static GENERIC: Ss58 =
-    Ss58 { network: 42, expected: "SS58 of the generic network (`5...`, 48 characters)" };
+pub(crate) static GENERIC: SubstrateNetwork = SubstrateNetwork {
+    network: 42,
+    expected: "SS58 of the generic network (`5...`, 48 characters)",
+};
 
 /// Bytes of the account and of the checksum.
 const ACCOUNT: usize = 32;
 const CHECKSUM: usize = 2;
 
-impl Ss58 {
+impl SubstrateNetwork {
     pub(super) fn parse(&self, text: &str) -> Result<Parsed, AddressError> {
         // Base58 of 35 or 36 bytes.
         if !(45..=50).contains(&text.len()) {

@@ -27,22 +27,22 @@ pub(super) fn check(text: &str) -> Result<(), AddressError> {
 }
 
 /// Largest number of texts that a text with look-alikes is read as.
-const MAX_READINGS: usize = 4096;
+const MAX_TEXTS: usize = 4096;
 
 /// The texts that the author of `text` may have meant: white space and invisible characters are left out,
 /// and each look-alike stands for every character that it resembles, in either case. Only a checksum can
 /// tell them apart. Empty if there are more than 4096 of them.
-pub(super) fn readings(text: &str) -> Vec<String> {
-    let mut readings = vec![String::new()];
+pub(super) fn possible_texts(text: &str) -> Vec<String> {
+    let mut possible_texts = vec![String::new()];
     for character in text.chars() {
         if character.is_whitespace() || is_invisible(character) {
             continue;
         }
-        let meant = meanings(character);
-        if readings.len().saturating_mul(meant.len()) > MAX_READINGS {
+        let meant = possible_characters(character);
+        if possible_texts.len().saturating_mul(meant.len()) > MAX_TEXTS {
             return Vec::new();
         }
-        readings = readings
+        possible_texts = possible_texts
             .iter()
             .flat_map(|start| {
                 meant.iter().map(move |character| {
@@ -53,11 +53,11 @@ pub(super) fn readings(text: &str) -> Vec<String> {
             })
             .collect();
     }
-    readings
+    possible_texts
 }
 
 /// The characters that `character` may stand for: itself, or those that a look-alike resembles.
-fn meanings(character: char) -> Vec<char> {
+fn possible_characters(character: char) -> Vec<char> {
     match resembles(character) {
         None => vec![character],
         // The prototypes of Unicode's table stand for several letters and digits.
@@ -71,7 +71,7 @@ fn meanings(character: char) -> Vec<char> {
 }
 
 /// True if a character may stand for an ASCII letter or digit, or shows as nothing.
-pub(super) fn is_disguise(character: char) -> bool {
+pub(super) fn is_invisible_or_look_alike(character: char) -> bool {
     !character.is_ascii() && (is_invisible(character) || resembles(character).is_some())
 }
 
@@ -137,10 +137,14 @@ mod tests {
 
     #[test]
     fn a_look_alike_stands_for_every_letter_that_it_resembles() {
-        assert_eq!(readings(" 1b\u{200B}c \n"), ["1bc"], "nothing is left to doubt");
-        assert_eq!(readings("1А"), ["1A", "1a"], "Cyrillic A");
-        assert_eq!(readings("1О"), ["1O", "10", "1o"], "Cyrillic O");
-        assert_eq!(readings(&"Н".repeat(13)), Vec::<String>::new(), "too many");
-        assert!(is_disguise('Н') && is_disguise('\u{200B}') && !is_disguise('é'));
+        assert_eq!(possible_texts(" 1b\u{200B}c \n"), ["1bc"], "nothing is left to doubt");
+        assert_eq!(possible_texts("1А"), ["1A", "1a"], "Cyrillic A");
+        assert_eq!(possible_texts("1О"), ["1O", "10", "1o"], "Cyrillic O");
+        assert_eq!(possible_texts(&"Н".repeat(13)), Vec::<String>::new(), "too many");
+        assert!(
+            is_invisible_or_look_alike('Н')
+                && is_invisible_or_look_alike('\u{200B}')
+                && !is_invisible_or_look_alike('é')
+        );
     }
 }

@@ -6,21 +6,21 @@ use std::{
 };
 
 /// Bytes of a number, such as that of a transaction or an owner.
-pub const NUMBER: usize = 5;
+pub const NUMBER_BYTES: usize = 5;
 /// The largest number: what is numbered is less on any chain.
-pub const LARGEST: u64 = (1 << 40) - 1;
+pub const LARGEST_NUMBER: u64 = (1 << 40) - 1;
 
 /// A number, the most significant byte first, so that keys are in order.
 #[inline]
 #[must_use]
-pub fn number(number: u64) -> [u8; NUMBER] {
+pub fn number(number: u64) -> [u8; NUMBER_BYTES] {
     number.to_be_bytes().last_chunk().copied().unwrap_or_default()
 }
 
 /// The number of these bytes.
 #[inline]
 #[must_use]
-pub fn from_number(bytes: [u8; NUMBER]) -> u64 {
+pub fn from_number(bytes: [u8; NUMBER_BYTES]) -> u64 {
     let mut wide = [0; 8];
     if let Some(low) = wide.last_chunk_mut() {
         *low = bytes;
@@ -74,9 +74,9 @@ pub const fn from_zigzag(number: u64) -> i64 {
 
 /// Bytes that are read from front to back. `None` means that they ended too soon.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading<'t>(pub &'t [u8]);
+pub struct ByteReader<'t>(pub &'t [u8]);
 
-impl<'t> Reading<'t> {
+impl<'t> ByteReader<'t> {
     /// The next bytes.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<&'t [u8]> {
@@ -101,7 +101,7 @@ impl<'t> Reading<'t> {
         Some(*first)
     }
 
-    /// A number of [`NUMBER`] bytes.
+    /// A number of [`NUMBER_BYTES`] bytes.
     #[inline]
     pub fn number(&mut self) -> Option<u64> {
         self.array().map(from_number)
@@ -180,10 +180,10 @@ impl Hasher for NumberHasher {
 }
 
 /// A set of numbers.
-pub type Numbers = HashSet<u64, BuildHasherDefault<NumberHasher>>;
+pub type NumberSet = HashSet<u64, BuildHasherDefault<NumberHasher>>;
 
 /// A map by numbers.
-pub type ByNumber<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
+pub type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
 
 #[cfg(test)]
 mod tests {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_back_in_order() {
-        for value in [0, 1, 255, 256, LARGEST] {
+        for value in [0, 1, 255, 256, LARGEST_NUMBER] {
             assert_eq!(from_number(number(value)), value);
         }
         assert!(number(255) < number(256));
@@ -202,13 +202,13 @@ mod tests {
         for value in [0, 1, 127, 128, 300, u64::MAX - 1, u64::MAX] {
             let mut bytes = Vec::new();
             put_varint(&mut bytes, value);
-            assert_eq!(Reading(&bytes).varint(), Some(value));
-            assert_eq!(Reading(&bytes[..bytes.len() - 1]).varint(), None, "too short");
+            assert_eq!(ByteReader(&bytes).varint(), Some(value));
+            assert_eq!(ByteReader(&bytes[..bytes.len() - 1]).varint(), None, "too short");
         }
         for value in [0, 127, 128, u128::from(u64::MAX) + 1, u128::MAX] {
             let mut bytes = Vec::new();
             put_wide_varint(&mut bytes, value);
-            assert_eq!(Reading(&bytes).wide_varint(), Some(value));
+            assert_eq!(ByteReader(&bytes).wide_varint(), Some(value));
         }
         for value in [0, -1, 1, i64::MIN, i64::MAX] {
             assert_eq!(from_zigzag(zigzag(value)), value);

@@ -4,7 +4,7 @@ use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
 use crate::{
-    ColumnsError, Kept, Table,
+    ColumnsError, NamedTable, ReadCache,
     bytes::{from_number, number},
 };
 
@@ -12,12 +12,12 @@ use crate::{
 pub(crate) const PAGE: usize = 4080;
 
 /// The places of pages that a reader found, by their numbers.
-pub type KeptPages<'t> = Kept<&'t [u8], { 1 << 13 }>;
+pub type PageCache<'t> = ReadCache<&'t [u8], { 1 << 13 }>;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    table: Table,
+    table: NamedTable,
     width: usize,
     per_page: usize,
 }
@@ -25,7 +25,7 @@ pub struct Column {
 impl Column {
     /// A column of values of `width` bytes.
     #[must_use]
-    pub const fn new(table: Table, width: usize) -> Self {
+    pub const fn new(table: NamedTable, width: usize) -> Self {
         Self { table, width, per_page: PAGE / width }
     }
 
@@ -46,7 +46,7 @@ impl Column {
     pub fn get<'t, const N: usize>(
         &self,
         txn: &'t RoTxn<'_>,
-        kept: &KeptPages<'t>,
+        kept: &PageCache<'t>,
         index: u64,
     ) -> Result<Option<&'t [u8; N]>, ColumnsError> {
         let (page, from) = self.locate(index);
@@ -63,7 +63,7 @@ impl Column {
     pub fn number<'t>(
         &self,
         txn: &'t RoTxn<'_>,
-        kept: &KeptPages<'t>,
+        kept: &PageCache<'t>,
         index: u64,
     ) -> Result<Option<u64>, ColumnsError> {
         Ok(self.get(txn, kept, index)?.map(|bytes| from_number(*bytes)))

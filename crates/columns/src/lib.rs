@@ -1,23 +1,23 @@
 //! Columns and sorted runs in memory-mapped tables: how large graphs are kept by numbers, whatever chain family they are
 //! of.
 //!
-//! - [`Table`]: an ordered table that says its name when it fails
+//! - [`NamedTable`]: an ordered table that says its name when it fails
 //! - [`Column`]: values of one width by number
-//! - [`run`]: sorted runs of entries, and their merging; a chain family says what they hold ([`run::Kind`])
+//! - [`run`]: sorted runs of entries, and their merging; a chain family says what they hold ([`run::RunKind`])
 //! - [`bytes`]: numbers as bytes
-//! - [`Kept`]: what a reader found before, by number
+//! - [`ReadCache`]: what a reader found before, by number
 //! - [`Cache`]: what a writer remembers, within a limit of bytes
 
 pub mod bytes;
 mod cache;
 mod column;
 mod error;
-mod kept;
+mod read_cache;
 pub mod run;
 mod table;
 
 pub use cache::{Cache, KeyedState};
-pub use column::{Column, KeptPages};
+pub use column::{Column, PageCache};
 pub use error::ColumnsError;
-pub use kept::Kept;
-pub use table::{Rows, Table};
+pub use read_cache::ReadCache;
+pub use table::{NamedTable, Rows};

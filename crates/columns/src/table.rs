@@ -26,16 +26,16 @@ impl<'t> Iterator for Rows<'t> {
 
 /// An ordered table with its name. All methods fail if the environment does.
 #[derive(Clone, Copy, Debug)]
-pub struct Table {
+pub struct NamedTable {
     name: &'static str,
-    table: assay_mapped::Table,
+    table: assay_mapped::MappedTable,
 }
 
 #[expect(clippy::missing_errors_doc, reason = "all fail if the environment does")]
-impl Table {
+impl NamedTable {
     /// A table under the name that errors say.
     #[must_use]
-    pub const fn new(name: &'static str, table: assay_mapped::Table) -> Self {
+    pub const fn new(name: &'static str, table: assay_mapped::MappedTable) -> Self {
         Self { name, table }
     }
 

@@ -47,7 +47,7 @@ pub struct Assessment {
     /// `false` where mandatory data is missing or stale: the answer may change once it is there.
     pub complete: bool,
     /// Reasons for the verdict, most important first.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<VerdictReason>,
     /// Entity that the address belongs to, where known.
     pub entity: Option<Entity>,
     /// Labels of the address, each with its source and status.
@@ -107,7 +107,8 @@ impl Assessment {
 
 /// A reason for the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Reason {
+#[schemars(rename = "Reason")]
+pub struct VerdictReason {
     /// Stable identifier for programs. New ones may be added.
     pub code: &'static str,
     /// Explanation for people.

@@ -3,7 +3,9 @@
 use assay_engine::{
     evidence::Direction,
     ledger::{OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
-    reading::{ChainView, Entry, Progress, Query, ReadRequest, TransactionRead, ViewError},
+    reading::{
+        ChainView, Query, QueryProgress, ReadRequest, TransactionEntry, TransactionRead, ViewError,
+    },
     utxo::{ScriptOwner, Txid},
 };
 use async_trait::async_trait;
@@ -71,7 +73,10 @@ pub trait GraphView: Graph {
     }
 
     /// All outputs of a transaction.
-    async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError>;
+    async fn outputs_of(
+        &self,
+        transaction: TransactionNumber,
+    ) -> Result<Vec<TransactionEntry>, GraphError>;
 
     /// Fetches what a query needs, so that it can be read at once.
     async fn fetch(&self, _request: &ReadRequest) -> Result<(), GraphError> {
@@ -101,7 +106,7 @@ impl dyn GraphView + '_ {
 pub fn read_outputs(
     view: &dyn ChainView,
     transaction: TransactionNumber,
-) -> Result<Vec<Entry>, ViewError> {
+) -> Result<Vec<TransactionEntry>, ViewError> {
     let mut read = TransactionRead::default();
     view.read(transaction, Direction::Destination, u32::MAX, &mut read)?;
     Ok(read.entries)
@@ -116,7 +121,7 @@ pub trait ReadSource: Send {
     /// Lends what was read so far.
     fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView));
 
-    /// Reads what a query needs. What cannot be read [fails](assay_engine::reading::LookUp::Failed).
+    /// Reads what a query needs. What cannot be read [fails](assay_engine::reading::LookupResult::Failed).
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), Self::Error>;
 }
 
@@ -146,9 +151,9 @@ pub async fn run<S: ReadSource>(query: &mut dyn Query, source: &mut S) -> Result
     loop {
         let step = || lent(|lend| source.lend(lend), |view| query.advance(view));
         match blocking(step)? {
-            Progress::Complete => return Ok(()),
-            Progress::Paused => tokio::task::yield_now().await,
-            Progress::Reads(request) => source.fetch(request).await?,
+            QueryProgress::Complete => return Ok(()),
+            QueryProgress::Paused => tokio::task::yield_now().await,
+            QueryProgress::Reads(request) => source.fetch(request).await?,
         }
     }
 }

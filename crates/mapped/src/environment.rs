@@ -12,7 +12,7 @@ use heed::{CompactionOption, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls, 
 use crate::MappedError;
 
 /// A table: ordered keys with values.
-pub type Table = Database<'static, Bytes, Bytes>;
+pub type MappedTable = Database<'static, Bytes, Bytes>;
 /// One state of an environment. It can move between threads and keeps the environment open.
 pub type ReadTransaction = RoTxn<'static, WithoutTls>;
 /// A change of an environment: all of it, or nothing.
@@ -20,11 +20,11 @@ pub type WriteTransaction<'e> = RwTxn<'e>;
 
 /// The file is at least this much longer than its used pages, as a hole without blocks on the disk. So a file
 /// that ends before its last page was cut: LMDB itself leaves the last pages unwritten where they are free.
-const AHEAD: u64 = 64 << 20;
+const GROWTH_MARGIN: u64 = 64 << 20;
 
 /// What an environment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct EnvironmentFormat {
     /// The name of the format.
     pub name: &'static str,
     /// Its version, which is the only one that is read.
@@ -40,10 +40,10 @@ pub(crate) type FileIdentity = (u64, u64);
 
 /// An open environment.
 #[derive(Debug)]
-pub struct Environment {
+pub struct MappedEnvironment {
     pub(crate) env: Env<WithoutTls>,
-    pub(crate) tables: Vec<Table>,
-    pub(crate) format: Format,
+    pub(crate) tables: Vec<MappedTable>,
+    pub(crate) format: EnvironmentFormat,
     pub(crate) folder: PathBuf,
     pub(crate) data_file: PathBuf,
     pub(crate) identity: FileIdentity,
@@ -69,16 +69,16 @@ impl Drop for WriterLock {
     }
 }
 
-impl Environment {
-    /// The tables, in the order of [`Format::tables`].
+impl MappedEnvironment {
+    /// The tables, in the order of [`EnvironmentFormat::tables`].
     #[must_use]
-    pub fn tables(&self) -> &[Table] {
+    pub fn tables(&self) -> &[MappedTable] {
         &self.tables
     }
 
     /// Its format.
     #[must_use]
-    pub const fn format(&self) -> Format {
+    pub const fn format(&self) -> EnvironmentFormat {
         self.format
     }
 
@@ -163,8 +163,8 @@ impl Environment {
         let failed = |error| MappedError::File { path: self.data_file.clone(), error };
         let file = self.env.try_clone_inner_file().map_err(|error| self.error(error))?;
         let (length, used) = (file.metadata().map_err(failed)?.len(), self.used_bytes());
-        if length < used.saturating_add(AHEAD / 2) {
-            file.set_len(used.saturating_add(AHEAD)).map_err(failed)?;
+        if length < used.saturating_add(GROWTH_MARGIN / 2) {
+            file.set_len(used.saturating_add(GROWTH_MARGIN)).map_err(failed)?;
         }
         Ok(())
     }

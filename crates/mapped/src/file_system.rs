@@ -46,7 +46,7 @@ const OVERLAY: u64 = 0x794c_7630;
 
 /// How far a file system can be trusted with a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Judgement {
+enum FileSystemTrust {
     Local,
     /// Local, but slow or lost with the container.
     Doubtful(String),
@@ -58,15 +58,17 @@ pub(crate) fn check_local(folder: &Path) -> Result<(), MappedError> {
     let failed = |error| MappedError::File { path: folder.to_owned(), error };
     let number = file_system_number(folder).map_err(failed)?;
     match judge(number, mounted_kind(folder).as_deref()) {
-        Judgement::Local => Ok(()),
-        Judgement::Doubtful(kind) => {
+        FileSystemTrust::Local => Ok(()),
+        FileSystemTrust::Doubtful(kind) => {
             tracing::warn!(
                 folder = %folder.display(), kind,
                 "a chain graph is not on a plain local file system: use a volume of its own"
             );
             Ok(())
         }
-        Judgement::Network(kind) => Err(MappedError::Network { path: folder.to_owned(), kind }),
+        FileSystemTrust::Network(kind) => {
+            Err(MappedError::Network { path: folder.to_owned(), kind })
+        }
     }
 }
 
@@ -114,22 +116,24 @@ fn kind_of_device<'m>(mounts: &'m str, device: &str) -> Option<&'m str> {
     })
 }
 
-fn judge(number: u64, kind: Option<&str>) -> Judgement {
+fn judge(number: u64, kind: Option<&str>) -> FileSystemTrust {
     if let Some((_, name)) = NETWORK_NUMBERS.iter().find(|(known, _)| *known == number) {
-        return Judgement::Network((*name).to_owned());
+        return FileSystemTrust::Network((*name).to_owned());
     }
     let kind = kind.unwrap_or_default();
     let is_network = |name: &str| NETWORK.contains(&name);
     if is_network(kind) {
-        return Judgement::Network(kind.to_owned());
+        return FileSystemTrust::Network(kind.to_owned());
     }
     match kind.split_once('.') {
         // `fuse.sshfs`, `fuse.s3fs` and others: whoever answers may be anywhere.
-        Some(("fuse", _)) => Judgement::Network(kind.to_owned()),
-        _ if kind == "fuseblk" => Judgement::Doubtful(kind.to_owned()),
-        _ if number == FUSE || kind == "fuse" => Judgement::Network("fuse".to_owned()),
-        _ if number == OVERLAY || kind == "overlay" => Judgement::Doubtful("overlay".to_owned()),
-        _ => Judgement::Local,
+        Some(("fuse", _)) => FileSystemTrust::Network(kind.to_owned()),
+        _ if kind == "fuseblk" => FileSystemTrust::Doubtful(kind.to_owned()),
+        _ if number == FUSE || kind == "fuse" => FileSystemTrust::Network("fuse".to_owned()),
+        _ if number == OVERLAY || kind == "overlay" => {
+            FileSystemTrust::Doubtful("overlay".to_owned())
+        }
+        _ => FileSystemTrust::Local,
     }
 }
 
@@ -141,14 +145,14 @@ mod tests {
 
     #[test]
     fn file_systems_of_a_network_are_refused_and_local_ones_are_not() {
-        let network = |number, kind| matches!(judge(number, kind), Judgement::Network(_));
+        let network = |number, kind| matches!(judge(number, kind), FileSystemTrust::Network(_));
         assert!(network(0x6969, None), "nfs by its number alone");
         assert!(network(0xff53_4d42, Some("cifs")) && network(0, Some("smb3")));
         assert!(network(FUSE, Some("fuse.sshfs")) && network(FUSE, None));
-        assert_eq!(judge(EXT4, Some("ext4")), Judgement::Local);
-        assert_eq!(judge(0x0102_1994, Some("tmpfs")), Judgement::Local);
-        assert_eq!(judge(OVERLAY, Some("overlay")), Judgement::Doubtful("overlay".into()));
-        assert_eq!(judge(FUSE, Some("fuseblk")), Judgement::Doubtful("fuseblk".into()));
+        assert_eq!(judge(EXT4, Some("ext4")), FileSystemTrust::Local);
+        assert_eq!(judge(0x0102_1994, Some("tmpfs")), FileSystemTrust::Local);
+        assert_eq!(judge(OVERLAY, Some("overlay")), FileSystemTrust::Doubtful("overlay".into()));
+        assert_eq!(judge(FUSE, Some("fuseblk")), FileSystemTrust::Doubtful("fuseblk".into()));
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! missing. So the crate checks the file system, the address space, and the file before and after, and
 //! refuses what it cannot vouch for ([`MappedError`]).
 //!
-//! - [`Format`]: what an environment holds: its name, version and tables
+//! - [`EnvironmentFormat`]: what an environment holds: its name, version and tables
 //! - [`open_existing`], [`create`]: environments for reading, and for the one writer
-//! - [`Environment`]: transactions and tables
+//! - [`MappedEnvironment`]: transactions and tables
 //! - [`StateBytes`]: one state as the bytes of a file
 
 mod environment;
@@ -17,7 +17,10 @@ mod open;
 mod registry;
 mod state_bytes;
 
-pub use environment::{Environment, Format, ReadTransaction, Table, WriteTransaction, WriterLock};
+pub use environment::{
+    EnvironmentFormat, MappedEnvironment, MappedTable, ReadTransaction, WriteTransaction,
+    WriterLock,
+};
 pub use error::MappedError;
 pub use open::{DATA_FILE, create, open_existing};
 pub use state_bytes::StateBytes;

@@ -13,7 +13,7 @@ use std::{
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, WithoutTls, types::Bytes};
 
 use crate::{
-    Environment, Format, MappedError, Table, WriterLock,
+    EnvironmentFormat, MappedEnvironment, MappedError, MappedTable, WriterLock,
     environment::{failure, identity},
     file_system::{check_address_space, check_local},
     registry::Registry,
@@ -33,7 +33,7 @@ const READERS: u32 = 4096;
 const MAGIC: u32 = 0xbeef_c0de;
 const MAGIC_AT: usize = 16;
 /// Time in which the first two pages are written.
-const BEING_MADE: Duration = Duration::from_millis(50);
+const CREATION_TIME: Duration = Duration::from_millis(50);
 
 /// Opens the environment in `folder` for reading; `None` if there is none, or if it is only being made.
 ///
@@ -42,9 +42,9 @@ const BEING_MADE: Duration = Duration::from_millis(50);
 /// Returns an error if it cannot be opened safely, or is none of this format and version.
 pub fn open_existing(
     folder: &Path,
-    format: &Format,
-) -> Result<Option<Arc<Environment>>, MappedError> {
-    if !is_there(folder) {
+    format: &EnvironmentFormat,
+) -> Result<Option<Arc<MappedEnvironment>>, MappedError> {
+    if !has_data_file(folder) {
         return Ok(None);
     }
     let canonical = canonical(folder)?;
@@ -53,9 +53,9 @@ pub fn open_existing(
         return Ok(Some(open));
     }
     check_local(&canonical)?;
-    if has_half_a_head(&canonical) {
+    if has_incomplete_head(&canonical) {
         // Another program makes it just now, or it was cut: then it is as short afterwards.
-        thread::sleep(BEING_MADE);
+        thread::sleep(CREATION_TIME);
     }
     check_data_file(&canonical, format)?;
     allocate_lock_table(&canonical)?;
@@ -76,8 +76,8 @@ pub fn open_existing(
 /// Returns [`MappedError::Busy`] if there is another writer; and the errors of [`open_existing`].
 pub fn create(
     folder: &Path,
-    format: &Format,
-) -> Result<(Arc<Environment>, WriterLock), MappedError> {
+    format: &EnvironmentFormat,
+) -> Result<(Arc<MappedEnvironment>, WriterLock), MappedError> {
     let mut private = DirBuilder::new();
     private.recursive(true);
     #[cfg(unix)]
@@ -90,7 +90,7 @@ pub fn create(
         return Ok((open, lock));
     }
     check_local(&canonical)?;
-    if is_there(&canonical) {
+    if has_data_file(&canonical) {
         check_data_file(&canonical, format)?;
     }
     allocate_lock_table(&canonical)?;
@@ -108,12 +108,12 @@ pub fn create(
 }
 
 /// True if a folder has an environment's file that is not empty.
-fn is_there(folder: &Path) -> bool {
+fn has_data_file(folder: &Path) -> bool {
     fs::metadata(folder.join(DATA_FILE)).is_ok_and(|data| data.is_file() && data.len() > 0)
 }
 
 /// True if an environment's file ends within its first two pages.
-fn has_half_a_head(folder: &Path) -> bool {
+fn has_incomplete_head(folder: &Path) -> bool {
     fs::metadata(folder.join(DATA_FILE)).is_ok_and(|data| data.len() < 2 * 4096)
 }
 
@@ -162,7 +162,7 @@ fn allocate_lock_table(folder: &Path) -> Result<(), MappedError> {
 }
 
 /// Checks that a file begins as LMDB's do.
-fn check_data_file(folder: &Path, format: &Format) -> Result<(), MappedError> {
+fn check_data_file(folder: &Path, format: &EnvironmentFormat) -> Result<(), MappedError> {
     let path = folder.join(DATA_FILE);
     let failed = |error| MappedError::File { path: path.clone(), error };
     let foreign = |detail: &str| MappedError::Foreign {
@@ -197,7 +197,7 @@ fn check_length(folder: &Path, env: &Env<WithoutTls>) -> Result<(), MappedError>
 }
 
 #[expect(unsafe_code, reason = "the call that maps a file; the conditions of it are checked")]
-fn open(folder: &Path, format: &Format) -> Result<Env<WithoutTls>, MappedError> {
+fn open(folder: &Path, format: &EnvironmentFormat) -> Result<Env<WithoutTls>, MappedError> {
     let size = u64::try_from(format.map_size).unwrap_or(u64::MAX);
     check_address_space(folder, size)?;
     let tables = u32::try_from(format.tables.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -225,8 +225,8 @@ fn open(folder: &Path, format: &Format) -> Result<Env<WithoutTls>, MappedError> 
 fn existing_tables(
     folder: &Path,
     env: &Env<WithoutTls>,
-    format: &Format,
-) -> Result<Option<Vec<Table>>, MappedError> {
+    format: &EnvironmentFormat,
+) -> Result<Option<Vec<MappedTable>>, MappedError> {
     let failed = |error| failure(folder, error);
     let foreign = |detail: &str| MappedError::Foreign {
         path: folder.join(DATA_FILE),
@@ -266,7 +266,11 @@ fn existing_tables(
 }
 
 /// What is wrong with a described format, if anything is.
-fn mismatch(folder: &Path, described: Option<&[u8]>, wanted: &Format) -> Option<MappedError> {
+fn mismatch(
+    folder: &Path,
+    described: Option<&[u8]>,
+    wanted: &EnvironmentFormat,
+) -> Option<MappedError> {
     let (version, name) = described.and_then(<[u8]>::split_first_chunk::<4>).unzip();
     let format = wanted.name;
     if name != Some(format.as_bytes()) {
@@ -286,8 +290,8 @@ fn mismatch(folder: &Path, described: Option<&[u8]>, wanted: &Format) -> Option<
 fn make_tables(
     folder: &Path,
     env: &Env<WithoutTls>,
-    format: &Format,
-) -> Result<Vec<Table>, MappedError> {
+    format: &EnvironmentFormat,
+) -> Result<Vec<MappedTable>, MappedError> {
     let failed = |error| failure(folder, error);
     let transaction = env.write_txn().map_err(failed)?;
     let made = env.create_databases_and_commit(transaction, |opener, transaction| {
@@ -310,9 +314,9 @@ fn make_tables(
 struct Tables<'t>(Vec<Database<'t, Bytes, Bytes>>);
 
 impl heed::OnCommit for Tables<'_> {
-    type Committed = Vec<Table>;
+    type Committed = Vec<MappedTable>;
 
-    fn on_commit(self, token: &heed::CommitToken) -> Vec<Table> {
+    fn on_commit(self, token: &heed::CommitToken) -> Vec<MappedTable> {
         self.0.into_iter().map(|table| table.on_commit(token)).collect()
     }
 }
@@ -320,11 +324,18 @@ impl heed::OnCommit for Tables<'_> {
 fn environment(
     folder: &Path,
     env: Env<WithoutTls>,
-    tables: Vec<Table>,
-    format: &Format,
-) -> Result<Environment, MappedError> {
+    tables: Vec<MappedTable>,
+    format: &EnvironmentFormat,
+) -> Result<MappedEnvironment, MappedError> {
     let data_file = folder.join(DATA_FILE);
     let identity = identity(&data_file)
         .map_err(|error| MappedError::File { path: data_file.clone(), error })?;
-    Ok(Environment { env, tables, format: *format, folder: folder.to_owned(), data_file, identity })
+    Ok(MappedEnvironment {
+        env,
+        tables,
+        format: *format,
+        folder: folder.to_owned(),
+        data_file,
+        identity,
+    })
 }

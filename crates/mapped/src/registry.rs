@@ -8,12 +8,13 @@ use std::{
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use crate::{Environment, MappedError};
+use crate::{MappedEnvironment, MappedError};
 
-static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Environment>>>> = LazyLock::new(Mutex::default);
+static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<MappedEnvironment>>>> =
+    LazyLock::new(Mutex::default);
 
 /// The registry, locked: nothing else is opened meanwhile.
-pub(crate) struct Registry(MutexGuard<'static, HashMap<PathBuf, Weak<Environment>>>);
+pub(crate) struct Registry(MutexGuard<'static, HashMap<PathBuf, Weak<MappedEnvironment>>>);
 
 impl Registry {
     pub(crate) fn lock() -> Self {
@@ -26,7 +27,10 @@ impl Registry {
     ///
     /// Returns [`MappedError::Replaced`] if it is one whose file was deleted meanwhile, and which is still in
     /// use.
-    pub(crate) fn find(&mut self, folder: &Path) -> Result<Option<Arc<Environment>>, MappedError> {
+    pub(crate) fn find(
+        &mut self,
+        folder: &Path,
+    ) -> Result<Option<Arc<MappedEnvironment>>, MappedError> {
         let Some(open) = self.0.get(folder).and_then(Weak::upgrade) else {
             self.0.remove(folder);
             return Ok(None);
@@ -37,7 +41,7 @@ impl Registry {
         Err(MappedError::Replaced { path: folder.to_owned() })
     }
 
-    pub(crate) fn insert(&mut self, folder: PathBuf, opened: &Arc<Environment>) {
+    pub(crate) fn insert(&mut self, folder: PathBuf, opened: &Arc<MappedEnvironment>) {
         self.0.insert(folder, Arc::downgrade(opened));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
-use crate::{Environment, MappedError, ReadTransaction};
+use crate::{MappedEnvironment, MappedError, ReadTransaction};
 
 /// Places in a head, as LMDB 0.9 lays it out on systems of 64 bits: behind the page's own head of 16 bytes the magic
 /// number, the version, an address, the size of the map and the heads of two trees.
@@ -32,7 +32,7 @@ pub struct StateBytes {
     length: u64,
 }
 
-impl Environment {
+impl MappedEnvironment {
     /// The bytes of the state that a transaction shows; `None` if that is an older one than the file has a head of.
     ///
     /// # Errors

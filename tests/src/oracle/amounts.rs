@@ -95,7 +95,7 @@ pub(super) struct Mass {
 
 impl Mass {
     /// An amount in base units.
-    pub(super) fn of(base_units: u128, recent: bool, precision: Precision) -> Self {
+    pub(super) fn from_base_units(base_units: u128, recent: bool, precision: Precision) -> Self {
         let units = BigUint::from(base_units) << SCALE_BITS;
         let fine = match precision {
             Precision::Units => BigUint::ZERO,

@@ -19,7 +19,7 @@ use super::{
 impl<'a> Walk<'a> {
     /// Money of the subject itself, in base units.
     fn money(&self, base_units: u128, recent: bool, solicitation: Solicitation) -> Flow {
-        let mass = Mass::of(base_units, recent, self.precision);
+        let mass = Mass::from_base_units(base_units, recent, self.precision);
         let path = Path { steps: Vec::new(), amount: mass.total() };
         Flow {
             cluster: Some(self.cluster(&self.case.subject)),

@@ -6,7 +6,7 @@ use assay_address::ChainId;
 use assay_engine::{
     evidence::{Direction, FlowFacts},
     ledger::{BlockRef, OwnHistory, OwnerNumber, TransactionNumber},
-    reading::{ChainView, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint},
+    reading::{ChainView, LookupResult, ReadRequest, TransactionRead, ViewError, Waypoint},
     trace::{AttributionsByScript, Trace, TraceSubject},
     utxo::{Block, ResolvedBlock, ScriptOwner, Txid},
 };
@@ -198,20 +198,20 @@ struct Piece<'v> {
 }
 
 impl ChainView for Piece<'_> {
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         if self.haste.0 > 0 {
             let transaction = match waypoint {
                 Waypoint::Transaction(number) => number,
                 Waypoint::Output(output) => transaction_and_index(output).0,
             };
             if !self.haste.reads(&self.view.txid(transaction)?) {
-                return Ok(LookUp::Failed);
+                return Ok(LookupResult::Failed);
             }
         }
         if self.asked.contains(&waypoint) {
             self.view.look_up(waypoint)
         } else {
-            Ok(LookUp::Unread)
+            Ok(LookupResult::Unread)
         }
     }
 

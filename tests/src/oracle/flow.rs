@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use assay_engine::{
-    evidence::{CarriedLabel, Distance, Solicitation},
+    evidence::{CarriedLabel, LabelDistance, Solicitation},
     utxo::ScriptOwner,
 };
 
@@ -27,8 +27,8 @@ impl Met {
     }
 
     /// As it is shown.
-    pub(super) fn shown(&self) -> Distance {
-        Distance { hops: self.hops, decayed: self.decayed.shown() }
+    pub(super) fn shown(&self) -> LabelDistance {
+        LabelDistance { hops: self.hops, decayed: self.decayed.shown() }
     }
 }
 

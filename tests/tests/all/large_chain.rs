@@ -9,8 +9,8 @@ use assay_engine::{
     ledger::{BlockRef, OwnHistory, OwnerNumber, TransactionNumber},
     policy::Policy,
     reading::{
-        ChainView, FeePayer, GatheredChain, InBlock, LookUp, ReadRequest, TransactionRead,
-        ViewError, Waypoint,
+        BlockPosition, ChainView, FeePayer, GatheredChain, LookupResult, ReadRequest,
+        TransactionRead, ViewError, Waypoint,
     },
     taxonomy::Category,
     trace::{Attributions, TraceRules},
@@ -57,7 +57,7 @@ impl ReadSource for AsAnApi<'_> {
 struct Bare<'v>(&'v dyn ChainView);
 
 impl ChainView for Bare<'_> {
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         self.0.look_up(waypoint)
     }
 
@@ -96,7 +96,7 @@ struct OnDemand<'c> {
 
 /// What a source on demand knows.
 struct Published {
-    transactions: HashMap<Txid, (InBlock, Transaction)>,
+    transactions: HashMap<Txid, (BlockPosition, Transaction)>,
     spenders: HashMap<OutPoint, Txid>,
 }
 
@@ -108,7 +108,7 @@ impl Published {
             for (transaction, index) in block.transactions.iter().zip(0..) {
                 let inputs = transaction.inputs.iter().map(|input| input.outpoint);
                 spenders.extend(inputs.map(|outpoint| (outpoint, transaction.txid)));
-                let at = InBlock { height, time, index };
+                let at = BlockPosition { height, time, index };
                 transactions.insert(transaction.txid, (at, transaction.clone()));
             }
         }
@@ -120,7 +120,7 @@ impl OnDemand<'_> {
     fn add(&mut self, txid: Txid) {
         let (at, transaction) = &self.chain.transactions[&txid];
         let [first, second, ..] = *txid.as_bytes();
-        let unknown = InBlock { index: u16::from_be_bytes([first, second]).into(), ..*at };
+        let unknown = BlockPosition { index: u16::from_be_bytes([first, second]).into(), ..*at };
         let number = self.gathered.add(transaction, unknown);
         let of_block = self.by_block.entry(at.height).or_default();
         if !of_block.iter().any(|(known, _)| *known == number) {
@@ -271,7 +271,7 @@ async fn an_owner_of_a_replaced_block_is_not_taken_for_another() {
         let view = Arc::clone(&graph).view().await.unwrap().unwrap();
         let number = view.owner_number(owner).await.unwrap().unwrap();
         let attributions = owners.of(&*view, by).await.unwrap();
-        let found = view.read(|view| Ok(attributions.of(number, view)?.is_some())).unwrap();
+        let found = view.read(|view| Ok(attributions.of_owner(number, view)?.is_some())).unwrap();
         (number, found)
     };
     // when owners of both blocks were looked up, and the newest one is replaced,

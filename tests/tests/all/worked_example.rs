@@ -9,7 +9,7 @@ use assay_engine::{
     assessment::Assessment,
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, Ledger, Pattern, PatternFact, PatternRole, Searched, Tier, UnresolvedReason,
+        FlowPart, Ledger, Pattern, PatternFact, PatternRole, SearchExtent, Tier, UnresolvedReason,
     },
     facts::Facts,
     policy::Policy,
@@ -65,7 +65,7 @@ fn facts() -> Facts {
         flows: FlowFacts { complete: true, ledgers: vec![ledger], compositions: None },
         behavior: Some(BehaviorFacts {
             patterns: vec![PatternFact::plain(pattern, PatternRole::Actor, percent)],
-            searched: Searched::default(),
+            searched: SearchExtent::default(),
         }),
         activity: None,
     }));

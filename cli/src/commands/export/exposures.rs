@@ -149,6 +149,6 @@ fn write(chain: ChainId, exposure: &Exposure, sink: &mut Sink) -> Result<(), Fai
 /// A share with nine decimals, rounded down.
 fn decimal(share: CoinShare) -> f64 {
     const BILLION: u128 = 1_000_000_000;
-    let billionths = u32::try_from(share.of(BILLION)).unwrap_or(u32::MAX);
+    let billionths = u32::try_from(share.of_amount(BILLION)).unwrap_or(u32::MAX);
     f64::from(billionths) / 1e9
 }

@@ -1,6 +1,6 @@
 //! Filters: what a run does not have, told from memory. Only a writer that loads many blocks keeps them.
 
-use crate::bytes::ByNumber;
+use crate::bytes::NumberMap;
 
 /// Bits of an entry.
 const BITS: u64 = 12;
@@ -65,7 +65,7 @@ impl Filter {
 /// The filters of a writer, by the numbers of their runs.
 #[derive(Debug, Default)]
 pub struct Filters {
-    by_run: ByNumber<Filter>,
+    by_run: NumberMap<Filter>,
     bytes: u64,
     /// False if none are kept.
     enabled: bool,

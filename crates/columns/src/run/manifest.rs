@@ -2,10 +2,10 @@
 
 use crate::{
     ColumnsError,
-    bytes::{Reading, put_varint},
+    bytes::{ByteReader, put_varint},
 };
 
-use super::Kind;
+use super::RunKind;
 
 /// A run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct Merge<K> {
 
 /// All runs and merges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Manifest<K> {
+pub struct RunManifest<K> {
     pub(super) next_id: u32,
     pub(super) runs: Vec<Run<K>>,
     pub(super) merges: Vec<Merge<K>>,
@@ -38,13 +38,13 @@ pub struct Manifest<K> {
     pub(super) dropped: Vec<(K, u32)>,
 }
 
-impl<K> Default for Manifest<K> {
+impl<K> Default for RunManifest<K> {
     fn default() -> Self {
         Self { next_id: 0, runs: Vec::new(), merges: Vec::new(), dropped: Vec::new() }
     }
 }
 
-impl<K: Kind> Manifest<K> {
+impl<K: RunKind> RunManifest<K> {
     /// The runs of a kind, in the order in which they were made.
     pub(super) fn of_kind(&self, kind: K) -> impl DoubleEndedIterator<Item = &Run<K>> {
         self.runs.iter().filter(move |run| run.kind == kind)
@@ -89,7 +89,7 @@ impl<K: Kind> Manifest<K> {
         bytes
     }
 
-    /// Reads what [`Manifest::to_bytes`] wrote.
+    /// Reads what [`RunManifest::to_bytes`] wrote.
     ///
     /// # Errors
     ///
@@ -99,13 +99,13 @@ impl<K: Kind> Manifest<K> {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let mut reading = Reading(bytes);
-        let id = |reading: &mut Reading<'_>| u32::try_from(reading.varint()?).ok();
-        let kind = |reading: &mut Reading<'_>| {
+        let mut reading = ByteReader(bytes);
+        let id = |reading: &mut ByteReader<'_>| u32::try_from(reading.varint()?).ok();
+        let kind = |reading: &mut ByteReader<'_>| {
             let number = reading.varint()?;
             K::ALL.iter().find(|kind| u64::from(kind.number()) == number).copied()
         };
-        let run = |reading: &mut Reading<'_>| {
+        let run = |reading: &mut ByteReader<'_>| {
             Some(Run {
                 kind: kind(reading)?,
                 id: id(reading)?,
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_manifest_is_read_back() {
         let run = |kind, id| Run { kind, id, level: 2, entries: 1 << 40, pages: 77 };
-        let manifest = Manifest {
+        let manifest = RunManifest {
             next_id: 900,
             runs: TestKind::ALL.iter().zip(1..).map(|(kind, id)| run(*kind, id)).collect(),
             merges: vec![Merge {
@@ -155,7 +155,7 @@ mod tests {
             dropped: vec![(TestKind::Found, 3)],
         };
         let bytes = manifest.to_bytes();
-        assert_eq!(Manifest::from_bytes(&bytes).unwrap(), manifest);
-        assert!(Manifest::<TestKind>::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        assert_eq!(RunManifest::from_bytes(&bytes).unwrap(), manifest);
+        assert!(RunManifest::<TestKind>::from_bytes(&bytes[..bytes.len() - 1]).is_err());
     }
 }

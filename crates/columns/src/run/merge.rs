@@ -6,12 +6,12 @@ use assay_mapped::WriteTransaction;
 use heed::RoTxn;
 
 use super::{
-    Cursors, Entry, Filters, Kind, Manifest,
+    Cursors, Filters, RunEntry, RunKind, RunManifest,
     filter::Filter,
     manifest::{Merge, Run},
     page::{Pages, page_key, put_pages},
 };
-use crate::{ColumnsError, Table};
+use crate::{ColumnsError, NamedTable};
 
 /// Runs of a level that are merged into one.
 const FAN_IN: usize = 8;
@@ -22,7 +22,7 @@ const FEWEST_PAGES: u64 = 256;
 const PAGES_FOR_EACH: u64 = 8;
 
 /// The filters of runs that are being made, by their numbers.
-pub type Unfinished = HashMap<u32, Filter>;
+pub type UnfinishedFilters = HashMap<u32, Filter>;
 
 /// Goes on with merging: a slice for a batch that wrote `written` pages. `committed` is the state before the
 /// batch, in which the runs that are merged are already.
@@ -30,11 +30,11 @@ pub type Unfinished = HashMap<u32, Filter>;
 /// # Errors
 ///
 /// Returns an error if the table fails.
-pub fn maintain<K: Kind>(
-    table: Table,
+pub fn maintain<K: RunKind>(
+    table: NamedTable,
     (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
-    manifest: &mut Manifest<K>,
-    (filters, unfinished): (&mut Filters, &mut Unfinished),
+    manifest: &mut RunManifest<K>,
+    (filters, unfinished): (&mut Filters, &mut UnfinishedFilters),
     written: u64,
 ) -> Result<(), ColumnsError> {
     let mut left = (written * PAGES_FOR_EACH).clamp(FEWEST_PAGES, MOST_PAGES);
@@ -45,7 +45,7 @@ pub fn maintain<K: Kind>(
         let has_ended = left > 0 && {
             let (merge, left) = (&mut merge, &mut left);
             let kind = merge.output.kind;
-            kind.merge(Slice {
+            kind.merge(MergeSlice {
                 table,
                 committed,
                 txn: &mut *txn,
@@ -74,7 +74,10 @@ pub fn maintain<K: Kind>(
 }
 
 /// Begins the merges that are due. What they read is committed with this batch.
-fn begin<K: Kind>(manifest: &mut Manifest<K>, (filters, unfinished): (&Filters, &mut Unfinished)) {
+fn begin<K: RunKind>(
+    manifest: &mut RunManifest<K>,
+    (filters, unfinished): (&Filters, &mut UnfinishedFilters),
+) {
     for kind in K::ALL.iter().copied() {
         let most = manifest.of_kind(kind).map(|run| run.level).max().unwrap_or(0);
         for level in 0..=most {
@@ -104,28 +107,28 @@ fn begin<K: Kind>(manifest: &mut Manifest<K>, (filters, unfinished): (&Filters, 
 }
 
 /// A slice of a merge.
-pub struct Slice<'s, 'w, K> {
-    table: Table,
+pub struct MergeSlice<'s, 'w, K> {
+    table: NamedTable,
     committed: &'s RoTxn<'s>,
     txn: &'s mut WriteTransaction<'w>,
     merge: &'s mut Merge<K>,
-    unfinished: &'s mut Unfinished,
+    unfinished: &'s mut UnfinishedFilters,
     left: &'s mut u64,
 }
 
-impl<K: std::fmt::Debug> std::fmt::Debug for Slice<'_, '_, K> {
+impl<K: std::fmt::Debug> std::fmt::Debug for MergeSlice<'_, '_, K> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Slice").field("merge", &self.merge).finish_non_exhaustive()
     }
 }
 
-impl<K: Kind> Slice<'_, '_, K> {
+impl<K: RunKind> MergeSlice<'_, '_, K> {
     /// Goes on with the merge, which is of runs of such entries; true if it has ended.
     ///
     /// # Errors
     ///
     /// Returns an error if the table fails.
-    pub fn of<E: Entry>(self) -> Result<bool, ColumnsError> {
+    pub fn merge_entries<E: RunEntry>(self) -> Result<bool, ColumnsError> {
         let Self { table, committed, txn, merge, unfinished, left } = self;
         let Run { kind, id, .. } = merge.output;
         let inputs = merge.inputs.iter().copied();
@@ -156,10 +159,10 @@ impl<K: Kind> Slice<'_, '_, K> {
 }
 
 /// Deletes pages of runs that were merged.
-fn drop_runs<K: Kind>(
-    table: Table,
+fn drop_runs<K: RunKind>(
+    table: NamedTable,
     (committed, txn): (&RoTxn<'_>, &mut WriteTransaction<'_>),
-    manifest: &mut Manifest<K>,
+    manifest: &mut RunManifest<K>,
 ) -> Result<(), ColumnsError> {
     let mut left = MOST_PAGES;
     while let Some((kind, id)) = manifest.dropped.last().copied() {

@@ -2,11 +2,11 @@
 
 use assay_mapped::WriteTransaction;
 
-use super::{Entry, Filters, Kind, Manifest, manifest::Run};
-use crate::{ColumnsError, Table, column::PAGE};
+use super::{Filters, RunEntry, RunKind, RunManifest, manifest::Run};
+use crate::{ColumnsError, NamedTable, column::PAGE};
 
 /// The key of a page: its run, and the key of its first entry.
-pub(super) fn page_key<K: Kind>(kind: K, id: u32) -> Vec<u8> {
+pub(super) fn page_key<K: RunKind>(kind: K, id: u32) -> Vec<u8> {
     let mut key = Vec::with_capacity(32);
     key.push(kind.number());
     key.extend_from_slice(&id.to_be_bytes());
@@ -26,8 +26,8 @@ pub(super) struct Pages<E> {
     counts: [u64; 2],
 }
 
-impl<E: Entry> Pages<E> {
-    pub(super) fn new<K: Kind>(kind: K, id: u32) -> Self {
+impl<E: RunEntry> Pages<E> {
+    pub(super) fn new<K: RunKind>(kind: K, id: u32) -> Self {
         Self {
             prefix: page_key(kind, id),
             full: Vec::new(),
@@ -77,7 +77,7 @@ impl<E: Entry> Pages<E> {
 }
 
 pub(super) fn put_pages(
-    table: Table,
+    table: NamedTable,
     txn: &mut WriteTransaction<'_>,
     pages: &[(Vec<u8>, Vec<u8>)],
 ) -> Result<(), ColumnsError> {
@@ -92,10 +92,10 @@ pub(super) fn put_pages(
 /// # Errors
 ///
 /// Returns an error if the table fails.
-pub fn write<K: Kind, E: Entry>(
-    table: Table,
+pub fn write<K: RunKind, E: RunEntry>(
+    table: NamedTable,
     txn: &mut WriteTransaction<'_>,
-    (manifest, filters): (&mut Manifest<K>, &mut Filters),
+    (manifest, filters): (&mut RunManifest<K>, &mut Filters),
     kind: K,
     entries: &mut [E],
 ) -> Result<u64, ColumnsError> {
@@ -116,7 +116,7 @@ pub fn write<K: Kind, E: Entry>(
                 filters.note(hash);
             }
         }
-        let is_absorbed = open.as_mut().is_some_and(|open| open.absorb(entry));
+        let is_absorbed = open.as_mut().is_some_and(|open| open.try_merge(entry));
         if !is_absorbed && let Some(before) = open.replace(*entry) {
             pages.push(&before);
         }

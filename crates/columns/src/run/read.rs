@@ -4,23 +4,23 @@ use std::ops::Bound;
 
 use heed::RoTxn;
 
-use super::{Entry, Filters, Hashed, Kind, Manifest, manifest::Run, page::page_key};
-use crate::{ColumnsError, Rows, Table, bytes::Reading};
+use super::{Filters, NumberByHash, RunEntry, RunKind, RunManifest, manifest::Run, page::page_key};
+use crate::{ColumnsError, NamedTable, Rows, bytes::ByteReader};
 
 /// The entries of a run from some key on.
 struct Cursor<'t, E> {
     pages: Rows<'t>,
-    page: Reading<'t>,
+    page: ByteReader<'t>,
     before: Option<E>,
     /// The next entry.
     next: Option<E>,
 }
 
-impl<'t, E: Entry> Cursor<'t, E> {
+impl<'t, E: RunEntry> Cursor<'t, E> {
     /// The entries of a run whose keys are `from` or behind it.
-    fn open<K: Kind>(
+    fn open<K: RunKind>(
         txn: &'t RoTxn<'_>,
-        table: Table,
+        table: NamedTable,
         (kind, id): (K, u32),
         from: &[u8],
     ) -> Result<Self, ColumnsError> {
@@ -34,11 +34,11 @@ impl<'t, E: Entry> Cursor<'t, E> {
         };
         let end = page_key(kind, id.saturating_add(1));
         let pages = table.range(txn, Bound::Included(&start), Bound::Excluded(&end))?;
-        let mut cursor = Self { pages, page: Reading(&[]), before: None, next: None };
+        let mut cursor = Self { pages, page: ByteReader(&[]), before: None, next: None };
         cursor.advance()?;
         // Most entries of a page are told by their first numbers.
-        if let Some(leading) = E::leading_of(from) {
-            while cursor.next.as_ref().is_some_and(|entry| entry.leading() < leading) {
+        if let Some(leading) = E::leading_number_of(from) {
+            while cursor.next.as_ref().is_some_and(|entry| entry.leading_number() < leading) {
                 cursor.advance()?;
             }
         }
@@ -67,7 +67,7 @@ impl<'t, E: Entry> Cursor<'t, E> {
                 return Ok(());
             };
             let (_, bytes) = page?;
-            self.page = Reading(bytes);
+            self.page = ByteReader(bytes);
             self.before = None;
         }
         let entry = E::take(self.before.as_ref(), &mut self.page);
@@ -83,25 +83,25 @@ pub struct Cursors<'t, E> {
     cursors: Vec<Cursor<'t, E>>,
 }
 
-impl<'t, E: Entry> Cursors<'t, E> {
+impl<'t, E: RunEntry> Cursors<'t, E> {
     /// The entries of all runs of a kind whose keys are `from` or behind it.
     ///
     /// # Errors
     ///
     /// Returns an error if the table fails.
-    pub fn open<K: Kind>(
+    pub fn open<K: RunKind>(
         txn: &'t RoTxn<'_>,
-        table: Table,
-        manifest: &Manifest<K>,
+        table: NamedTable,
+        manifest: &RunManifest<K>,
         kind: K,
         from: &[u8],
     ) -> Result<Self, ColumnsError> {
         Self::of_runs(txn, table, kind, manifest.of_kind(kind).map(|run| run.id), from)
     }
 
-    pub(super) fn of_runs<K: Kind>(
+    pub(super) fn of_runs<K: RunKind>(
         txn: &'t RoTxn<'_>,
-        table: Table,
+        table: NamedTable,
         kind: K,
         ids: impl Iterator<Item = u32>,
         from: &[u8],
@@ -126,7 +126,7 @@ impl<'t, E: Entry> Cursors<'t, E> {
         let Some(mut entry) = self.take_first()? else { return Ok(None) };
         while let Some(first) = self.first() {
             let Some(other) = self.cursors.get(first).and_then(Cursor::peek) else { break };
-            if !entry.absorb(other) {
+            if !entry.try_merge(other) {
                 break;
             }
             self.advance(first)?;
@@ -165,10 +165,10 @@ impl<'t, E: Entry> Cursors<'t, E> {
 /// # Errors
 ///
 /// Returns the error of `each`, and one if the table fails.
-pub fn find_all<K: Kind, E: From<ColumnsError>>(
+pub fn find_all<K: RunKind, E: From<ColumnsError>>(
     txn: &RoTxn<'_>,
-    table: Table,
-    (manifest, filters): (&Manifest<K>, Option<&Filters>),
+    table: NamedTable,
+    (manifest, filters): (&RunManifest<K>, Option<&Filters>),
     kind: K,
     hash: u64,
     mut each: impl FnMut(u64) -> Result<bool, E>,
@@ -188,26 +188,26 @@ pub fn find_all<K: Kind, E: From<ColumnsError>>(
     Ok(())
 }
 
-fn find_in<K: Kind, E: From<ColumnsError>>(
+fn find_in<K: RunKind, E: From<ColumnsError>>(
     txn: &RoTxn<'_>,
-    table: Table,
+    table: NamedTable,
     run: &Run<K>,
     hash: u64,
     each: &mut impl FnMut(u64) -> Result<bool, E>,
 ) -> Result<bool, E> {
     let mut key = page_key(run.kind, run.id);
     let prefix = key.len();
-    let first = Hashed { hash, number: 0 };
+    let first = NumberByHash { hash, number: 0 };
     first.put_key(&mut key);
     let page = table.at_or_before(txn, &key)?;
     let page = page.filter(|(found, _)| found.get(..prefix) == key.get(..prefix));
     let mut last = None;
     if let Some((_, bytes)) = page {
         let wanted = key.get(prefix..).unwrap_or_default();
-        let (entries, _) = bytes.as_chunks::<{ Hashed::BYTES }>();
+        let (entries, _) = bytes.as_chunks::<{ NumberByHash::BYTES }>();
         let from = entries.partition_point(|entry| &entry[..] < wanted);
         for entry in entries.get(from..).unwrap_or_default() {
-            let found = Hashed::take(None, &mut Reading(entry));
+            let found = NumberByHash::take(None, &mut ByteReader(entry));
             let found = found.ok_or_else(|| ColumnsError::damaged("run", "a page"))?;
             if found.hash != hash {
                 return Ok(true);
@@ -219,8 +219,8 @@ fn find_in<K: Kind, E: From<ColumnsError>>(
         }
     }
     // The hash may go on in the next page, or begin there.
-    let after = last.map_or(first, |last| Hashed { number: last.number + 1, ..last });
-    let mut from = Vec::with_capacity(Hashed::BYTES);
+    let after = last.map_or(first, |last| NumberByHash { number: last.number + 1, ..last });
+    let mut from = Vec::with_capacity(NumberByHash::BYTES);
     after.put_key(&mut from);
     let mut next_key = page_key(run.kind, run.id);
     next_key.extend_from_slice(&from);
@@ -232,7 +232,7 @@ fn find_in<K: Kind, E: From<ColumnsError>>(
     if !begins_next {
         return Ok(true);
     }
-    let mut cursor = Cursor::<Hashed>::open(txn, table, (run.kind, run.id), &from)?;
+    let mut cursor = Cursor::<NumberByHash>::open(txn, table, (run.kind, run.id), &from)?;
     while let Some(found) = cursor.peek().copied().filter(|found| found.hash == hash) {
         if !each(found.number)? {
             return Ok(false);
@@ -247,10 +247,10 @@ fn find_in<K: Kind, E: From<ColumnsError>>(
 /// # Errors
 ///
 /// Returns an error if the table fails.
-pub fn fill_filters<K: Kind>(
+pub fn fill_filters<K: RunKind>(
     txn: &RoTxn<'_>,
-    table: Table,
-    manifest: &Manifest<K>,
+    table: NamedTable,
+    manifest: &RunManifest<K>,
     filters: &mut Filters,
 ) -> Result<(), ColumnsError> {
     let hashed = K::ALL.iter().copied().filter(|kind| kind.is_hashed());
@@ -259,7 +259,7 @@ pub fn fill_filters<K: Kind>(
             return Ok(());
         }
         let mut filter = filters.begin(run.entries);
-        let mut entries = Cursor::<Hashed>::open(txn, table, (run.kind, run.id), &[])?;
+        let mut entries = Cursor::<NumberByHash>::open(txn, table, (run.kind, run.id), &[])?;
         while let Some(entry) = entries.peek() {
             if let Some(filter) = &mut filter {
                 filter.insert(entry.hash);

@@ -5,16 +5,16 @@ use std::{
     sync::Arc,
 };
 
-use assay_mapped::{Environment, Format, MappedError, WriterLock};
+use assay_mapped::{EnvironmentFormat, MappedEnvironment, MappedError, WriterLock};
 use assay_test_random::Random;
 
 use super::{
-    Cursors, Entry, Filters, Hashed, Kind, Manifest, Slice, Unfinished, fill_filters, find_all,
-    maintain, page::page_key, write,
+    Cursors, Filters, MergeSlice, NumberByHash, RunEntry, RunKind, RunManifest, UnfinishedFilters,
+    fill_filters, find_all, maintain, page::page_key, write,
 };
 use crate::{
-    ColumnsError, Table,
-    bytes::{Reading, number, put_varint},
+    ColumnsError, NamedTable,
+    bytes::{ByteReader, number, put_varint},
 };
 
 /// What the runs of these tests hold.
@@ -26,7 +26,7 @@ pub(super) enum TestKind {
     Summed,
 }
 
-impl Kind for TestKind {
+impl RunKind for TestKind {
     const ALL: &'static [Self] = &[Self::Found, Self::New, Self::Listed, Self::Summed];
 
     fn number(self) -> u8 {
@@ -41,11 +41,11 @@ impl Kind for TestKind {
         self == Self::New
     }
 
-    fn merge(self, slice: Slice<'_, '_, Self>) -> Result<bool, ColumnsError> {
+    fn merge(self, slice: MergeSlice<'_, '_, Self>) -> Result<bool, ColumnsError> {
         match self {
-            Self::Found | Self::New => slice.of::<Hashed>(),
-            Self::Listed => slice.of::<Listed>(),
-            Self::Summed => slice.of::<Summed>(),
+            Self::Found | Self::New => slice.merge_entries::<NumberByHash>(),
+            Self::Listed => slice.merge_entries::<Listed>(),
+            Self::Summed => slice.merge_entries::<Summed>(),
         }
     }
 }
@@ -58,17 +58,17 @@ struct Listed {
     transaction: u64,
 }
 
-impl Entry for Listed {
+impl RunEntry for Listed {
     fn put_key(&self, into: &mut Vec<u8>) {
         into.extend([self.owner, self.value, self.transaction].map(number).concat());
     }
 
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
+    fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
         let [owner, value] = [reading.number()?, reading.number()?];
         Some(Self { owner, value, transaction: reading.number()? })
     }
 
-    fn leading(&self) -> u64 {
+    fn leading_number(&self) -> u64 {
         self.owner
     }
 
@@ -78,7 +78,7 @@ impl Entry for Listed {
         put_varint(into, self.transaction);
     }
 
-    fn take(before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self> {
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
         let owner = before.map_or(0, |before| before.owner) + reading.varint()?;
         Some(Self { owner, value: reading.varint()?, transaction: reading.varint()? })
     }
@@ -91,16 +91,16 @@ struct Summed {
     sum: u64,
 }
 
-impl Entry for Summed {
+impl RunEntry for Summed {
     fn put_key(&self, into: &mut Vec<u8>) {
         into.extend(number(self.owner));
     }
 
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
+    fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
         Some(Self { owner: reading.number()?, sum: 0 })
     }
 
-    fn leading(&self) -> u64 {
+    fn leading_number(&self) -> u64 {
         self.owner
     }
 
@@ -109,12 +109,12 @@ impl Entry for Summed {
         put_varint(into, self.sum);
     }
 
-    fn take(before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self> {
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
         let owner = before.map_or(0, |before| before.owner) + reading.varint()?;
         Some(Self { owner, sum: reading.varint()? })
     }
 
-    fn absorb(&mut self, other: &Self) -> bool {
+    fn try_merge(&mut self, other: &Self) -> bool {
         let is_same = self.owner == other.owner;
         self.sum += if is_same { other.sum } else { 0 };
         is_same
@@ -129,17 +129,17 @@ enum Failed {
     Columns(#[from] ColumnsError),
 }
 
-const FORMAT: Format =
-    Format { name: "assay-test-runs", version: 1, tables: &["run"], map_size: 1 << 30 };
+const FORMAT: EnvironmentFormat =
+    EnvironmentFormat { name: "assay-test-runs", version: 1, tables: &["run"], map_size: 1 << 30 };
 
 /// A store of runs in a folder of its own.
 struct Runs {
-    environment: Arc<Environment>,
-    table: Table,
+    environment: Arc<MappedEnvironment>,
+    table: NamedTable,
     lock: WriterLock,
-    manifest: Manifest<TestKind>,
+    manifest: RunManifest<TestKind>,
     filters: Filters,
-    unfinished: Unfinished,
+    unfinished: UnfinishedFilters,
     _folder: tempfile::TempDir,
 }
 
@@ -148,18 +148,18 @@ impl Runs {
         let folder = tempfile::tempdir().unwrap();
         let (environment, lock) = assay_mapped::create(folder.path(), &FORMAT).unwrap();
         Self {
-            table: Table::new("run", environment.tables()[0]),
+            table: NamedTable::new("run", environment.tables()[0]),
             environment,
             lock,
-            manifest: Manifest::default(),
+            manifest: RunManifest::default(),
             filters: Filters::enabled(),
-            unfinished: Unfinished::default(),
+            unfinished: UnfinishedFilters::default(),
             _folder: folder,
         }
     }
 
     /// Writes a run, and goes on with merging as after a batch of so many pages.
-    fn batch<E: Entry>(&mut self, kind: TestKind, mut entries: Vec<E>, pages: u64) {
+    fn batch<E: RunEntry>(&mut self, kind: TestKind, mut entries: Vec<E>, pages: u64) {
         let committed = self.environment.read().unwrap();
         let Self { environment, table, lock, manifest, filters, unfinished, .. } = self;
         let written: Result<(), Failed> = environment.write(lock, |txn| {
@@ -170,7 +170,7 @@ impl Runs {
     }
 
     /// All entries of a kind from a key on.
-    fn all<E: Entry>(&self, kind: TestKind, from: &[u8]) -> Vec<E> {
+    fn all<E: RunEntry>(&self, kind: TestKind, from: &[u8]) -> Vec<E> {
         let txn = self.environment.read().unwrap();
         let mut cursors = Cursors::<E>::open(&txn, self.table, &self.manifest, kind, from).unwrap();
         let mut all = Vec::new();
@@ -213,7 +213,7 @@ fn numbers_are_found_by_their_hashes_through_all_merges() {
     let mut number = 0;
     for round in 0..150 {
         let count = 1 + random.index(if round % 10 == 0 { 3000 } else { 300 });
-        let entries: Vec<Hashed> = (0..count)
+        let entries: Vec<NumberByHash> = (0..count)
             .map(|_| {
                 number += 1;
                 // Some hashes are of very many numbers, over several pages.
@@ -222,7 +222,7 @@ fn numbers_are_found_by_their_hashes_through_all_merges() {
                     1 => random.next() % 50,
                     _ => random.next(),
                 };
-                Hashed { hash, number }
+                NumberByHash { hash, number }
             })
             .collect();
         for entry in &entries {
@@ -297,19 +297,19 @@ fn an_interrupted_writer_goes_on_with_merges() {
     let (mut runs, mut random) = (Runs::new(), Random::new(4));
     let mut expected = BTreeSet::new();
     for number in 0..100_u64 {
-        let entries: Vec<Hashed> =
-            (0..2000).map(|_| Hashed { hash: random.next(), number }).collect();
+        let entries: Vec<NumberByHash> =
+            (0..2000).map(|_| NumberByHash { hash: random.next(), number }).collect();
         expected.extend(entries.iter().copied());
         runs.batch(TestKind::New, entries, 1);
         // What is only in memory is gone.
-        runs.manifest = Manifest::from_bytes(&runs.manifest.to_bytes()).unwrap();
+        runs.manifest = RunManifest::from_bytes(&runs.manifest.to_bytes()).unwrap();
         runs.filters.clear();
         runs.unfinished.clear();
         let txn = runs.environment.read().unwrap();
         fill_filters(&txn, runs.table, &runs.manifest, &mut runs.filters).unwrap();
         drop(txn);
     }
-    assert!(runs.all::<Hashed>(TestKind::New, &[]).iter().eq(&expected));
+    assert!(runs.all::<NumberByHash>(TestKind::New, &[]).iter().eq(&expected));
     for entry in expected.iter().step_by(999) {
         assert!(runs.find(TestKind::New, entry.hash, true).contains(&entry.number));
     }

@@ -7,14 +7,14 @@ use jiff::civil::Date;
 
 use super::{
     MinimumScore, Rank, Term, Warnings,
-    cluster::{self, Inheritance},
+    cluster::{self, InheritedLabels},
     labels, listings,
     references::{address_reference, transaction_reference},
 };
 use crate::{
     assessment::{
-        Amount, AssociatedWallet, ComponentKind, EvidenceReference, Reason, Relation,
-        ScoringComponent, Warning,
+        Amount, AssociatedWallet, ComponentKind, EvidenceReference, Relation, ScoringComponent,
+        VerdictReason, Warning,
     },
     evidence::{Label, Listing, ListingEntry, ListingStatus, Tier},
     facts::{AccountControl, Cluster, ClusterMember, Counterparty, Facts, PossibleOwner, SameKey},
@@ -35,7 +35,7 @@ pub(super) const MOST_MEMBERS: usize = 20;
 pub(super) struct Findings {
     pub(super) terms: Vec<Term>,
     pub(super) minimum_scores: Vec<MinimumScore>,
-    pub(super) reasons: Vec<Reason>,
+    pub(super) reasons: Vec<VerdictReason>,
     pub(super) wallets: Vec<AssociatedWallet>,
     pub(super) warnings: Warnings,
 }
@@ -105,7 +105,7 @@ fn same_key_listings(others: &[&SameKey], policy: &Policy, today: Date, assessed
                 ),
             });
         }
-        assessed.reasons.push(Reason { code: "same_key_listed", message: detail.clone() });
+        assessed.reasons.push(VerdictReason { code: "same_key_listed", message: detail.clone() });
         assessed.terms.push(Term {
             rank: if tier == Tier::OnChainProof { Rank::ListedKey } else { tier.into() },
             standalone_risk,
@@ -148,7 +148,7 @@ fn same_key_labels(others: &[&SameKey], policy: &Policy, today: Date, assessed: 
             other.address,
             label.category
         );
-        assessed.reasons.push(Reason { code: "same_key_labeled", message: detail.clone() });
+        assessed.reasons.push(VerdictReason { code: "same_key_labeled", message: detail.clone() });
         assessed.terms.push(Term {
             rank: tier.into(),
             standalone_risk,
@@ -177,7 +177,7 @@ fn assess_cluster(
     today: Date,
     assessed: &mut Findings,
 ) {
-    let Inheritance { conflict, is_limited, .. } =
+    let InheritedLabels { conflict, is_limited, .. } =
         cluster::inherit(cluster, &facts.labels, &facts.sources, policy, today);
     if !conflict.is_empty() {
         assessed.warnings.push(Warning {
@@ -185,7 +185,7 @@ fn assess_cluster(
             message: format!(
                 "addresses of the co-spend cluster {} are labelled as different owners: {}; {}",
                 cluster.id,
-                some_of(&conflict),
+                first_five(&conflict),
                 if is_limited {
                     "at most one label is passed on, and not of a service"
                 } else {
@@ -248,7 +248,7 @@ fn assess_cluster(
 }
 
 /// The first five of some names, and the number of the others.
-fn some_of(names: &[String]) -> String {
+fn first_five(names: &[String]) -> String {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(5) {
         0 => shown,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use super::labels::{self, Known};
+use super::labels::{self, LabelContext};
 use crate::{
     evidence::{ListingStatus, PartyListing, Tier},
     facts::{AccountControl, Facts},
@@ -21,7 +21,7 @@ use crate::{
 /// of its key on another chain or in another form; then labels decide.
 #[must_use]
 pub fn attribute(facts: &Facts, policy: &Policy, today: Date) -> Attribution {
-    let known = Known {
+    let known = LabelContext {
         listings: &facts.listings,
         labels: &facts.labels,
         cluster: facts.cluster.as_ref(),

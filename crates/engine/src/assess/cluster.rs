@@ -16,7 +16,7 @@ pub(super) const MOST_TRANSACTIONS: usize = 20;
 
 /// The labels that a cluster passes on to one of its members.
 #[derive(Debug, Default)]
-pub(super) struct Inheritance {
+pub(super) struct InheritedLabels {
     pub(super) labels: Vec<InheritedLabel>,
     /// The different owners that labels of the members name, if there are several.
     pub(super) conflict: Vec<String>,
@@ -46,7 +46,7 @@ pub(super) fn inherit(
     sources: &[SourceState],
     policy: &Policy,
     today: Date,
-) -> Inheritance {
+) -> InheritedLabels {
     let counts = |label: &Label| {
         let follows_list = label
             .cites_list
@@ -98,7 +98,7 @@ pub(super) fn inherit(
         seen.insert((*category, entity.clone(), source.clone(), upstream.clone()))
     });
     let conflict = if is_limited { conflict } else { services };
-    Inheritance { labels: inherited, conflict, is_limited }
+    InheritedLabels { labels: inherited, conflict, is_limited }
 }
 
 /// A label as it is compared with those of other members: no surer than the connection, of investigation tier at

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Claim, Rank, Term,
-    contributions::{Item, contributions, split, weight},
-    flows::{Choice, Decay, Flows, Reading},
+    contributions::{WeightedComponent, contributions, split, weight},
+    flows::{Decay, Flows, LargestSum, PartSelection},
 };
 use crate::{
     assessment::ScoringComponent,
@@ -32,7 +32,7 @@ const BLOCK_NEEDS: Score = Score::from_points(50);
 const CAP_OF_DISTANCE: Score = Score::from_tenths(599);
 
 /// The score of the evidence, before minimum score rules, and its components with their contributions.
-pub(super) struct Combined {
+pub(super) struct CombinedScore {
     pub(super) score: Score,
     pub(super) components: Vec<ScoringComponent>,
 }
@@ -43,7 +43,7 @@ pub(super) fn combine(
     flows: &Flows<'_>,
     policy: &Policy,
     capped_tiers: &BTreeSet<Tier>,
-) -> Combined {
+) -> CombinedScore {
     // Rounding depends on the order, so there is one order: strongest first, the rest as assessed.
     terms.sort_by(|a, b| {
         a.rank.cmp(&b.rank).then_with(|| b.standalone_risk.cmp(&a.standalone_risk))
@@ -82,12 +82,12 @@ pub(super) fn combine(
     let (with, _) = score(&all);
     let total = with.min(highest_of_verdict(without, policy)).max(without);
 
-    let items = items(terms, flows, &everything);
+    let items = weighted_components(terms, flows, &everything);
     let budget = |rank| weight(logarithm(cap(rank).fraction()));
     let mut components = contributions(without, items, budget);
     components.extend(added(total.minus(without), patterns));
     components.sort_by_key(|component| std::cmp::Reverse(component.contribution));
-    Combined { score: total, components }
+    CombinedScore { score: total, components }
 }
 
 /// The highest score with the verdict of a score.
@@ -114,32 +114,42 @@ fn added(points: Score, patterns: Vec<Term>) -> impl Iterator<Item = ScoringComp
 }
 
 /// `F` of a choice of evidence.
-struct Strength {
+struct SelectionScore {
     value: Fraction,
     /// The flows that count, and whether they stand alone because `flows(all parts)` is the larger.
-    reading: Reading,
-    choice: Choice,
+    largest: LargestSum,
+    selection: PartSelection,
     flows_alone: bool,
 }
 
 /// `F` of the evidence of rank `weakest` and stronger; of none where there is no such rank.
-fn strength(terms: &[Term], flows: &Flows<'_>, weakest: Option<Rank>, decay: Decay) -> Strength {
-    let any = Choice { weakest: weakest.map(Rank::weakest_flows), risky_only: false, decay };
-    let risky = Choice { risky_only: true, ..any };
+fn strength(
+    terms: &[Term],
+    flows: &Flows<'_>,
+    weakest: Option<Rank>,
+    decay: Decay,
+) -> SelectionScore {
+    let any = PartSelection { weakest: weakest.map(Rank::weakest_flows), risky_only: false, decay };
+    let risky = PartSelection { risky_only: true, ..any };
     let (all_flows, risky_flows) = (flows.strongest(any), flows.strongest(risky));
     let counted =
         terms.iter().take_while(|term| weakest.is_some_and(|weakest| term.rank <= weakest));
     let with_terms =
         best_of_claims(counted).into_iter().fold(risky_flows.standalone_risk(), Fraction::noisy_or);
     if all_flows.standalone_risk() > with_terms {
-        Strength {
+        SelectionScore {
             value: all_flows.standalone_risk(),
-            reading: all_flows,
-            choice: any,
+            largest: all_flows,
+            selection: any,
             flows_alone: true,
         }
     } else {
-        Strength { value: with_terms, reading: risky_flows, choice: risky, flows_alone: false }
+        SelectionScore {
+            value: with_terms,
+            largest: risky_flows,
+            selection: risky,
+            flows_alone: false,
+        }
     }
 }
 
@@ -172,9 +182,10 @@ fn best_of_claims<'a>(terms: impl Iterator<Item = &'a Term>) -> Vec<Fraction> {
 /// categories scores as much as the undivided sum.
 fn can_block(terms: &[Term], flows: &Flows<'_>) -> bool {
     let needed = BLOCK_NEEDS.fraction();
-    let choice = Choice { weakest: Some(Tier::Investigation), risky_only: true, decay: Decay::All };
+    let selection =
+        PartSelection { weakest: Some(Tier::Investigation), risky_only: true, decay: Decay::All };
     terms.iter().any(|term| term.rank <= Rank::Investigation && term.standalone_risk >= needed)
-        || flows.strongest(choice).standalone_risk() >= needed
+        || flows.strongest(selection).standalone_risk() >= needed
 }
 
 /// Logarithmic weight of a standalone score: noisy-OR adds up in `-log(1 - standalone_risk)`.
@@ -184,7 +195,11 @@ fn logarithm(standalone_risk: Fraction) -> u64 {
 
 /// Every piece of evidence with its weight. A term weighs its logarithm, less what stronger proof of
 /// the same claim already weighs; so do the flows together, split among their parts by `e x r^2.5`.
-fn items(terms: Vec<Term>, flows: &Flows<'_>, everything: &Strength) -> Vec<Item> {
+fn weighted_components(
+    terms: Vec<Term>,
+    flows: &Flows<'_>,
+    everything: &SelectionScore,
+) -> Vec<WeightedComponent> {
     let mut claimed: BTreeMap<Claim, u64> = BTreeMap::new();
     let mut added = |term: &Term| {
         let own = logarithm(term.standalone_risk);
@@ -194,18 +209,18 @@ fn items(terms: Vec<Term>, flows: &Flows<'_>, everything: &Strength) -> Vec<Item
         *known = own.max(*known);
         added
     };
-    let mut items: Vec<Item> = terms
+    let mut items: Vec<WeightedComponent> = terms
         .into_iter()
-        .map(|term| Item {
+        .map(|term| WeightedComponent {
             rank: term.rank,
             weight: if everything.flows_alone { 0 } else { weight(added(&term)) },
             component: term.component,
         })
         .collect();
-    let parts = flows.weighted(everything.reading, everything.choice);
+    let parts = flows.weighted(everything.largest, everything.selection);
     let proportions: Vec<u128> = parts.iter().map(|part| part.weight).collect();
-    let weights = split(logarithm(everything.reading.standalone_risk()), &proportions);
-    items.extend(parts.into_iter().zip(weights).map(|(part, weight)| Item {
+    let weights = split(logarithm(everything.largest.standalone_risk()), &proportions);
+    items.extend(parts.into_iter().zip(weights).map(|(part, weight)| WeightedComponent {
         rank: part.tier.into(),
         weight,
         component: part.component,

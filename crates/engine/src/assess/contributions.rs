@@ -26,7 +26,7 @@ pub(super) fn split(logarithm: u64, proportions: &[u128]) -> Vec<u128> {
 }
 
 /// A piece of evidence and its weight.
-pub(super) struct Item {
+pub(super) struct WeightedComponent {
     pub(super) rank: Rank,
     pub(super) weight: u128,
     pub(super) component: ScoringComponent,
@@ -36,14 +36,14 @@ pub(super) struct Item {
 /// `budget` is the total weight that the cap of a rank permits that rank and all weaker ones.
 pub(super) fn contributions(
     score: Score,
-    items: Vec<Item>,
+    items: Vec<WeightedComponent>,
     budget: impl Fn(Rank) -> u128,
 ) -> Vec<ScoringComponent> {
     let mut asked: BTreeMap<Rank, u128> = BTreeMap::new();
     for item in &items {
         *asked.entry(item.rank).or_default() += item.weight;
     }
-    let granted = ration(&asked, budget);
+    let granted = granted_weights(&asked, budget);
     let weights: Vec<u128> = items
         .iter()
         .map(|item| match (asked.get(&item.rank), granted.get(&item.rank)) {
@@ -72,7 +72,10 @@ pub(super) fn contributions(
 /// A rank and all weaker ones together get at most the rank's budget; within it the rank itself comes
 /// first. That is the same rule as the least of `F(all)` and `cap(r) (+) F(stronger than r)`, in
 /// logarithms.
-fn ration(asked: &BTreeMap<Rank, u128>, budget: impl Fn(Rank) -> u128) -> BTreeMap<Rank, u128> {
+fn granted_weights(
+    asked: &BTreeMap<Rank, u128>,
+    budget: impl Fn(Rank) -> u128,
+) -> BTreeMap<Rank, u128> {
     let mut from_here_on: BTreeMap<Rank, u128> = BTreeMap::new();
     let mut weaker = 0;
     for rank in Rank::ALL.into_iter().rev() {
@@ -107,7 +110,7 @@ mod tests {
     fn a_certain_listing_leaves_nothing_for_weaker_evidence() {
         let certain = weight(Fraction::ZERO.negative_log2());
         let asked = BTreeMap::from([(Rank::OfficialList, certain), (Rank::Community, certain)]);
-        let granted = ration(&asked, caps);
+        let granted = granted_weights(&asked, caps);
         assert_eq!((granted[&Rank::OfficialList], granted[&Rank::Community]), (certain, 0));
     }
 
@@ -115,7 +118,7 @@ mod tests {
         #[test]
         fn no_rank_and_its_weaker_ones_exceed_its_budget(asked in prop::collection::vec(0..1_u128 << 62, 7)) {
             let asked: BTreeMap<_, _> = Rank::ALL.into_iter().zip(asked).collect();
-            let granted = ration(&asked, caps);
+            let granted = granted_weights(&asked, caps);
             for rank in Rank::ALL {
                 let from_here_on: u128 = granted.range(rank..).map(|(_, weight)| weight).sum();
                 prop_assert!(from_here_on <= caps(rank));
@@ -125,7 +128,7 @@ mod tests {
 
         #[test]
         fn contributions_sum_exactly(score in 0..=1000_u16, weights in prop::collection::vec((0..7_usize, 1..1_u128 << 62), 1..9)) {
-            let items = weights.into_iter().map(|(rank, weight)| Item {
+            let items = weights.into_iter().map(|(rank, weight)| WeightedComponent {
                 rank: Rank::ALL[rank], weight, component: ScoringComponent::default(),
             }).collect();
             let components = contributions(Score::from_tenths(score), items, caps);

@@ -7,15 +7,15 @@ use jiff::{SignedDuration, Timestamp, civil::Date, tz::TimeZone};
 use assay_address::{CanonicalAddress, ChainId};
 use ruint::aliases::U256;
 
-use super::{association::MOST_MEMBERS, verdict::Missing};
+use super::{association::MOST_MEMBERS, verdict::MissingData};
 use crate::{
     assessment::{
         AssessedSource, AssessmentScope, Coverage, CoverageBlock, CoverageStatus, LatestBlock,
-        Reason,
+        VerdictReason,
     },
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, Direction, FlowDistance, FlowEnd, FlowFacts,
-        FlowPart, Listing, ListingStatus, Searched, SourceKind, SourceState, Tip, Unavailable,
+        FlowPart, Listing, ListingStatus, SearchExtent, SourceKind, SourceState, Tip, Unavailable,
         UnresolvedReason,
     },
     facts::{Cluster, Environment, Facts},
@@ -23,7 +23,7 @@ use crate::{
 };
 
 pub(super) struct Findings {
-    pub(super) missing: Vec<Missing>,
+    pub(super) missing: Vec<MissingData>,
     pub(super) coverage: Coverage,
     pub(super) sources: Vec<AssessedSource>,
     pub(super) scope: AssessmentScope,
@@ -120,9 +120,9 @@ fn chain_goes_stale(chain: ChainId, environment: Environment, tip: &Tip) -> Opti
     Some(tip.as_of().saturating_add(age).unwrap_or(Timestamp::MAX))
 }
 
-fn never_loaded(wanted: &MandatorySource) -> Missing {
-    Missing {
-        reason: Reason {
+fn never_loaded(wanted: &MandatorySource) -> MissingData {
+    MissingData {
+        reason: VerdictReason {
             code: "source_missing",
             message: format!("the mandatory source {} was never imported", wanted.name),
         },
@@ -130,10 +130,10 @@ fn never_loaded(wanted: &MandatorySource) -> Missing {
     }
 }
 
-fn not_yet_published(source: &SourceState, wanted: &MandatorySource, today: Date) -> Missing {
+fn not_yet_published(source: &SourceState, wanted: &MandatorySource, today: Date) -> MissingData {
     let first = source.publications.first().map(|day| format!(", the first known is of {day}"));
-    Missing {
-        reason: Reason {
+    MissingData {
+        reason: VerdictReason {
             code: "source_missing",
             message: format!(
                 "no publication of the mandatory source {} up to {today} is known{}",
@@ -147,7 +147,7 @@ fn not_yet_published(source: &SourceState, wanted: &MandatorySource, today: Date
 
 /// Listings that began between two known publications, where `today` lies in between: on which day
 /// exactly they began is not known, so that neither is whether they were in force.
-fn unknown_days(facts: &Facts, today: Date) -> Option<Missing> {
+fn unknown_days(facts: &Facts, today: Date) -> Option<MissingData> {
     let began_around = |listing: &&Listing| {
         let source = facts.sources.iter().find(|source| source.id == listing.source);
         let (Some(source), Some(listed_on)) = (source, listing.listed_on) else { return false };
@@ -157,8 +157,8 @@ fn unknown_days(facts: &Facts, today: Date) -> Option<Missing> {
     };
     let same_key = facts.same_key.iter().flat_map(|other| &other.listings);
     let listing = facts.listings.iter().chain(same_key).find(began_around)?;
-    Some(Missing {
-        reason: Reason {
+    Some(MissingData {
+        reason: VerdictReason {
             code: "history_gap",
             message: format!(
                 "{} added this address, or another address of its key, between two known \
@@ -170,9 +170,9 @@ fn unknown_days(facts: &Facts, today: Date) -> Option<Missing> {
     })
 }
 
-fn stale(source: &SourceState, wanted: &MandatorySource) -> Missing {
-    Missing {
-        reason: Reason {
+fn stale(source: &SourceState, wanted: &MandatorySource) -> MissingData {
+    MissingData {
+        reason: VerdictReason {
             code: "source_stale",
             message: format!(
                 "the mandatory source {} was not verified within {} hours",
@@ -183,9 +183,9 @@ fn stale(source: &SourceState, wanted: &MandatorySource) -> Missing {
     }
 }
 
-fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> Missing {
-    Missing {
-        reason: Reason {
+fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> MissingData {
+    MissingData {
+        reason: VerdictReason {
             code: "flows_stale",
             message: format!(
                 "the newest known block of {}, {}, is too old",
@@ -197,9 +197,9 @@ fn stale_chain(subject: &CanonicalAddress, chain: &ChainFacts) -> Missing {
     }
 }
 
-fn intel_stale() -> Missing {
-    Missing {
-        reason: Reason {
+fn intel_stale() -> MissingData {
+    MissingData {
+        reason: VerdictReason {
             code: "intel_stale",
             message: "lists and labels could not be confirmed to be current".to_owned(),
         },
@@ -207,9 +207,9 @@ fn intel_stale() -> Missing {
     }
 }
 
-fn incomplete() -> Missing {
-    Missing {
-        reason: Reason {
+fn incomplete() -> MissingData {
+    MissingData {
+        reason: VerdictReason {
             code: "flows_incomplete",
             message:
                 "the trace did not complete within its time limit: the next check continues it"
@@ -219,9 +219,9 @@ fn incomplete() -> Missing {
     }
 }
 
-fn no_flows(why: &str) -> Missing {
-    Missing {
-        reason: Reason {
+fn no_flows(why: &str) -> MissingData {
+    MissingData {
+        reason: VerdictReason {
             code: "flows_missing",
             message: format!("flows of money are not known: {why}"),
         },
@@ -280,7 +280,7 @@ fn behavior(chain: &ChainFacts) -> CoverageBlock {
             "patterns are those of an address with its history",
         );
     };
-    let Searched { addresses, all_addresses, transactions, around, .. } = *searched;
+    let SearchExtent { addresses, all_addresses, transactions, around, .. } = *searched;
     let mut detail = match (transactions, all_addresses) {
         (0, _) => "no transactions".to_owned(),
         (1, 0 | 1) => "1 transaction of the address".to_owned(),

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     assessment::{
         AssessedLabel, ComponentKind, Conflict, ConflictResolution, Entity, EvidenceKind,
-        EvidenceReference, LabelStatus, Reason, ScoringComponent,
+        EvidenceReference, LabelStatus, ScoringComponent, VerdictReason,
     },
     evidence::{CarriedLabel, Label, Listing, ListingStatus, SourceState, Tier},
     facts::{Cluster, Facts},
@@ -32,7 +32,7 @@ pub(super) struct Findings {
     pub(super) views: Vec<AssessedLabel>,
     pub(super) conflicts: Vec<Conflict>,
     pub(super) terms: Vec<Term>,
-    pub(super) reasons: Vec<Reason>,
+    pub(super) reasons: Vec<VerdictReason>,
     /// Tiers whose cap is below the block threshold because of a conflict between equals.
     pub(super) capped_tiers: BTreeSet<Tier>,
     /// The category that makes the address a service.
@@ -44,26 +44,27 @@ pub(super) struct Findings {
 struct Candidate {
     label: Label,
     /// The member of the co-spend cluster that passed it on.
-    inherited: Option<InheritedFrom>,
+    inherited: Option<InheritanceOrigin>,
     status: LabelStatus,
     severity: u8,
 }
 
 /// Origin of an inherited label: the member that has it, and the co-spends that connect both.
 #[derive(Clone)]
-struct InheritedFrom {
+struct InheritanceOrigin {
     address: CanonicalAddress,
     transactions: Vec<String>,
 }
 
 pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
-    let known = Known {
+    let known = LabelContext {
         listings: &facts.listings,
         labels: &facts.labels,
         cluster: facts.cluster.as_ref(),
         sources: &facts.sources,
     };
-    let Settled { candidates, conflicts, capped_tiers } = settle(known, policy, today);
+    let ResolvedLabels { candidates, conflicts, capped_tiers } =
+        resolve_labels(known, policy, today);
     let contradicted =
         conflicts.iter().any(|conflict| conflict.resolution != ConflictResolution::RiskyOverruled);
 
@@ -89,7 +90,7 @@ pub(super) fn assess(facts: &Facts, policy: &Policy, today: Date) -> Findings {
 
 /// Labels and related data of one address.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct LabelContext<'a> {
     pub(super) listings: &'a [Listing],
     pub(super) labels: &'a [Label],
     pub(super) cluster: Option<&'a Cluster>,
@@ -97,19 +98,19 @@ pub(super) struct Known<'a> {
 }
 
 /// Labels with what became of each, the strongest claims first.
-struct Settled {
+struct ResolvedLabels {
     candidates: Vec<Candidate>,
     conflicts: Vec<Conflict>,
     capped_tiers: BTreeSet<Tier>,
 }
 
-fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
+fn resolve_labels(known: LabelContext<'_>, policy: &Policy, today: Date) -> ResolvedLabels {
     let passed_on = known.cluster.map(|cluster| {
         cluster::inherit(cluster, known.labels, known.sources, policy, today).labels
     });
     let inherited =
         passed_on.into_iter().flatten().map(|InheritedLabel { label, from, transactions }| {
-            (label, Some(InheritedFrom { address: from, transactions }))
+            (label, Some(InheritanceOrigin { address: from, transactions }))
         });
     let mut candidates: Vec<Candidate> = known
         .labels
@@ -140,8 +141,8 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
             })
     });
     mark_repeated(&mut candidates);
-    let (conflicts, capped_tiers) = settle_conflicts(&mut candidates);
-    Settled { candidates, conflicts, capped_tiers }
+    let (conflicts, capped_tiers) = resolve_conflicts(&mut candidates);
+    ResolvedLabels { candidates, conflicts, capped_tiers }
 }
 
 /// Attribution of an address on a path by its labels: a trace ends there, or carries the labels on.
@@ -150,8 +151,8 @@ fn settle(known: Known<'_>, policy: &Policy, today: Date) -> Settled {
 /// independent community sources that agree on a risky category: two anonymous reports that call a thief's
 /// address an exchange hide nothing. Among several such labels the riskiest counts, so that a riskier label never
 /// lowers a score. Labels that end nothing are carried if they are risky.
-pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attribution {
-    let settled = settle(known, policy, today);
+pub(super) fn attribute(known: LabelContext<'_>, policy: &Policy, today: Date) -> Attribution {
+    let settled = resolve_labels(known, policy, today);
     // In the order of their scores.
     let counted: Vec<&Candidate> = settled
         .candidates
@@ -204,7 +205,7 @@ pub(super) fn attribute(known: Known<'_>, policy: &Policy, today: Date) -> Attri
 }
 
 /// Status of a label by itself, before others are taken into account.
-fn own_status(label: &Label, known: Known<'_>, today: Date) -> LabelStatus {
+fn own_status(label: &Label, known: LabelContext<'_>, today: Date) -> LabelStatus {
     if !label.in_force(today) {
         return LabelStatus::NotInForce;
     }
@@ -247,7 +248,7 @@ fn mark_repeated(candidates: &mut [Candidate]) {
 /// A risky and a benign label contradict each other: the stronger tier wins; between equals the risky
 /// one stands and its tier cannot block. An inherited label contradicts nothing, and only an own label of tier
 /// investigation or stronger overrules it: a report that costs nothing would hide the labels of a cluster.
-fn settle_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
+fn resolve_conflicts(candidates: &mut [Candidate]) -> (Vec<Conflict>, BTreeSet<Tier>) {
     let strongest_benign = candidates
         .iter()
         .filter(|candidate| {
@@ -307,7 +308,7 @@ fn term(candidate: &Candidate, policy: &Policy) -> Term {
         if *severity >= RISKY_FROM { label.upstream.clone() } else { Arc::from("anybody") };
     let mut evidence = vec![reference(label)];
     let (kind, detail) = match inherited {
-        Some(InheritedFrom { address, transactions }) => {
+        Some(InheritanceOrigin { address, transactions }) => {
             evidence.push(address_reference(address));
             evidence.extend(transactions.iter().map(|txid| transaction_reference(txid)));
             let detail = format!(
@@ -346,16 +347,16 @@ pub(super) fn reference(label: &Label) -> EvidenceReference {
     }
 }
 
-fn reason(candidate: &Candidate) -> Reason {
+fn reason(candidate: &Candidate) -> VerdictReason {
     let Label { category, entity, source, .. } = &candidate.label;
     let name = entity.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
     let labelled = format!("labelled {category}{name} by {source}");
     match &candidate.inherited {
-        Some(InheritedFrom { address, .. }) => Reason {
+        Some(InheritanceOrigin { address, .. }) => VerdictReason {
             code: "cluster_labeled",
             message: format!("same owner as {address}, as co-spends show; it is {labelled}"),
         },
-        None => Reason { code: "labeled", message: labelled },
+        None => VerdictReason { code: "labeled", message: labelled },
     }
 }
 

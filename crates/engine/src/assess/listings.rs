@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use super::{MinimumScore, Rank, Term, Warnings};
 use crate::{
     assessment::{
-        AssessedListing, ComponentKind, Entity, EvidenceKind, EvidenceReference, Reason,
-        ScoringComponent, Warning,
+        AssessedListing, ComponentKind, Entity, EvidenceKind, EvidenceReference, ScoringComponent,
+        VerdictReason, Warning,
     },
     evidence::{EndedReason, Listing, ListingStatus, Tier},
     facts::Facts,
@@ -24,7 +24,7 @@ pub(super) struct Findings {
     pub(super) views: Vec<AssessedListing>,
     pub(super) terms: Vec<Term>,
     pub(super) minimum_scores: Vec<MinimumScore>,
-    pub(super) reasons: Vec<Reason>,
+    pub(super) reasons: Vec<VerdictReason>,
     pub(super) entity: Option<Entity>,
     pub(super) warnings: Warnings,
 }
@@ -87,12 +87,16 @@ pub(super) fn assess(
         .iter()
         .filter_map(|((_, status), listings)| minimum_score(*status, listings, policy))
         .collect();
-    let mut first: Vec<Reason> = binding
+    let mut first: Vec<VerdictReason> = binding
         .values()
         .filter_map(|listings| listings.first())
-        .map(|listing| Reason {
+        .map(|listing| VerdictReason {
             code: "listed",
-            message: format!("listed on {}: {}", listing.entry.list_name, who(listing)),
+            message: format!(
+                "listed on {}: {}",
+                listing.entry.list_name,
+                entity_and_programs(listing)
+            ),
         })
         .collect();
     first.append(&mut reasons);
@@ -130,7 +134,7 @@ fn misfiled(subject: &CanonicalAddress, assessed: &[(ListingStatus, &Listing)]) 
         .iter()
         .map(|(_, listing)| (&listing.entry.list_name, &listing.entry.asset_code))
         .filter(|(_, code)| {
-            matches!(AssetScope::of(code), AssetScope::Chain(chain) if chain != subject.chain())
+            matches!(AssetScope::for_code(code), AssetScope::Chain(chain) if chain != subject.chain())
         })
         .collect();
     let warning = |(list, code): (&String, &String)| Warning {
@@ -151,7 +155,7 @@ fn term(listings: &[&Listing]) -> Option<Term> {
         component: ScoringComponent {
             kind: ComponentKind::Sanctions,
             standalone_score: Score::MAXIMUM,
-            detail: format!("listed on {}: {}", first.entry.list_name, who(first)),
+            detail: format!("listed on {}: {}", first.entry.list_name, entity_and_programs(first)),
             category: Some(Category::Sanctions),
             entity: Some(first.entry.entity.name.clone()),
             tier: Some(Tier::OfficialList),
@@ -170,7 +174,7 @@ fn minimum_score(
     policy: &Policy,
 ) -> Option<MinimumScore> {
     let first = listings.first()?;
-    let (list, who) = (&first.entry.list_name, who(first));
+    let (list, who) = (&first.entry.list_name, entity_and_programs(first));
     let (rule, message) = if status == ListingStatus::Active {
         (LISTED_ADVISORY, format!("listed on {list}: {who}"))
     } else {
@@ -180,19 +184,19 @@ fn minimum_score(
     Some(MinimumScore::fixed(rule, message, evidence, policy))
 }
 
-fn ended_reason(status: ListingStatus, listing: &Listing) -> Reason {
+fn ended_reason(status: ListingStatus, listing: &Listing) -> VerdictReason {
     let (code, since) = if status == ListingStatus::Delisted {
         ("delisted", listing.delisted_on)
     } else {
         ("listing_expired", listing.entry.expires_on)
     };
     let since = since.map(|day| format!(" since {day}")).unwrap_or_default();
-    Reason {
+    VerdictReason {
         code,
         message: format!(
             "no longer listed on {}{since}: {}",
             listing.entry.list_name,
-            who(listing)
+            entity_and_programs(listing)
         ),
     }
 }
@@ -205,7 +209,7 @@ pub(super) fn list_and_programs(listing: &Listing) -> String {
 }
 
 /// The entity and its programs, in words.
-fn who(listing: &Listing) -> String {
+fn entity_and_programs(listing: &Listing) -> String {
     let programs = &listing.entry.entity.programs;
     if programs.is_empty() {
         listing.entry.entity.name.clone()

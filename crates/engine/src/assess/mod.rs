@@ -27,7 +27,7 @@ pub use transfer::assess_transfer;
 use crate::{
     assessment::{
         Activity, ActivityCounts, ActivityStatus, Amount, Assessment, Conflict, ConflictResolution,
-        Coverage, CoverageStatus, EvidenceReference, Reason, ScoringComponent, Warning,
+        Coverage, CoverageStatus, EvidenceReference, ScoringComponent, VerdictReason, Warning,
     },
     evidence::{ActivityFacts, AssetActivity, ChainState, Direction},
     facts::Facts,
@@ -105,7 +105,7 @@ pub fn assess(
         let minor = minor_findings(&outcome.components, &labels.conflicts);
         let code = if minor.is_empty() { "no_findings" } else { "minor_findings" };
         let message = no_findings(&minor, &searched.coverage, &remarks);
-        reasons.push(Reason { code, message });
+        reasons.push(VerdictReason { code, message });
     }
     reasons.extend(remarks);
     let transaction_patterns = behavior::with_contributions(behavior.views, &outcome.components);
@@ -178,7 +178,7 @@ fn first_few(all: impl Iterator<Item = String>) -> Vec<String> {
 
 /// The message if there are no adverse findings, or minor ones only: it names these, the sources that were not checked,
 /// and the remarks on money that was not traced.
-fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[Reason]) -> String {
+fn no_findings(minor: &[String], coverage: &Coverage, remarks: &[VerdictReason]) -> String {
     let Coverage { sanctions, labels, association, exposure, behavior } = coverage;
     let unchecked: Vec<&str> = [
         (sanctions, "sanctions lists"),
@@ -231,9 +231,9 @@ struct MinimumScore {
     rule: String,
     /// The score to which it raises.
     score: Score,
-    reason: Reason,
+    reason: VerdictReason,
     /// The funds, if the rule measures funds.
-    measured: Option<Measured>,
+    measured: Option<MeasuredFunds>,
     evidence: Vec<EvidenceReference>,
 }
 
@@ -248,7 +248,7 @@ impl MinimumScore {
         Self {
             rule: rule.id.to_owned(),
             score: policy.minimum_score(RuleVerdict::Review, false),
-            reason: Reason { code: rule.id, message },
+            reason: VerdictReason { code: rule.id, message },
             measured: None,
             evidence,
         }
@@ -257,7 +257,7 @@ impl MinimumScore {
 
 /// The funds that a rule measured.
 #[derive(Clone, Debug)]
-struct Measured {
+struct MeasuredFunds {
     direction: Direction,
     share: String,
     amount: Amount,

@@ -3,9 +3,9 @@
 
 use std::cmp::Reverse;
 
-use super::{MinimumScore, combine::Combined};
+use super::{MinimumScore, combine::CombinedScore};
 use crate::{
-    assessment::{ComponentKind, EvidenceKind, EvidenceReference, Reason, ScoringComponent},
+    assessment::{ComponentKind, EvidenceKind, EvidenceReference, ScoringComponent, VerdictReason},
     policy::Policy,
     score::{RiskLevel, Score, Verdict},
     taxonomy::RISKY_FROM,
@@ -16,24 +16,24 @@ pub(super) struct Outcome {
     pub(super) level: RiskLevel,
     pub(super) verdict: Verdict,
     pub(super) components: Vec<ScoringComponent>,
-    pub(super) reasons: Vec<Reason>,
+    pub(super) reasons: Vec<VerdictReason>,
 }
 
 /// Something mandatory that is missing or stale.
-pub(super) struct Missing {
-    pub(super) reason: Reason,
+pub(super) struct MissingData {
+    pub(super) reason: VerdictReason,
     /// The source, where it is one.
     pub(super) source: Option<String>,
 }
 
 pub(super) fn decide(
-    combined: Combined,
+    combined: CombinedScore,
     shown: Vec<ScoringComponent>,
     mut minimum_scores: Vec<MinimumScore>,
-    missing: &[Missing],
+    missing: &[MissingData],
     policy: &Policy,
 ) -> Outcome {
-    let Combined { mut score, mut components } = combined;
+    let CombinedScore { mut score, mut components } = combined;
     components.extend(shown);
     let mut reasons = Vec::new();
 
@@ -65,7 +65,7 @@ pub(super) fn decide(
             && component.contribution > Score::ZERO
     });
     if let Some(largest) = risky_flows.max_by_key(|component| component.contribution) {
-        reasons.push(Reason { code: "exposure", message: largest.detail.clone() });
+        reasons.push(VerdictReason { code: "exposure", message: largest.detail.clone() });
     }
 
     let mut verdict = policy.verdict(score);
@@ -84,7 +84,7 @@ pub(super) fn decide(
 fn incomplete(
     contribution: Score,
     standalone_score: Score,
-    missing: &[Missing],
+    missing: &[MissingData],
 ) -> ScoringComponent {
     let what: Vec<_> = missing.iter().map(|missing| missing.reason.message.as_str()).collect();
     ScoringComponent {

@@ -25,7 +25,7 @@ impl OriginDictionary {
         for (origin, _) in composition.origins() {
             self.add_code(origin.code());
         }
-        for code in shares_beside(composition).map(|(code, _)| code) {
+        for code in extra_shares(composition).map(|(code, _)| code) {
             self.add_code(code);
         }
     }
@@ -63,7 +63,7 @@ impl OriginDictionary {
         let from = into.len();
         into.resize(from + self.width(), 0);
         let codes = composition.origins().map(|(origin, _)| origin.code());
-        for code in codes.chain(shares_beside(composition).map(|(code, _)| code)) {
+        for code in codes.chain(extra_shares(composition).map(|(code, _)| code)) {
             let Ok(place) = self.codes.binary_search(&code) else { continue };
             if let Some(byte) = into.get_mut(from + place / 8) {
                 *byte |= 1 << (place % 8);
@@ -109,14 +109,14 @@ impl OriginDictionary {
 }
 
 /// The shares that a composition has beside those of its origins, with their codes.
-fn shares_beside(of: &Composition) -> impl Iterator<Item = (u8, CoinShare)> + Clone {
+fn extra_shares(of: &Composition) -> impl Iterator<Item = (u8, CoinShare)> + Clone {
     let shares = [(MIXED, of.mixed), (LABELLED, of.labelled)];
     shares.into_iter().filter(|(_, share)| !share.is_nothing())
 }
 
 /// The numbers of a composition.
 fn numbers(of: &Composition) -> impl Iterator<Item = u32> + Clone {
-    let beside = shares_beside(of).map(|(_, share)| CoinShare::WHOLE.less(share));
+    let beside = extra_shares(of).map(|(_, share)| CoinShare::WHOLE.less(share));
     let but_last = of.origins.len().saturating_sub(1);
     let shares = of.origins.iter().take(but_last).map(|(_, share)| *share);
     let unknown = (!of.origins.is_empty()).then(|| of.unknown());

@@ -22,12 +22,12 @@ impl Default for Mixture {
 
 impl Mixture {
     /// Adds an amount that comes from one origin.
-    pub fn add_from(&mut self, origin: Origin, amount: u64) {
+    pub fn add_origin(&mut self, origin: Origin, amount: u64) {
         self.add(origin, amount, CoinShare::WHOLE);
     }
 
     /// Adds an amount that is made of what another transaction is made of.
-    pub fn add_made_of(&mut self, composition: &Composition, amount: u64) {
+    pub fn add_composition(&mut self, composition: &Composition, amount: u64) {
         for (origin, share) in composition.origins() {
             self.add(origin, amount, share);
         }

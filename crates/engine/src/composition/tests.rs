@@ -6,11 +6,11 @@ use crate::{evidence::ListingPeriod, taxonomy::Category};
 const MIXER: Origin = Origin::Party(Category::Mixer, None);
 const LISTED: Origin = Origin::Party(Category::Sanctions, Some(ListingPeriod::Since));
 
-fn made(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Composition {
+fn composition_of(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Composition {
     let mut mixture = Mixture::default();
     for (origin, amount) in parts {
         if let Some(origin) = origin {
-            mixture.add_from(*origin, *amount);
+            mixture.add_origin(*origin, *amount);
         }
         // Labels are met with some origins, whichever.
         if amount % 5 == 3 {
@@ -22,20 +22,20 @@ fn made(parts: &[(Option<Origin>, u64)], is_joint: bool) -> Composition {
 
 #[test]
 fn money_is_made_of_what_went_in() {
-    let composition = made(&[(Some(MIXER), 1), (Some(LISTED), 2), (None, 1)], false);
+    let composition = composition_of(&[(Some(MIXER), 1), (Some(LISTED), 2), (None, 1)], false);
     assert_eq!(composition.share(MIXER).units(), 1 << 30);
     assert_eq!(composition.share(LISTED).units(), 1 << 31);
     assert_eq!(composition.unknown().units(), 1 << 30);
     assert_eq!(composition.mixed(), CoinShare::NOTHING);
-    assert_eq!(composition.share(LISTED).of(1_000), 500);
+    assert_eq!(composition.share(LISTED).of_amount(1_000), 500);
 }
 
 #[test]
 fn a_joint_transaction_mixes_all_and_hides_no_origin() {
-    let joint = made(&[(Some(MIXER), 1), (None, 3)], true);
+    let joint = composition_of(&[(Some(MIXER), 1), (None, 3)], true);
     assert_eq!((joint.mixed(), joint.share(MIXER).units()), (CoinShare::WHOLE, 1 << 30));
     let mut after = Mixture::default();
-    after.add_made_of(&joint, 50);
+    after.add_composition(&joint, 50);
     let after = after.finish(100, false);
     assert_eq!(after.mixed().units(), 1 << 31);
     assert_eq!(after.share(MIXER).units(), 1 << 29);
@@ -44,12 +44,12 @@ fn a_joint_transaction_mixes_all_and_hides_no_origin() {
 #[test]
 fn a_label_on_the_way_is_told_beside_the_origin() {
     let mut mixture = Mixture::default();
-    mixture.add_from(MIXER, 1);
+    mixture.add_origin(MIXER, 1);
     mixture.add_labelled(1, CoinShare::NOTHING);
     let first = mixture.finish(4, false);
     assert_eq!((first.share(MIXER).units(), first.labelled().units()), (1 << 30, 1 << 30));
     // Money that passes another label counts once.
-    mixture.add_made_of(&first, 8);
+    mixture.add_composition(&first, 8);
     mixture.add_labelled(8, first.labelled());
     let second = mixture.finish(16, false);
     assert_eq!((second.share(MIXER).units(), second.labelled().units()), (1 << 29, 1 << 31));
@@ -57,19 +57,19 @@ fn a_label_on_the_way_is_told_beside_the_origin() {
 
 #[test]
 fn what_is_too_little_is_unknown() {
-    let composition = made(&[(Some(MIXER), 1), (None, (1 << 24) - 1)], false);
+    let composition = composition_of(&[(Some(MIXER), 1), (None, (1 << 24) - 1)], false);
     assert_eq!(composition.share(MIXER), CoinShare::LEAST);
-    let composition = made(&[(Some(MIXER), 1), (None, 1 << 24)], false);
+    let composition = composition_of(&[(Some(MIXER), 1), (None, 1 << 24)], false);
     assert!(composition.is_unknown());
 }
 
 #[test]
 fn one_chain_of_payments_changes_nothing() {
-    let mut composition = made(&[(Some(MIXER), 1), (Some(LISTED), 6), (None, 23)], false);
+    let mut composition = composition_of(&[(Some(MIXER), 1), (Some(LISTED), 6), (None, 23)], false);
     let first = composition.clone();
     for paid in 1..2_000_u64 {
         let mut mixture = Mixture::default();
-        mixture.add_made_of(&composition, paid);
+        mixture.add_composition(&composition, paid);
         composition = mixture.finish(paid.into(), false);
     }
     assert_eq!(composition, first);
@@ -78,7 +78,7 @@ fn one_chain_of_payments_changes_nothing() {
 #[test]
 fn a_sole_origin_takes_few_bytes() {
     let mut bytes = Vec::new();
-    made(&[(Some(MIXER), 7)], false).put_bytes(&mut bytes);
+    composition_of(&[(Some(MIXER), 7)], false).put_bytes(&mut bytes);
     assert_eq!(bytes.len(), 3);
     bytes.clear();
     Composition::default().put_bytes(&mut bytes);
@@ -101,7 +101,7 @@ fn amounts() -> impl Strategy<Value = Vec<(Option<Origin>, u64)>> {
 proptest! {
     #[test]
     fn shares_are_at_most_the_whole_and_ordered(parts in amounts(), is_joint: bool) {
-        let composition = made(&parts, is_joint);
+        let composition = composition_of(&parts, is_joint);
         let sum: u64 = composition.origins().map(|(_, share)| share.units()).sum();
         prop_assert!(sum <= CoinShare::WHOLE.units());
         prop_assert!(composition.origins().is_sorted_by_key(|(origin, _)| origin));
@@ -112,19 +112,19 @@ proptest! {
     fn the_order_of_inputs_does_not_matter(parts in amounts()) {
         let mut turned = parts.clone();
         turned.reverse();
-        prop_assert_eq!(made(&parts, false), made(&turned, false));
+        prop_assert_eq!(composition_of(&parts, false), composition_of(&turned, false));
     }
 
     #[test]
     fn more_from_an_origin_is_no_smaller_share(parts in amounts(), origin in origins(), more: u32) {
-        let before = made(&parts, false).share(origin);
+        let before = composition_of(&parts, false).share(origin);
         let after = [&parts[..], &[(Some(origin), more.into())]].concat();
-        prop_assert!(made(&after, false).share(origin) >= before);
+        prop_assert!(composition_of(&after, false).share(origin) >= before);
     }
 
     #[test]
     fn bytes_are_read_as_they_were_written(parts in amounts(), is_joint: bool, after: [u8; 3]) {
-        let composition = made(&parts, is_joint);
+        let composition = composition_of(&parts, is_joint);
         let mut bytes = Vec::new();
         composition.put_bytes(&mut bytes);
         bytes.extend(after);
@@ -135,7 +135,7 @@ proptest! {
     fn neighbours_are_read_as_they_were_written(
         all in proptest::collection::vec((amounts(), any::<bool>()), 1..8),
     ) {
-        let all: Vec<Composition> = all.iter().map(|(parts, joint)| made(parts, *joint)).collect();
+        let all: Vec<Composition> = all.iter().map(|(parts, joint)| composition_of(parts, *joint)).collect();
         let mut dictionary = OriginDictionary::default();
         for composition in &all {
             dictionary.add(composition);

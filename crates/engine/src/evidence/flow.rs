@@ -247,7 +247,7 @@ impl FlowPart {
     /// Money of `amount` that ended at `end`, directly and long ago, with nothing else known of it.
     #[must_use]
     pub const fn plain(end: FlowEnd, amount: u128) -> Self {
-        let mass = Mass::of(amount, false);
+        let mass = Mass::from_base_units(amount, false);
         Self {
             end,
             entity: None,
@@ -342,7 +342,7 @@ pub struct CarriedPart {
     /// The label.
     pub label: CarriedLabel,
     /// Where the money met it.
-    pub distance: Distance,
+    pub distance: LabelDistance,
 }
 
 /// A label that a flow carries because it passed through the label's address, or through a joint transaction.
@@ -364,14 +364,14 @@ pub struct CarriedLabel {
 
 /// The distance at which money met a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Distance {
+pub struct LabelDistance {
     /// Fewest hops from the subject.
     pub hops: u16,
     /// The mass as decayed when it met the label.
     pub decayed: Mass,
 }
 
-impl Distance {
+impl LabelDistance {
     /// Adds the distance of other money with the same label.
     pub(crate) fn add(&mut self, other: Self) {
         self.hops = self.hops.min(other.hops);
@@ -394,7 +394,7 @@ pub enum ListingPeriod {
 impl ListingPeriod {
     /// The period of money that moved on a day, for a party that was listed on another one.
     #[must_use]
-    pub fn of(moved_on: Date, listed_on: Date) -> Self {
+    pub fn of_movement(moved_on: Date, listed_on: Date) -> Self {
         if moved_on < listed_on { Self::Before } else { Self::Since }
     }
 }

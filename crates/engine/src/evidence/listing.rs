@@ -57,8 +57,8 @@ impl ListingEntry {
             let chains = ChainId::all().filter(|chain| wanted(chain.info().rules));
             chains.filter_map(published_on).collect::<Vec<_>>()
         };
-        let everywhere = || valid_on(|rules| !rules.is_loose());
-        match AssetScope::of(&self.asset_code) {
+        let everywhere = || valid_on(|rules| !rules.is_ambiguous());
+        match AssetScope::for_code(&self.asset_code) {
             AssetScope::Chain(chain) => match read(chain) {
                 Ok(address) => ListedAddresses::Valid(vec![address]),
                 Err(error) => match everywhere() {

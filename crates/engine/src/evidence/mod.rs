@@ -11,9 +11,9 @@ mod tier;
 
 pub use flow::{
     ActivityFacts, AssetActivity, CarriedLabel, CarriedPart, ChainFacts, ChainState, Direction,
-    DirectionFlows, Distance, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
-    Ledger, ListingPeriod, PartyListing, PathStep, Solicitation, StepLabel, Tip, Unavailable,
-    UnresolvedReason,
+    DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath, IngestMode,
+    LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Solicitation, StepLabel, Tip,
+    Unavailable, UnresolvedReason,
 };
 pub use label::{AddressLabel, Label};
 pub use listing::{
@@ -21,7 +21,7 @@ pub use listing::{
     REVIEW_DAYS_AFTER_EXPIRY,
 };
 pub use pattern::{
-    BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, Searched, UnscoredReason,
+    BehaviorFacts, Pattern, PatternDetails, PatternFact, PatternRole, SearchExtent, UnscoredReason,
 };
 pub use source::{ALWAYS_BLOCKING, SourceKind, SourceState};
 pub use tier::Tier;

@@ -142,14 +142,14 @@ pub struct BehaviorFacts {
     /// The patterns found.
     pub patterns: Vec<PatternFact>,
     /// Extent of the search.
-    pub searched: Searched,
+    pub searched: SearchExtent,
 }
 
 impl BehaviorFacts {
     /// The behavior of an address that the chain does not have.
     #[must_use]
     pub fn without_transactions() -> Self {
-        let searched = Searched {
+        let searched = SearchExtent {
             addresses: 1,
             all_addresses: 1,
             transactions: 0,
@@ -164,7 +164,7 @@ impl BehaviorFacts {
 
 /// Extent of a search for patterns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Searched {
+pub struct SearchExtent {
     /// Addresses of the owner whose transactions were read.
     pub addresses: u64,
     /// All addresses of the owner.

@@ -23,7 +23,7 @@ pub struct Mass {
 impl Mass {
     /// An amount in base units; recent or not.
     #[must_use]
-    pub const fn of(amount: u128, recent: bool) -> Self {
+    pub const fn from_base_units(amount: u128, recent: bool) -> Self {
         let scaled = amount.saturating_mul(1 << SCALE_BITS);
         if recent {
             Self { earlier: 0, recent: scaled }
@@ -73,7 +73,7 @@ impl Mass {
     /// A share of it, rounded down for each period.
     #[must_use]
     pub fn part(self, share: CoinShare) -> Self {
-        Self { earlier: share.of(self.earlier), recent: share.of(self.recent) }
+        Self { earlier: share.of_amount(self.earlier), recent: share.of_amount(self.recent) }
     }
 
     /// What is left without another amount.

@@ -2,7 +2,7 @@
 //!
 //! A view gives them out and takes them back. A store numbers densely in the order of the chain; a source on demand
 //! numbers what it meets. Only whether two are equal means the same over every view: the order of transactions is
-//! told by their [positions](crate::reading::LookUp::Transaction).
+//! told by their [positions](crate::reading::LookupResult::Transaction).
 
 /// The number of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -38,7 +38,7 @@ impl CoinShare {
 
     /// The part of an amount, in its unit, rounded down.
     #[must_use]
-    pub fn of(self, amount: u128) -> u128 {
+    pub fn of_amount(self, amount: u128) -> u128 {
         // In halves: no amount of a chain is so large that its upper half overflows.
         let (high, low) = (amount >> 32, amount & u128::from(u32::MAX));
         let units = u128::from(self.0);

@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    form::{FormEntry, FormOf, forms},
+    form::{FormCriteria, FormEntry, forms},
     rules::{OWN_ENTRIES, OWN_TRANSACTIONS},
 };
 use crate::{
     evidence::{Direction, Pattern},
     ledger::{OwnHistory, OwnerNumber, TransactionNumber, change},
     policy::PatternRules,
-    reading::{ChainView, Entry, TransactionRead, ViewError},
+    reading::{ChainView, TransactionEntry, TransactionRead, ViewError},
     taxonomy::Category,
     trace::Attributions,
     utxo::{ScriptOwner, TransactionKind},
@@ -64,8 +64,8 @@ pub(super) struct OwnTransaction {
     /// True if all of its inputs and outputs are known.
     pub(super) is_whole: bool,
     /// Its inputs and outputs, for searches around.
-    pub(super) inputs: Vec<Entry>,
-    pub(super) outputs: Vec<Entry>,
+    pub(super) inputs: Vec<TransactionEntry>,
+    pub(super) outputs: Vec<TransactionEntry>,
 }
 
 /// The transactions of the owner that are read, in the order of the chain.
@@ -215,7 +215,7 @@ impl OwnReader<'_> {
     fn own(
         &self,
         read: &TransactionRead,
-        (inputs, outputs): (Vec<Entry>, Vec<Entry>),
+        (inputs, outputs): (Vec<TransactionEntry>, Vec<TransactionEntry>),
         is_whole: bool,
     ) -> Result<OwnTransaction, ViewError> {
         let of_inputs = self.form_entries(&inputs)?;
@@ -251,7 +251,7 @@ impl OwnReader<'_> {
             dust.map(|output| u128::from(output.value)).sum()
         };
         let own_dust = sum(&mut dusty().filter(|output| output.owner == self.cluster));
-        let form = FormOf {
+        let form = FormCriteria {
             kind: read.kind,
             inputs: read.inputs.count,
             known_inputs: &of_inputs,
@@ -281,8 +281,8 @@ impl OwnReader<'_> {
         })
     }
 
-    fn form_entries(&self, entries: &[Entry]) -> Result<Vec<FormEntry>, ViewError> {
-        let form = |entry: &Entry| {
+    fn form_entries(&self, entries: &[TransactionEntry]) -> Result<Vec<FormEntry>, ViewError> {
+        let form = |entry: &TransactionEntry| {
             let is_data =
                 entry.value == 0 && matches!(self.view.owner(entry.owner)?, ScriptOwner::Script(_));
             let owner = self.view.cluster_of(entry.owner)?;
@@ -294,7 +294,7 @@ impl OwnReader<'_> {
     /// The other owners of a side, with their amounts times `part` of `whole`.
     fn parties(
         &self,
-        entries: &[Entry],
+        entries: &[TransactionEntry],
         clusters: &[FormEntry],
         (part, whole): (u128, u128),
     ) -> Result<Vec<Party>, ViewError> {
@@ -305,7 +305,7 @@ impl OwnReader<'_> {
                 continue;
             }
             let amount = proportion((*value).into(), part, whole);
-            let attribution = self.attributions.of(entry.owner, self.view)?;
+            let attribution = self.attributions.of_owner(entry.owner, self.view)?;
             let category =
                 attribution.as_ref().and_then(|it| it.end.as_ref()).map(|end| end.category);
             if let Some(party) = known.get(owner).and_then(|index| parties.get_mut(*index)) {

@@ -15,7 +15,10 @@ use super::{
 use crate::{
     evidence::Direction,
     ledger::{OwnerNumber, TransactionNumber},
-    reading::{ChainView, Entry, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint},
+    reading::{
+        ChainView, LookupResult, ReadRequest, TransactionEntry, TransactionRead, ViewError,
+        Waypoint,
+    },
     trace::Attributions,
     utxo::TransactionKind,
 };
@@ -30,8 +33,8 @@ pub(super) struct Payment {
     /// Number of inputs, known or not.
     pub(super) inputs_count: u64,
     pub(super) inputs_total: u128,
-    pub(super) inputs: Vec<Entry>,
-    pub(super) outputs: Vec<Entry>,
+    pub(super) inputs: Vec<TransactionEntry>,
+    pub(super) outputs: Vec<TransactionEntry>,
 }
 
 impl Payment {
@@ -44,7 +47,7 @@ impl Payment {
     }
 
     /// The outputs with a value.
-    pub(super) fn paid(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn paid(&self) -> impl Iterator<Item = &TransactionEntry> {
         self.outputs.iter().filter(|output| output.value > 0)
     }
 }
@@ -56,7 +59,7 @@ pub(super) struct Budget {
 }
 
 /// Reads transactions, each once.
-pub(super) struct Around<'v> {
+pub(super) struct NeighborReader<'v> {
     pub(super) view: &'v dyn ChainView,
     attributions: &'v dyn Attributions,
     known: FxHashMap<TransactionNumber, Rc<Payment>>,
@@ -72,7 +75,7 @@ pub(super) struct Around<'v> {
     pub(super) has_activity_of_others: bool,
 }
 
-impl<'v> Around<'v> {
+impl<'v> NeighborReader<'v> {
     /// Begins with the transactions of the owner.
     pub(super) fn new(
         view: &'v dyn ChainView,
@@ -102,13 +105,13 @@ impl<'v> Around<'v> {
             return Ok(Some(Rc::clone(known)));
         }
         match self.view.look_up(Waypoint::Transaction(number))? {
-            LookUp::Transaction { .. } => {}
-            LookUp::Unread => {
+            LookupResult::Transaction { .. } => {}
+            LookupResult::Unread => {
                 self.missing.push(Waypoint::Transaction(number));
                 self.is_whole = false;
                 return Ok(None);
             }
-            LookUp::Nothing | LookUp::Failed => {
+            LookupResult::Nothing | LookupResult::Failed => {
                 self.is_whole = false;
                 return Ok(None);
             }
@@ -148,18 +151,18 @@ impl<'v> Around<'v> {
     /// The transaction that spends an output; `None` if none does, or it cannot be read now.
     pub(super) fn spender(
         &mut self,
-        output: &Entry,
+        output: &TransactionEntry,
         budget: &mut Budget,
     ) -> Result<Option<Rc<Payment>>, ViewError> {
         let Some(waypoint) = output.leads_to else { return Ok(None) };
         match self.view.look_up(waypoint)? {
-            LookUp::Transaction { number, .. } => self.payment(number, budget),
-            LookUp::Nothing => Ok(None),
-            LookUp::Failed => {
+            LookupResult::Transaction { number, .. } => self.payment(number, budget),
+            LookupResult::Nothing => Ok(None),
+            LookupResult::Failed => {
                 self.is_whole = false;
                 Ok(None)
             }
-            LookUp::Unread => {
+            LookupResult::Unread => {
                 self.missing.push(waypoint);
                 self.is_whole = false;
                 Ok(None)
@@ -170,7 +173,7 @@ impl<'v> Around<'v> {
     /// The transaction that made what an input spends; `None` if it is not known, or cannot be read now.
     pub(super) fn origin(
         &mut self,
-        input: &Entry,
+        input: &TransactionEntry,
         budget: &mut Budget,
     ) -> Result<Option<Rc<Payment>>, ViewError> {
         match input.leads_to {
@@ -181,7 +184,7 @@ impl<'v> Around<'v> {
 
     /// True if lists or labels attribute an owner to a party at which traces end.
     pub(super) fn is_attributed(&self, owner: OwnerNumber) -> Result<bool, ViewError> {
-        let attribution = self.attributions.of(owner, self.view)?;
+        let attribution = self.attributions.of_owner(owner, self.view)?;
         Ok(attribution.as_ref().is_some_and(|it| it.end.is_some()))
     }
 
@@ -197,7 +200,7 @@ impl<'v> Around<'v> {
 }
 
 fn payment(own: &OwnTransaction) -> Rc<Payment> {
-    let side = |entries: &[Entry]| {
+    let side = |entries: &[TransactionEntry]| {
         if entries.len() as u64 > PASSED_ENTRIES { Vec::new() } else { entries.to_vec() }
     };
     Rc::new(Payment {

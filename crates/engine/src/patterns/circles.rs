@@ -7,8 +7,8 @@ use super::{
     finding::Finding,
     own::seconds,
     rules::{
-        AROUND_WITHIN, GATHER_PARTIES, KEPT_PERCENT, LONGEST_CYCLE, SCATTERED_PERCENT,
-        SHORTEST_CYCLE, VISITS, confidence, is_percent_of,
+        AROUND_WITHIN, CYCLE_PERCENT, GATHER_PARTIES, LONGEST_CYCLE, MAX_VISITED_TRANSFERS,
+        SCATTERED_PERCENT, SHORTEST_CYCLE, confidence, is_percent_of,
     },
     transfers::{
         Transfer, TransferGraph,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The cycles and scatter-gathers of an owner, and true if the search left nothing out.
-pub(super) fn circles(
+pub(super) fn cycles_and_scatter_gathers(
     activity: &Activity,
     owner: OwnerNumber,
     transfers: Vec<Transfer>,
@@ -35,8 +35,8 @@ pub(super) fn circles(
         within: AROUND_WITHIN.unsigned_abs(),
         fewest: u32::try_from(GATHER_PARTIES).unwrap_or(u32::MAX),
     };
-    let scattered = scatter_gathers_from(&graph, owner, &rules, VISITS);
-    let gathered = scatter_gathers_to(&graph, owner, &rules, VISITS);
+    let scattered = scatter_gathers_from(&graph, owner, &rules, MAX_VISITED_TRANSFERS);
+    let gathered = scatter_gathers_to(&graph, owner, &rules, MAX_VISITED_TRANSFERS);
     let mut paid = Finding::new(Pattern::ScatterGather, PatternRole::Actor, activity.sent);
     let mut counted = BTreeSet::new();
     for found in &scattered.found {
@@ -55,9 +55,9 @@ fn cycles(activity: &Activity, owner: OwnerNumber, graph: &TransferGraph) -> (Fi
     let rules = CycleRules {
         within: AROUND_WITHIN.unsigned_abs(),
         longest: LONGEST_CYCLE,
-        least_kept: KEPT_PERCENT,
+        least_kept: CYCLE_PERCENT,
     };
-    let found = cycles_through(graph, owner, &rules, VISITS);
+    let found = cycles_through(graph, owner, &rules, MAX_VISITED_TRANSFERS);
     let mut finding = Finding::new(Pattern::Cycle, PatternRole::Actor, activity.received);
     let is_long = |length: usize| length >= SHORTEST_CYCLE;
     let mut counted = BTreeSet::new();

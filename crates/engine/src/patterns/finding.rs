@@ -26,12 +26,12 @@ pub(super) struct Finding {
     pub(super) whole: u128,
     pub(super) details: PatternDetails,
     /// Its transactions, in the order of the chain.
-    pub(super) transactions: BTreeMap<u64, Shown>,
+    pub(super) transactions: BTreeMap<u64, ShownTransaction>,
 }
 
 /// A transaction that shows a pattern.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownTransaction {
     number: TransactionNumber,
     time: Timestamp,
     /// True for a transaction of the owner.
@@ -72,7 +72,8 @@ impl Finding {
         (number, time): (TransactionNumber, Timestamp),
         is_own: bool,
     ) {
-        let shown = self.transactions.entry(position).or_insert(Shown { number, time, is_own });
+        let shown =
+            self.transactions.entry(position).or_insert(ShownTransaction { number, time, is_own });
         shown.is_own |= is_own;
     }
 
@@ -101,7 +102,7 @@ impl Finding {
             return Ok(None);
         }
         let period = (first.time, last.time);
-        let mut named: Vec<(u64, Shown)> =
+        let mut named: Vec<(u64, ShownTransaction)> =
             self.transactions.iter().map(|(position, shown)| (*position, *shown)).collect();
         named.sort_by_key(|(position, shown)| (!shown.is_own, *position));
         named.truncate(shown);

@@ -18,7 +18,7 @@ pub struct FormEntry {
 
 /// What decides the forms of a transaction.
 #[derive(Clone, Copy, Debug)]
-pub struct FormOf<'t> {
+pub struct FormCriteria<'t> {
     /// Kind.
     pub kind: TransactionKind,
     /// Number of inputs, known or not.
@@ -33,12 +33,13 @@ pub struct FormOf<'t> {
 
 /// The forms of a transaction, in the order of [`Pattern`].
 #[must_use]
-pub fn forms(of: &FormOf<'_>) -> Vec<Pattern> {
+pub fn forms(of: &FormCriteria<'_>) -> Vec<Pattern> {
     let mut forms = Vec::new();
     let is_dust = |output: &&FormEntry| output.value > 0 && u128::from(output.value) <= of.dust;
     let is_payment = of.kind == TransactionKind::Payment;
     let paid: Vec<&FormEntry> = of.outputs.iter().filter(|output| output.value > 0).collect();
-    if is_payment && of.inputs == 1 && peeled(&paid.iter().map(|it| it.value).collect::<Vec<_>>()) {
+    if is_payment && of.inputs == 1 && is_peel(&paid.iter().map(|it| it.value).collect::<Vec<_>>())
+    {
         forms.push(Pattern::PeelStep);
     }
     let payers: FxHashSet<OwnerNumber> = of.known_inputs.iter().map(|input| input.owner).collect();
@@ -69,7 +70,7 @@ pub fn forms(of: &FormOf<'_>) -> Vec<Pattern> {
 }
 
 /// True if these are the values of a peel and of what is left.
-pub(super) fn peeled(values: &[u64]) -> bool {
+pub(super) fn is_peel(values: &[u64]) -> bool {
     let [one, other] = values else { return false };
     let (small, both) = (u128::from(*one.min(other)), u128::from(*one) + u128::from(*other));
     small * 100 <= both * PEEL_PERCENT
@@ -86,7 +87,7 @@ mod tests {
 
     fn of(kind: TransactionKind, inputs: &[FormEntry], outputs: &[FormEntry]) -> Vec<Pattern> {
         let count = inputs.len() as u64;
-        forms(&FormOf { kind, inputs: count, known_inputs: inputs, outputs, dust: 1_000 })
+        forms(&FormCriteria { kind, inputs: count, known_inputs: inputs, outputs, dust: 1_000 })
     }
 
     #[test]
@@ -113,7 +114,7 @@ mod tests {
         let joint = TransactionKind::Coinjoin(CoinjoinKind::Generic);
         assert_eq!(of(joint, &of_two, &to_five), [Pattern::JointTransaction]);
         // An input from before the first block may be anybody's.
-        let unknown = FormOf {
+        let unknown = FormCriteria {
             kind: TransactionKind::Payment,
             inputs: 6,
             known_inputs: &five,

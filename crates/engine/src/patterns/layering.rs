@@ -6,22 +6,23 @@ use rustc_hash::FxHashSet;
 
 use super::{
     activity::{Activity, OwnReader},
-    around::{Around, Budget, Payment},
+    around::{Budget, NeighborReader, Payment},
     finding::Finding,
     own::seconds,
     rules::{
-        FOLLOWED, LAYER_PERCENT, LAYER_WITHIN, LAYERS, MOST_LAYERS, confidence, is_percent_of,
+        FEWEST_LAYERS, LAYER_PERCENT, LAYER_WITHIN, MAX_FOLLOWED, MOST_LAYERS, confidence,
+        is_percent_of,
     },
 };
 use crate::{
     evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     ledger::{OwnerNumber, TransactionNumber},
-    reading::{Entry, ViewError},
+    reading::{TransactionEntry, ViewError},
     utxo::TransactionKind,
 };
 
 /// What a payment gives an owner, in base units.
-fn given(payment: &Payment, owner: OwnerNumber) -> u128 {
+fn amount_paid_to(payment: &Payment, owner: OwnerNumber) -> u128 {
     let own = payment.outputs.iter().filter(|output| output.owner == owner);
     own.map(|output| u128::from(output.value)).sum()
 }
@@ -32,7 +33,7 @@ fn only_passes_on(
     owner: OwnerNumber,
     (paid, passed): (&Payment, &Payment),
     dust: u128,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
 ) -> Result<bool, ViewError> {
     let is_soon =
         passed.time.duration_since(paid.time) <= LAYER_WITHIN && paid.position < passed.position;
@@ -50,18 +51,23 @@ fn only_passes_on(
     let largest = only_payee(passed, owner, dust).map_or(0, |(_, amount)| amount);
     // Others can send it more, such as dust; nobody else can pay for it.
     Ok(statistics.transactions_out == 1
-        && is_percent_of(given(paid, owner), LAYER_PERCENT, statistics.received)
+        && is_percent_of(amount_paid_to(paid, owner), LAYER_PERCENT, statistics.received)
         && is_percent_of(largest, LAYER_PERCENT, statistics.received))
 }
 
 /// The one other owner that a payment gives more than dust, with its largest output; `None` if there are several: a
 /// payment with change at a new address passes nothing on.
-fn only_payee(payment: &Payment, payer: OwnerNumber, dust: u128) -> Option<(Entry, u128)> {
-    let is_paid = |output: &&Entry| output.owner != payer && u128::from(output.value) > dust;
+fn only_payee(
+    payment: &Payment,
+    payer: OwnerNumber,
+    dust: u128,
+) -> Option<(TransactionEntry, u128)> {
+    let is_paid =
+        |output: &&TransactionEntry| output.owner != payer && u128::from(output.value) > dust;
     let paid = payment.outputs.iter().filter(is_paid);
     let largest = *paid.clone().reduce(|best, it| if it.value > best.value { it } else { best })?;
     let is_only = paid.clone().all(|output| output.owner == largest.owner);
-    is_only.then(|| (largest, given(payment, largest.owner)))
+    is_only.then(|| (largest, amount_paid_to(payment, largest.owner)))
 }
 
 /// A run of owners between two payments.
@@ -77,7 +83,7 @@ struct Run {
 fn before(
     payment: Rc<Payment>,
     dust: u128,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
     budget: &mut Budget,
 ) -> Result<Run, ViewError> {
     let mut run = Run { owners: vec![], payments: vec![payment] };
@@ -102,9 +108,9 @@ fn before(
 /// The run that begins with a payment of the owner to `first`.
 fn after(
     payment: Rc<Payment>,
-    first: Entry,
+    first: TransactionEntry,
     dust: u128,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
     budget: &mut Budget,
 ) -> Result<Run, ViewError> {
     let mut run = Run { owners: vec![], payments: vec![payment] };
@@ -132,7 +138,7 @@ pub(super) fn layering(
     (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
     in_chains: &[TransactionNumber],
     reader: &OwnReader<'_>,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
     budget: &mut Budget,
 ) -> Result<Vec<Finding>, ViewError> {
     let dust = reader.rules.dust;
@@ -169,7 +175,7 @@ pub(super) fn layering(
             }
         }
         outputs.sort_by_key(|output| (std::cmp::Reverse(output.value), output.index));
-        outputs.truncate(if earlier.is_some() { 1 } else { FOLLOWED });
+        outputs.truncate(if earlier.is_some() { 1 } else { MAX_FOLLOWED });
         for output in outputs {
             let later = after(Rc::clone(&payment), output, dust, around, budget)?;
             let amount = u128::from(output.value);
@@ -198,17 +204,17 @@ pub(super) fn layering(
 /// What the last payment of a run gives, in base units.
 fn run_amount(run: &Run) -> u128 {
     let (Some(owner), Some(payment)) = (run.owners.last(), run.payments.last()) else { return 0 };
-    given(payment, *owner)
+    amount_paid_to(payment, *owner)
 }
 
 fn add(
     run: &Run,
     amount: u128,
-    (in_chains, around): (&FxHashSet<TransactionNumber>, &Around<'_>),
+    (in_chains, around): (&FxHashSet<TransactionNumber>, &NeighborReader<'_>),
     into: &mut Finding,
 ) {
     let peels = run.payments.iter().filter(|payment| in_chains.contains(&payment.number)).count();
-    if run.owners.len() < LAYERS || peels * 2 > run.payments.len() {
+    if run.owners.len() < FEWEST_LAYERS || peels * 2 > run.payments.len() {
         return;
     }
     let (Some(first), Some(last)) = (run.payments.first(), run.payments.last()) else { return };
@@ -219,7 +225,7 @@ fn add(
         seconds: seconds(first.time, last.time),
         ..PatternDetails::default()
     };
-    into.occurs(confidence(length, LAYERS as u64, 8), details);
+    into.occurs(confidence(length, FEWEST_LAYERS as u64, 8), details);
     for payment in &run.payments {
         let is_own = around.is_own(payment.number);
         into.show(payment.position, (payment.number, payment.time), is_own);

@@ -30,16 +30,18 @@ mod transfers_around;
 use std::cmp::Reverse;
 
 use crate::{
-    evidence::{BehaviorFacts, PatternFact, PatternRole, Searched, UnscoredReason},
+    evidence::{BehaviorFacts, PatternFact, PatternRole, SearchExtent, UnscoredReason},
     ledger::{OwnHistory, OwnerNumber, TransactionNumber},
     policy::PatternRules,
-    reading::{ChainView, Progress, Query, ReadRequest, ViewError},
+    reading::{ChainView, Query, QueryProgress, ReadRequest, ViewError},
     trace::Attributions,
 };
 use activity::{Activity, OwnReader};
-use around::{Around, Budget};
+use around::{Budget, NeighborReader};
 use finding::Finding;
-use rules::{AROUND_READS, CHAIN_READS, LITTLE_PERCENT, SEEDS, is_percent_of};
+use rules::{
+    AROUND_READS, CHAIN_READS, MAX_STARTING_TRANSACTIONS, MIN_RECEIVED_PERCENT, is_percent_of,
+};
 
 /// An owner whose behavior is searched.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +63,7 @@ pub struct PatternSearch<'a> {
     rules: PatternRules,
     cluster: OwnerNumber,
     activity: Activity,
-    searched: Searched,
+    searched: SearchExtent,
     /// How often what was missing may still be asked for.
     rounds: u32,
     shown: usize,
@@ -85,12 +87,12 @@ impl<'a> PatternSearch<'a> {
         let PatternSubject { cluster, histories, addresses, shown } = subject;
         let reader = OwnReader { view, attributions, cluster, rules: &rules };
         let activity = Activity::read(&reader, histories)?;
-        let searched = Searched {
+        let searched = SearchExtent {
             addresses: histories.len() as u64,
             all_addresses: addresses,
             transactions: activity.transactions.len() as u64,
             is_whole: activity.is_whole && histories.len() as u64 >= addresses,
-            ..Searched::default()
+            ..SearchExtent::default()
         };
         Ok(Self {
             attributions,
@@ -129,7 +131,7 @@ impl<'a> PatternSearch<'a> {
         findings.extend(own::forms_of_transactions(activity));
         findings.extend(fans::fans(activity, rules));
 
-        let mut around = Around::new(view, *attributions, activity);
+        let mut around = NeighborReader::new(view, *attributions, activity);
         let (incoming, all_in) = seeds(activity, |own| if own.sent == 0 { own.income } else { 0 });
         let (outgoing, all_out) =
             seeds(activity, |own| if own.sent > 0 { own.spending } else { 0 });
@@ -149,7 +151,8 @@ impl<'a> PatternSearch<'a> {
         )?);
         let transfers =
             transfers_around::transfers_around(seeds, &reader, &mut around, AROUND_READS)?;
-        let (circles, is_complete) = circles::circles(activity, *cluster, transfers);
+        let (circles, is_complete) =
+            circles::cycles_and_scatter_gathers(activity, *cluster, transfers);
         findings.extend(circles);
 
         let mut found = Vec::new();
@@ -170,7 +173,7 @@ impl<'a> PatternSearch<'a> {
 /// Anybody can send anybody money: what the owner only received counts from a sum and a share on.
 fn unscored_if_little(activity: &Activity, rules: &PatternRules, finding: &mut Finding) {
     let is_little = finding.amount <= rules.little
-        || !is_percent_of(finding.amount, LITTLE_PERCENT, activity.received);
+        || !is_percent_of(finding.amount, MIN_RECEIVED_PERCENT, activity.received);
     if finding.role == PatternRole::Recipient && is_little {
         finding.unscored(UnscoredReason::LittleReceived);
     }
@@ -188,21 +191,21 @@ fn seeds(
         .filter(|(Reverse(moved), ..)| *moved > 0)
         .collect();
     seeds.sort_unstable();
-    let is_all = seeds.len() <= SEEDS;
-    seeds.truncate(SEEDS);
+    let is_all = seeds.len() <= MAX_STARTING_TRANSACTIONS;
+    seeds.truncate(MAX_STARTING_TRANSACTIONS);
     seeds.sort_unstable_by_key(|(_, position, _)| *position);
     (seeds.into_iter().map(|(_, _, number)| number).collect(), is_all)
 }
 
 impl Query for PatternSearch<'_> {
-    fn advance(&mut self, view: &dyn ChainView) -> Result<Progress, ViewError> {
+    fn advance(&mut self, view: &dyn ChainView) -> Result<QueryProgress, ViewError> {
         let missing = self.search(view)?;
         match self.rounds.checked_sub(1) {
             Some(rounds) if !missing.is_empty() => {
                 self.rounds = rounds;
-                Ok(Progress::Reads(missing))
+                Ok(QueryProgress::Reads(missing))
             }
-            _ => Ok(Progress::Complete),
+            _ => Ok(QueryProgress::Complete),
         }
     }
 }

@@ -9,8 +9,8 @@ use super::{
     activity::{Activity, OwnTransaction, Party},
     finding::Finding,
     rules::{
-        AWAKE, AWAKE_PERCENT, AWAKENING_PERCENT, DORMANT, DUSTED_OWNERS, JUST_BELOW_PERCENT,
-        PASSED_OF_ALL_PERCENT, PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN,
+        ACTIVITY_PERCENT, DORMANT_AFTER, DUSTED_OWNERS, JUST_BELOW_PERCENT, PASSED_OF_ALL_PERCENT,
+        PASSED_PAYMENTS, PASSED_PERCENT, PASSED_WITHIN, REACTIVATED_PERCENT, REACTIVATION_WINDOW,
         STRUCTURED_TRANSFERS, WINDOW, confidence, is_percent_of,
     },
 };
@@ -169,14 +169,14 @@ pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Findi
     let (mut balance, mut last) = (0_u128, None);
     for (index, own) in activity.transactions.iter().enumerate() {
         let pause = last.map(|last| own.time.duration_since(last));
-        if let Some(pause) = pause.filter(|pause| *pause >= DORMANT && own.spending > 0) {
+        if let Some(pause) = pause.filter(|pause| *pause >= DORMANT_AFTER && own.spending > 0) {
             let since = activity.transactions.iter().skip(index);
             let awake: Vec<&OwnTransaction> = since
-                .take_while(|later| later.time.duration_since(own.time) <= AWAKE)
+                .take_while(|later| later.time.duration_since(own.time) <= REACTIVATION_WINDOW)
                 .filter(|later| later.spending > 0)
                 .collect();
             let moved: u128 = awake.iter().map(|later| later.spending).sum();
-            if balance > 0 && is_percent_of(moved, AWAKE_PERCENT, balance) {
+            if balance > 0 && is_percent_of(moved, REACTIVATED_PERCENT, balance) {
                 for later in &awake {
                     finding.show_own(later);
                 }
@@ -188,7 +188,7 @@ pub(super) fn dormant_reactivation(activity: &Activity, is_whole: bool) -> Findi
                 finding.occurs(80, details);
             }
         }
-        let is_much = is_percent_of(own.income, AWAKENING_PERCENT, balance) && own.income > 0;
+        let is_much = is_percent_of(own.income, ACTIVITY_PERCENT, balance) && own.income > 0;
         if own.spending > 0 || is_much {
             last = Some(own.time);
         }

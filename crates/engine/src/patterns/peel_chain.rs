@@ -6,21 +6,24 @@ use rustc_hash::FxHashSet;
 
 use super::{
     activity::{Activity, OwnReader, proportion},
-    around::{Around, Budget, Payment},
+    around::{Budget, NeighborReader, Payment},
     finding::Finding,
-    form::peeled,
+    form::is_peel,
     own::seconds,
-    rules::{FOLLOWED, MOST_PEEL_STEPS, PEEL_STEPS, PEEL_WITHIN, confidence},
+    rules::{MAX_FOLLOWED, MOST_PEEL_STEPS, PEEL_STEPS, PEEL_WITHIN, confidence},
 };
 use crate::{
     evidence::{Pattern, PatternDetails, PatternRole, UnscoredReason},
     ledger::TransactionNumber,
-    reading::{Entry, ViewError},
+    reading::{TransactionEntry, ViewError},
     utxo::TransactionKind,
 };
 
 /// The two outputs of a peel step: what is left, and what was split off. Outputs of up to `dust` do not count.
-fn outputs_of_step(payment: &Payment, dust: u128) -> Option<(&Entry, &Entry)> {
+fn outputs_of_step(
+    payment: &Payment,
+    dust: u128,
+) -> Option<(&TransactionEntry, &TransactionEntry)> {
     let mut paid = payment.outputs.iter().filter(|output| u128::from(output.value) > dust);
     let (Some(one), Some(other), None) = (paid.next(), paid.next(), paid.next()) else {
         return None;
@@ -29,7 +32,7 @@ fn outputs_of_step(payment: &Payment, dust: u128) -> Option<(&Entry, &Entry)> {
     let (rest, peel) = if one.value > other.value { (one, other) } else { (other, one) };
     let is_step = payment.kind == TransactionKind::Payment
         && payment.inputs_count == 1
-        && peeled(&[one.value, other.value])
+        && is_peel(&[one.value, other.value])
         // What stays at the address that paid is change of an ordinary payment.
         && rest.owner != input.owner
         && peel.owner != input.owner;
@@ -52,7 +55,7 @@ fn is_soon(earlier: &Payment, later: &Payment) -> bool {
 fn steps_around(
     step: Rc<Payment>,
     dust: u128,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
     budget: &mut Budget,
 ) -> Result<Vec<Rc<Payment>>, ViewError> {
     let mut earlier = Vec::new();
@@ -94,7 +97,7 @@ fn steps_around(
 }
 
 /// True if an input spends what a step left.
-fn is_what_is_left(step: &Payment, input: &Entry, dust: u128) -> bool {
+fn is_what_is_left(step: &Payment, input: &TransactionEntry, dust: u128) -> bool {
     outputs_of_step(step, dust)
         .is_some_and(|(rest, _)| (rest.owner, rest.value) == (input.owner, input.value))
 }
@@ -104,7 +107,7 @@ pub(super) fn peel_chains(
     activity: &Activity,
     seeds: &[TransactionNumber],
     reader: &OwnReader<'_>,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
     budget: &mut Budget,
 ) -> Result<(Vec<Finding>, Vec<TransactionNumber>), ViewError> {
     let dust = reader.rules.dust;
@@ -118,7 +121,7 @@ pub(super) fn peel_chains(
         } else {
             // What is left at the end of a chain may be spent by any transaction.
             let income = activity.income_of(*seed);
-            for input in own.inputs.iter().take(if income > 0 { FOLLOWED } else { 0 }) {
+            for input in own.inputs.iter().take(if income > 0 { MAX_FOLLOWED } else { 0 }) {
                 let origin = around.origin(input, budget)?;
                 let step = origin.filter(|step| is_what_is_left(step, input, dust));
                 let part = proportion(input.value.into(), income, own.inputs_total);
@@ -171,11 +174,12 @@ pub(super) fn peel_chains(
 fn add(
     Chain { steps, end }: &Chain,
     activity: &Activity,
-    (reader, around): (&OwnReader<'_>, &Around<'_>),
+    (reader, around): (&OwnReader<'_>, &NeighborReader<'_>),
     [actor, paid_into, recipient]: [&mut Finding; 3],
 ) -> Result<(), ViewError> {
-    let is_own =
-        |entry: &Entry| Ok::<_, ViewError>(reader.view.cluster_of(entry.owner)? == reader.cluster);
+    let is_own = |entry: &TransactionEntry| {
+        Ok::<_, ViewError>(reader.view.cluster_of(entry.owner)? == reader.cluster)
+    };
     let (mut given, mut got) = (Vec::new(), end.map_or(0, |(_, income)| income));
     for (index, step) in steps.iter().enumerate() {
         if let Some(input) = step.inputs.first()

@@ -22,7 +22,7 @@ pub const SCATTER_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 /// Part of what was gathered that is scattered, in percent.
 pub const SCATTERED_PERCENT: u128 = 80;
 /// Part of all funds received below which patterns by which the owner only receives are not scored, in percent.
-pub const LITTLE_PERCENT: u128 = 1;
+pub const MIN_RECEIVED_PERCENT: u128 = 1;
 /// Time from the first to the last payment of a scatter-gather or cycle.
 pub const AROUND_WITHIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Most owners of a cycle, the subject's included.
@@ -30,7 +30,7 @@ pub const LONGEST_CYCLE: u8 = 6;
 /// Fewest owners of a cycle: two that pay each other are a refund.
 pub const SHORTEST_CYCLE: usize = 3;
 /// Part of a payment of a cycle that the next one has at least, in percent; at most it is as much larger.
-pub const KEPT_PERCENT: u8 = 50;
+pub const CYCLE_PERCENT: u8 = 50;
 /// Fewest transfers of a structuring within a window.
 pub const STRUCTURED_TRANSFERS: usize = 5;
 /// Part of a threshold from which on a transfer is just below it, in percent.
@@ -44,13 +44,13 @@ pub const PASSED_PAYMENTS: u64 = 2;
 /// Part of all funds received that is passed on, in percent.
 pub const PASSED_OF_ALL_PERCENT: u128 = 80;
 /// Pause from which on an owner is dormant.
-pub const DORMANT: SignedDuration = SignedDuration::from_hours(365 * 24);
+pub const DORMANT_AFTER: SignedDuration = SignedDuration::from_hours(365 * 24);
 /// Part of the balance from which on income ends a pause, in percent.
-pub const AWAKENING_PERCENT: u128 = 1;
+pub const ACTIVITY_PERCENT: u128 = 1;
 /// Time after a pause within which the balance moves.
-pub const AWAKE: SignedDuration = SignedDuration::from_hours(30 * 24);
+pub const REACTIVATION_WINDOW: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Part of the balance that moves after a pause, in percent.
-pub const AWAKE_PERCENT: u128 = 50;
+pub const REACTIVATED_PERCENT: u128 = 50;
 /// Fewest owners to whom dust is sent.
 pub const DUSTED_OWNERS: u64 = 10;
 /// Part of both outputs that the smaller one of a peel step has at most, in percent.
@@ -66,7 +66,7 @@ pub const LAYER_PERCENT: u128 = 90;
 /// Time within which an owner of a layering run passes on what it received.
 pub const LAYER_WITHIN: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// Fewest owners of a layering run.
-pub const LAYERS: usize = 3;
+pub const FEWEST_LAYERS: usize = 3;
 /// Most owners of a layering run that are followed in each direction.
 pub const MOST_LAYERS: usize = 50;
 /// Fewest inputs of a consolidation.
@@ -79,7 +79,7 @@ pub const OWN_TRANSACTIONS: usize = 1_000;
 /// Inputs and outputs of these that are read together.
 pub const OWN_ENTRIES: u64 = 50_000;
 /// Other addresses of the owner whose transactions are read.
-pub const OTHER_ADDRESSES: u32 = 50;
+pub const MAX_CLUSTER_ADDRESSES: u32 = 50;
 /// Transfers in each direction that are read of each of them.
 pub const TRANSFERS_OF_OTHERS: u32 = 100;
 /// Transactions of others that are read for peel chains and layering runs.
@@ -90,12 +90,12 @@ pub const AROUND_READS: u32 = 200;
 pub const PASSED_ENTRIES: u64 = 100;
 /// Transactions of the owner in each direction from which chains and transfers around are searched, those that moved
 /// most.
-pub const SEEDS: usize = 50;
+pub const MAX_STARTING_TRANSACTIONS: usize = 50;
 /// Inputs of a payment to the owner whose origins may be steps of a peel chain, and payees of a payment of the owner
 /// from which layering runs are searched, the largest.
-pub const FOLLOWED: usize = 5;
+pub const MAX_FOLLOWED: usize = 5;
 /// Transfers that a search for cycles or scatter-gathers visits.
-pub const VISITS: u64 = 20_000;
+pub const MAX_VISITED_TRANSFERS: u64 = 20_000;
 /// Transactions that are shown of a pattern.
 pub const SHOWN: usize = 20;
 

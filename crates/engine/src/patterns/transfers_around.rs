@@ -8,13 +8,13 @@ use rustc_hash::FxHashSet;
 
 use super::{
     activity::OwnReader,
-    around::{Around, Budget, Payment},
+    around::{Budget, NeighborReader, Payment},
     transfers::Transfer,
 };
 use crate::{
     evidence::Direction,
     ledger::{OwnerNumber, TransactionNumber},
-    reading::{Entry, ViewError},
+    reading::{TransactionEntry, ViewError},
     utxo::TransactionKind,
 };
 
@@ -28,7 +28,7 @@ const MOST_PAYERS: usize = 5;
 pub(super) fn transfers_around(
     (incoming, outgoing): (&[TransactionNumber], &[TransactionNumber]),
     reader: &OwnReader<'_>,
-    around: &mut Around<'_>,
+    around: &mut NeighborReader<'_>,
     budget: u32,
 ) -> Result<Vec<Transfer>, ViewError> {
     for (direction, seeds) in [(Direction::Destination, outgoing), (Direction::Source, incoming)] {
@@ -74,8 +74,8 @@ fn followed(
     payment: &Payment,
     direction: Direction,
     reader: &OwnReader<'_>,
-    around: &Around<'_>,
-) -> Result<Vec<Entry>, ViewError> {
+    around: &NeighborReader<'_>,
+) -> Result<Vec<TransactionEntry>, ViewError> {
     let mut followed = Vec::new();
     if payment.kind != TransactionKind::Payment {
         return Ok(followed);
@@ -99,10 +99,10 @@ fn followed(
 fn add_transfers(
     payment: &Payment,
     reader: &OwnReader<'_>,
-    around: &Around<'_>,
+    around: &NeighborReader<'_>,
     transfers: &mut Vec<Transfer>,
 ) -> Result<(), ViewError> {
-    let sums = |entries: &mut dyn Iterator<Item = &Entry>| {
+    let sums = |entries: &mut dyn Iterator<Item = &TransactionEntry>| {
         let mut sums: Vec<(OwnerNumber, u128)> = Vec::new();
         for entry in entries {
             let owner = reader.view.cluster_of(entry.owner)?;

@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
-use super::{ChainView, Entry, FeePayer, LookUp, SideTotals, TransactionRead, ViewError, Waypoint};
+use super::{
+    ChainView, FeePayer, LookupResult, SideTotals, TransactionEntry, TransactionRead, ViewError,
+    Waypoint,
+};
 use crate::{
     evidence::Direction,
     ledger::{OwnHistory, OwnTransaction, OwnerNumber, Statistics, TransactionNumber},
@@ -15,7 +18,7 @@ const POSITIONS_OF_BLOCK: u64 = 1 << 24;
 
 /// Where a transaction is in the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InBlock {
+pub struct BlockPosition {
     /// Height of its block.
     pub height: u64,
     /// Time of its block.
@@ -24,7 +27,7 @@ pub struct InBlock {
     pub index: u64,
 }
 
-impl InBlock {
+impl BlockPosition {
     /// Its position in the chain.
     #[must_use]
     pub const fn position(&self) -> u64 {
@@ -35,9 +38,9 @@ impl InBlock {
 /// Gathered transactions. They are numbered in the order in which they were named first.
 #[derive(Debug, Default)]
 pub struct GatheredChain {
-    transactions: Vec<(Txid, Gathered<GatheredTransaction>)>,
+    transactions: Vec<(Txid, GatherState<GatheredTransaction>)>,
     numbers: FxHashMap<Txid, TransactionNumber>,
-    outputs: Vec<(OutPoint, Gathered<Option<TransactionNumber>>)>,
+    outputs: Vec<(OutPoint, GatherState<Option<TransactionNumber>>)>,
     output_numbers: FxHashMap<OutPoint, OutputNumber>,
     owners: Vec<ScriptOwner>,
     owner_numbers: FxHashMap<ScriptOwner, OwnerNumber>,
@@ -46,7 +49,7 @@ pub struct GatheredChain {
 }
 
 #[derive(Clone, Debug)]
-enum Gathered<T> {
+enum GatherState<T> {
     Unread,
     Failed,
     Found(T),
@@ -54,12 +57,12 @@ enum Gathered<T> {
 
 #[derive(Clone, Debug)]
 struct GatheredTransaction {
-    at: InBlock,
+    at: BlockPosition,
     kind: TransactionKind,
     inputs: SideTotals,
     outputs: SideTotals,
-    input_entries: Vec<Entry>,
-    output_entries: Vec<Entry>,
+    input_entries: Vec<TransactionEntry>,
+    output_entries: Vec<TransactionEntry>,
     fee_payers: Vec<FeePayer>,
 }
 
@@ -68,7 +71,7 @@ impl GatheredChain {
     pub fn number(&mut self, txid: Txid) -> TransactionNumber {
         let transactions = &mut self.transactions;
         *self.numbers.entry(txid).or_insert_with(|| {
-            transactions.push((txid, Gathered::Unread));
+            transactions.push((txid, GatherState::Unread));
             TransactionNumber(transactions.len() as u64 - 1)
         })
     }
@@ -77,7 +80,7 @@ impl GatheredChain {
     pub fn output_number(&mut self, outpoint: OutPoint) -> OutputNumber {
         let outputs = &mut self.outputs;
         *self.output_numbers.entry(outpoint).or_insert_with(|| {
-            outputs.push((outpoint, Gathered::Unread));
+            outputs.push((outpoint, GatherState::Unread));
             OutputNumber(outputs.len() as u64 - 1)
         })
     }
@@ -100,19 +103,19 @@ impl GatheredChain {
     /// Returns an error if the chain did not give out the number.
     pub fn outpoint(&self, number: OutputNumber) -> Result<OutPoint, ViewError> {
         let found = usize::try_from(number.0).ok().and_then(|index| self.outputs.get(index));
-        found.map(|(outpoint, _)| *outpoint).ok_or_else(|| foreign("output", number.0))
+        found.map(|(outpoint, _)| *outpoint).ok_or_else(|| unknown_number("output", number.0))
     }
 
     /// True if a transaction was read, or could not be.
     #[must_use]
     pub fn is_read(&self, number: TransactionNumber) -> bool {
-        self.transaction(number).is_ok_and(|(_, found)| !matches!(found, Gathered::Unread))
+        self.transaction(number).is_ok_and(|(_, found)| !matches!(found, GatherState::Unread))
     }
 
     /// Adds a transaction that was read. One that was added before stays.
-    pub fn add(&mut self, transaction: &Transaction, at: InBlock) -> TransactionNumber {
+    pub fn add(&mut self, transaction: &Transaction, at: BlockPosition) -> TransactionNumber {
         let number = self.number(transaction.txid);
-        if self.transaction(number).is_ok_and(|(_, found)| matches!(found, Gathered::Found(_))) {
+        if self.transaction(number).is_ok_and(|(_, found)| matches!(found, GatherState::Found(_))) {
             return number;
         }
         let mut input_entries = Vec::with_capacity(transaction.inputs.len());
@@ -120,7 +123,7 @@ impl GatheredChain {
             if let Some(spent) = &input.spent {
                 let is_from_pool = input.is_from_pool(transaction.txid);
                 let made = (!is_from_pool).then(|| self.number(input.outpoint.txid));
-                input_entries.push(Entry {
+                input_entries.push(TransactionEntry {
                     index,
                     value: spent.value,
                     owner: self.owner_number(&spent.owner),
@@ -131,7 +134,7 @@ impl GatheredChain {
         let mut output_entries = Vec::with_capacity(transaction.outputs.len());
         for (output, index) in transaction.outputs.iter().zip(0..) {
             let outpoint = OutPoint { txid: transaction.txid, index };
-            output_entries.push(Entry {
+            output_entries.push(TransactionEntry {
                 index,
                 value: output.value,
                 owner: self.owner_number(&output.owner),
@@ -155,7 +158,7 @@ impl GatheredChain {
             output_entries,
             fee_payers: Vec::new(),
         };
-        self.set(number, Gathered::Found(gathered));
+        self.set(number, GatherState::Found(gathered));
         number
     }
 
@@ -163,8 +166,8 @@ impl GatheredChain {
     #[must_use]
     pub fn position(&self, number: TransactionNumber) -> Option<u64> {
         match &self.transaction(number).ok()?.1 {
-            Gathered::Found(found) => Some(found.at.position()),
-            Gathered::Unread | Gathered::Failed => None,
+            GatherState::Found(found) => Some(found.at.position()),
+            GatherState::Unread | GatherState::Failed => None,
         }
     }
 
@@ -172,7 +175,7 @@ impl GatheredChain {
     /// for one that was not added.
     pub fn set_index_in_block(&mut self, number: TransactionNumber, index: u64) {
         let found = usize::try_from(number.0).ok().and_then(|at| self.transactions.get_mut(at));
-        if let Some((_, Gathered::Found(found))) = found
+        if let Some((_, GatherState::Found(found))) = found
             && found.at.index != index
         {
             found.at.index = index;
@@ -183,7 +186,7 @@ impl GatheredChain {
     /// Notes that a transaction could not be read, unless it was.
     pub fn fail(&mut self, number: TransactionNumber) {
         if !self.is_read(number) {
-            self.set(number, Gathered::Failed);
+            self.set(number, GatherState::Failed);
         }
     }
 
@@ -192,15 +195,15 @@ impl GatheredChain {
         let spender = spender.map(|txid| self.number(txid));
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
         if let Some((_, found)) = found {
-            *found = Gathered::Found(spender);
+            *found = GatherState::Found(spender);
         }
     }
 
     /// Notes that the spender of an output could not be read, unless it was.
     pub fn fail_output(&mut self, output: OutputNumber) {
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get_mut(index));
-        if let Some((_, found @ Gathered::Unread)) = found {
-            *found = Gathered::Failed;
+        if let Some((_, found @ GatherState::Unread)) = found {
+            *found = GatherState::Failed;
         }
     }
 
@@ -208,7 +211,7 @@ impl GatheredChain {
     pub fn set_fee_payers(&mut self, coinbase: TransactionNumber, payers: Vec<FeePayer>) {
         let index = usize::try_from(coinbase.0).ok();
         let found = index.and_then(|index| self.transactions.get_mut(index));
-        if let Some((_, Gathered::Found(found))) = found {
+        if let Some((_, GatherState::Found(found))) = found {
             found.fee_payers = payers;
         }
     }
@@ -222,25 +225,26 @@ impl GatheredChain {
             .iter()
             .zip(0..)
             .filter_map(|((_, found), number)| match found {
-                Gathered::Found(found) => {
+                GatherState::Found(found) => {
                     Some((found.at.position(), TransactionNumber(number), found))
                 }
-                Gathered::Unread | Gathered::Failed => None,
+                GatherState::Unread | GatherState::Failed => None,
             })
             .collect();
         found.sort_by_key(|(position, ..)| *position);
         for (_, number, found) in found {
-            let own = |entries: &[Entry]| -> Vec<Entry> {
+            let own = |entries: &[TransactionEntry]| -> Vec<TransactionEntry> {
                 entries.iter().filter(|entry| entry.owner == owner).copied().collect()
             };
-            let total = |entries: &[Entry]| entries.iter().map(|it| u128::from(it.value)).sum();
+            let total =
+                |entries: &[TransactionEntry]| entries.iter().map(|it| u128::from(it.value)).sum();
             let (inputs, outputs) = (own(&found.input_entries), own(&found.output_entries));
-            let spent = |entry: &&Entry| match entry.leads_to {
+            let spent = |entry: &&TransactionEntry| match entry.leads_to {
                 Some(Waypoint::Output(output)) => self.is_spent(output),
                 _ => false,
             };
             let received: u128 = total(&outputs);
-            let passed_on: Vec<Entry> = outputs.iter().filter(spent).copied().collect();
+            let passed_on: Vec<TransactionEntry> = outputs.iter().filter(spent).copied().collect();
             let entry = OwnTransaction {
                 number,
                 time: found.at.time,
@@ -262,10 +266,10 @@ impl GatheredChain {
 
     fn is_spent(&self, output: OutputNumber) -> bool {
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get(index));
-        matches!(found, Some((_, Gathered::Found(Some(_)))))
+        matches!(found, Some((_, GatherState::Found(Some(_)))))
     }
 
-    fn set(&mut self, number: TransactionNumber, found: Gathered<GatheredTransaction>) {
+    fn set(&mut self, number: TransactionNumber, found: GatherState<GatheredTransaction>) {
         let index = usize::try_from(number.0).ok();
         if let Some((_, known)) = index.and_then(|index| self.transactions.get_mut(index)) {
             *known = found;
@@ -275,36 +279,38 @@ impl GatheredChain {
     fn transaction(
         &self,
         number: TransactionNumber,
-    ) -> Result<&(Txid, Gathered<GatheredTransaction>), ViewError> {
+    ) -> Result<&(Txid, GatherState<GatheredTransaction>), ViewError> {
         let found = usize::try_from(number.0).ok().and_then(|index| self.transactions.get(index));
-        found.ok_or_else(|| foreign("transaction", number.0))
+        found.ok_or_else(|| unknown_number("transaction", number.0))
     }
 
-    fn look_up_transaction(&self, number: TransactionNumber) -> Result<LookUp, ViewError> {
+    fn look_up_transaction(&self, number: TransactionNumber) -> Result<LookupResult, ViewError> {
         Ok(match &self.transaction(number)?.1 {
-            Gathered::Found(found) => LookUp::Transaction { number, position: found.at.position() },
-            Gathered::Failed => LookUp::Failed,
-            Gathered::Unread => LookUp::Unread,
+            GatherState::Found(found) => {
+                LookupResult::Transaction { number, position: found.at.position() }
+            }
+            GatherState::Failed => LookupResult::Failed,
+            GatherState::Unread => LookupResult::Unread,
         })
     }
 }
 
-fn foreign(what: &str, number: u64) -> ViewError {
+fn unknown_number(what: &str, number: u64) -> ViewError {
     ViewError::new(format!("there is no {what} of number {number} among those that were gathered"))
 }
 
 impl ChainView for GatheredChain {
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         let output = match waypoint {
             Waypoint::Transaction(number) => return self.look_up_transaction(number),
             Waypoint::Output(output) => output,
         };
         let found = usize::try_from(output.0).ok().and_then(|index| self.outputs.get(index));
-        match found.ok_or_else(|| foreign("output", output.0))?.1 {
-            Gathered::Found(Some(spender)) => self.look_up_transaction(spender),
-            Gathered::Found(None) => Ok(LookUp::Nothing),
-            Gathered::Failed => Ok(LookUp::Failed),
-            Gathered::Unread => Ok(LookUp::Unread),
+        match found.ok_or_else(|| unknown_number("output", output.0))?.1 {
+            GatherState::Found(Some(spender)) => self.look_up_transaction(spender),
+            GatherState::Found(None) => Ok(LookupResult::Nothing),
+            GatherState::Failed => Ok(LookupResult::Failed),
+            GatherState::Unread => Ok(LookupResult::Unread),
         }
     }
 
@@ -315,8 +321,8 @@ impl ChainView for GatheredChain {
         most: u32,
         into: &mut TransactionRead,
     ) -> Result<(), ViewError> {
-        let (_, Gathered::Found(found)) = self.transaction(number)? else {
-            return Err(foreign("transaction", number.0));
+        let (_, GatherState::Found(found)) = self.transaction(number)? else {
+            return Err(unknown_number("transaction", number.0));
         };
         into.number = number;
         into.position = found.at.position();
@@ -342,7 +348,7 @@ impl ChainView for GatheredChain {
 
     fn owner(&self, number: OwnerNumber) -> Result<ScriptOwner, ViewError> {
         let found = usize::try_from(number.0).ok().and_then(|index| self.owners.get(index));
-        found.cloned().ok_or_else(|| foreign("owner", number.0))
+        found.cloned().ok_or_else(|| unknown_number("owner", number.0))
     }
 
     fn txid(&self, number: TransactionNumber) -> Result<Txid, ViewError> {

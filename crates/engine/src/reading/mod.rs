@@ -1,7 +1,7 @@
 //! Reading a chain for a query: by numbers, from one state of the chain.
 //!
 //! A query, such as a [trace](crate::trace), is a state machine. It reads what a [`ChainView`] can tell at once, and
-//! where the view has not read something yet it says what it needs ([`Progress::Reads`]). A store on the same machine
+//! where the view has not read something yet it says what it needs ([`QueryProgress::Reads`]). A store on the same machine
 //! tells everything at once; an API on demand and a distant database read in batches. So there is one loop that runs
 //! every query over every source, and the answer depends on the chain alone.
 //!
@@ -13,7 +13,7 @@ pub mod own;
 
 use jiff::Timestamp;
 
-pub use gathered::{GatheredChain, InBlock};
+pub use gathered::{BlockPosition, GatheredChain};
 pub use own::{entries_of_each, read_own};
 
 use crate::{
@@ -30,7 +30,7 @@ pub trait ChainView {
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError>;
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError>;
 
     /// Reads a transaction with its `most` largest inputs (source) or outputs (destination), in the order of their
     /// indexes. To be called of transactions that [`ChainView::look_up`] found, and of those of a history.
@@ -113,7 +113,7 @@ pub enum Waypoint {
 
 /// What follows a waypoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LookUp {
+pub enum LookupResult {
     /// A transaction: the waypoint itself, or the one that spends the output.
     Transaction {
         /// Its number.
@@ -148,7 +148,7 @@ pub struct TransactionRead {
     pub outputs: SideTotals,
     /// The largest entries of the side that was asked for, in the order of their indexes. Inputs of unknown value are
     /// none.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TransactionEntry>,
     /// Who pays a coinbase, beyond its new coins, as [`FeePayer::of_block`] orders them; empty for others, for a read
     /// of outputs, and where the source does not know.
     pub fee_payers: Vec<FeePayer>,
@@ -183,7 +183,7 @@ pub struct SideTotals {
 
 /// An input or output of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct TransactionEntry {
     /// Index on its side, from 0.
     pub index: u32,
     /// Value in base units.
@@ -260,7 +260,7 @@ impl TransactionRead {
 }
 
 /// What a query needs to go on, in the order in which it needs it, without duplicates. What is not read then
-/// [fails](LookUp::Failed).
+/// [fails](LookupResult::Failed).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Transactions, to be read with their inputs.
@@ -287,7 +287,7 @@ impl ReadRequest {
 
 /// How far a query got.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum QueryProgress {
     /// It is complete.
     Complete,
     /// It made some steps and can make more: the chance to do something else, or to give up.
@@ -303,7 +303,7 @@ pub trait Query: Send {
     /// # Errors
     ///
     /// Returns an error if the store fails.
-    fn advance(&mut self, view: &dyn ChainView) -> Result<Progress, ViewError>;
+    fn advance(&mut self, view: &dyn ChainView) -> Result<QueryProgress, ViewError>;
 }
 
 /// The store behind a view failed.

@@ -30,7 +30,7 @@ pub fn entries_of_each(
     }
     let mut order: Vec<usize> = (0..own.len()).collect();
     // Sorting keeps the order of the chain among equals.
-    order.sort_by_key(|index| own.get(*index).map(|own| Reverse(moved(own, direction))));
+    order.sort_by_key(|index| own.get(*index).map(|own| Reverse(amount_moved(own, direction))));
     let (mut left, mut read) = (u64::from(limits.entries), TransactionRead::default());
     let mut most = all;
     for index in order {
@@ -46,7 +46,7 @@ pub fn entries_of_each(
 }
 
 /// What a transaction moved for its owner, change included.
-const fn moved(own: &OwnTransaction, direction: Direction) -> u128 {
+const fn amount_moved(own: &OwnTransaction, direction: Direction) -> u128 {
     match direction {
         Direction::Source => own.received,
         Direction::Destination => own.sent,

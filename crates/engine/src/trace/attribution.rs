@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    evidence::{CarriedLabel, Distance, PartyListing, Tier},
+    evidence::{CarriedLabel, LabelDistance, PartyListing, Tier},
     ledger::OwnerNumber,
     reading::{ChainView, ViewError},
     score::Confidence,
@@ -24,7 +24,7 @@ pub trait Attributions: Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the store behind the view fails.
-    fn of(
+    fn of_owner(
         &self,
         owner: OwnerNumber,
         view: &dyn ChainView,
@@ -51,7 +51,7 @@ impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> AttributionsByScript<F> {
 }
 
 impl<F: Fn(&ScriptOwner) -> Attribution + Send + Sync> Attributions for AttributionsByScript<F> {
-    fn of(
+    fn of_owner(
         &self,
         owner: OwnerNumber,
         view: &dyn ChainView,
@@ -76,7 +76,7 @@ pub(super) fn is_listed(
     attributions: &dyn Attributions,
     owner: OwnerNumber,
 ) -> Result<bool, ViewError> {
-    let attribution = attributions.of(owner, view)?;
+    let attribution = attributions.of_owner(owner, view)?;
     Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
 }
 
@@ -131,18 +131,18 @@ pub struct AttributedEnd {
 const MOST_CARRIED: usize = 12;
 
 /// Labels with the distances at which they were met, in the order of the labels.
-pub(super) type Carried = (Vec<CarriedLabel>, Vec<Distance>);
+pub(super) type CarriedLabels = (Vec<CarriedLabel>, Vec<LabelDistance>);
 
 /// Adds labels that are met at `distance` to those carried already. Of the labels of one tier and category, a
 /// farther one is dropped unless it has more confidence than the nearer ones: a label's weight falls with its
 /// distance. Of labels at one distance the one with the most confidence stays, of equal ones the first in the
 /// order of their entities.
 pub(super) fn carry(
-    (labels, distances): (&[CarriedLabel], &[Distance]),
+    (labels, distances): (&[CarriedLabel], &[LabelDistance]),
     met: &[CarriedLabel],
-    distance: Distance,
-) -> Carried {
-    let mut carried: Vec<(CarriedLabel, Distance)> =
+    distance: LabelDistance,
+) -> CarriedLabels {
+    let mut carried: Vec<(CarriedLabel, LabelDistance)> =
         labels.iter().cloned().zip(distances.iter().copied()).collect();
     let mut met: Vec<&CarriedLabel> = met.iter().collect();
     met.sort_by(|a, b| b.confidence.cmp(&a.confidence).then_with(|| a.cmp(b)));

@@ -8,21 +8,21 @@ use super::{
     attribution::Attributions,
     ends::Ends,
     flow::{Flow, FlowKey, Flows},
-    frontier::{Frontier, Next, Rank, magnitude},
+    frontier::{Frontier, FrontierStep, Rank, magnitude},
     label_sets::LabelSet,
     passage::{Passage, Scratch},
-    path::{Passed, Paths},
+    path::{PathTransaction, Paths},
     side::Side,
 };
 use crate::{
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
     ledger::{ENTRIES_PER_TRANSACTION, Mass, OwnerNumber, TransactionNumber, mass::scaled},
-    reading::{ChainView, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint},
+    reading::{ChainView, LookupResult, ReadRequest, TransactionRead, ViewError, Waypoint},
     utxo::TransactionKind,
 };
 
 /// Number of waypoints of a request: a level's, but at least and at most so many. It changes no answer.
-const ASKED_AT_ONCE: (usize, usize) = (128, 4_096);
+const REQUESTED_AT_ONCE: (usize, usize) = (128, 4_096);
 /// A trace splits flows at most so many times for each entry of its budget: a bound of its computing time.
 const SPLITS_OF_ENTRY: u64 = 2;
 /// One in so many parts of a direction's whole may be cut.
@@ -57,7 +57,7 @@ pub(super) struct DirectionalTrace<'a> {
 
 /// How far a direction got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reached {
+pub(super) enum DirectionProgress {
     /// No money waits any more.
     End,
     /// The next waypoints have not been read.
@@ -86,7 +86,7 @@ impl<'a> DirectionalTrace<'a> {
             passed: FxHashSet::default(),
             entries_read: 0,
             splits: 0,
-            ends: Ends::keeping(rules.paths_per_part),
+            ends: Ends::new(rules.paths_per_part),
             paths: Paths::default(),
             read: TransactionRead::default(),
             side: Side::default(),
@@ -100,33 +100,33 @@ impl<'a> DirectionalTrace<'a> {
         &mut self,
         view: &dyn ChainView,
         steps: &mut u32,
-    ) -> Result<Reached, ViewError> {
+    ) -> Result<DirectionProgress, ViewError> {
         while let Some(next) = self.frontier.next() {
             if self.frontier.level >= self.rules.cut_magnitude() && self.rest_is_little() {
                 self.end_waiting(view, UnresolvedReason::BelowThreshold)?;
                 break;
             }
             match next {
-                Next::LookUp => {
+                FrontierStep::LookupResult => {
                     // All of one level are looked up before money goes on, so that what comes together at a
                     // transaction goes on together.
                     let found: Option<Vec<_>> = self
                         .frontier
                         .unranked_of_level()
                         .map(|waypoint| match view.look_up(waypoint) {
-                            Ok(LookUp::Unread) => None,
+                            Ok(LookupResult::Unread) => None,
                             found => Some(found.map(|found| (waypoint, found))),
                         })
                         .collect();
-                    let Some(found) = found else { return Ok(Reached::Unread) };
+                    let Some(found) = found else { return Ok(DirectionProgress::Unread) };
                     for found in found {
                         let (waypoint, found) = found?;
                         self.go_on_from(waypoint, found);
                     }
                 }
-                Next::Pass(transaction) => {
+                FrontierStep::Pass(transaction) => {
                     if *steps == 0 {
-                        return Ok(Reached::Pause);
+                        return Ok(DirectionProgress::Pause);
                     }
                     *steps -= 1;
                     let flows = self.frontier.take(Waypoint::Transaction(transaction));
@@ -140,13 +140,13 @@ impl<'a> DirectionalTrace<'a> {
                 }
             }
         }
-        Ok(Reached::End)
+        Ok(DirectionProgress::End)
     }
 
     /// Moves the money at a waypoint to its place in the order, or ends it.
-    fn go_on_from(&mut self, waypoint: Waypoint, found: LookUp) {
+    fn go_on_from(&mut self, waypoint: Waypoint, found: LookupResult) {
         let end = match (waypoint, found) {
-            (_, LookUp::Transaction { number, position }) => {
+            (_, LookupResult::Transaction { number, position }) => {
                 let (to, rank) =
                     (Waypoint::Transaction(number), Rank::new(self.direction, position));
                 for flow in self.frontier.take(waypoint) {
@@ -154,11 +154,11 @@ impl<'a> DirectionalTrace<'a> {
                 }
                 return;
             }
-            (Waypoint::Output(_), LookUp::Nothing) => FlowEnd::Unspent,
-            (Waypoint::Transaction(_), LookUp::Nothing) => {
+            (Waypoint::Output(_), LookupResult::Nothing) => FlowEnd::Unspent,
+            (Waypoint::Transaction(_), LookupResult::Nothing) => {
                 FlowEnd::Unresolved(UnresolvedReason::UnknownOrigin)
             }
-            (_, LookUp::Failed | LookUp::Unread) => {
+            (_, LookupResult::Failed | LookupResult::Unread) => {
                 self.is_complete = false;
                 FlowEnd::Unresolved(UnresolvedReason::TraceLimit)
             }
@@ -176,13 +176,13 @@ impl<'a> DirectionalTrace<'a> {
     /// Adds what this direction waits for to a request. What was asked for and has still not been read ends.
     pub(super) fn request(&mut self, request: &mut ReadRequest) {
         let before = request.transactions.len() + request.outputs.len();
-        let (least, most) = ASKED_AT_ONCE;
+        let (least, most) = REQUESTED_AT_ONCE;
         let count = self.frontier.unranked_of_level().take(most).count();
         self.frontier.ask(count.max(least), request);
         if request.transactions.len() + request.outputs.len() == before {
             let unread: Vec<Waypoint> = self.frontier.unranked_of_level().collect();
             for waypoint in unread {
-                self.go_on_from(waypoint, LookUp::Failed);
+                self.go_on_from(waypoint, LookupResult::Failed);
             }
         }
     }
@@ -318,13 +318,13 @@ impl<'a> DirectionalTrace<'a> {
             return Ok(None);
         }
         Ok(match view.look_up(waypoint)? {
-            LookUp::Transaction { position, .. } => Some(Rank::new(self.direction, position)),
-            LookUp::Nothing | LookUp::Failed | LookUp::Unread => None,
+            LookupResult::Transaction { position, .. } => Some(Rank::new(self.direction, position)),
+            LookupResult::Nothing | LookupResult::Failed | LookupResult::Unread => None,
         })
     }
 
     /// The steps of a path by one more transaction.
-    pub(super) const fn passed(passage: &Passage) -> Passed {
-        Passed { transaction: passage.transaction, position: passage.position }
+    pub(super) const fn passed(passage: &Passage) -> PathTransaction {
+        PathTransaction { transaction: passage.transaction, position: passage.position }
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKey {
     end: FlowEnd,
-    place: Place,
+    place: EndLocation,
     entity: Option<Arc<str>>,
     is_indirect: bool,
     tier: Tier,
@@ -43,7 +43,7 @@ struct EndKey {
 
 /// Where money ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum EndLocation {
     /// With the subject: its own balance, which is no output downstream.
     AtSubject,
     /// Where the trace went.
@@ -58,12 +58,12 @@ struct Routes {
     /// Amounts by paths, several of one path.
     amounts: Vec<(PathId, u128)>,
     /// Where most of what follows from the transactions stopped at which the trace did.
-    stop: Option<Stop>,
+    stop: Option<TraceStop>,
 }
 
 /// Money of one origin at a transaction at which the trace stopped.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stop {
+pub(super) struct TraceStop {
     pub(super) transaction: TransactionNumber,
     /// The path to it.
     pub(super) path: Option<PathId>,
@@ -106,7 +106,7 @@ impl Routes {
 
 /// The way of money from a transaction at which the trace stopped to a party.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct PartyPath {
     /// The whole path.
     pub(super) path: PathId,
     /// The amount that took it, in the unit of a trace.
@@ -130,10 +130,10 @@ pub(super) struct Ends {
 }
 
 /// So much has returned if it is more than one in so many parts of the money that ended.
-const MUCH_ONE_IN: u128 = 10;
+const RETURNED_ONE_IN: u128 = 10;
 
 impl Ends {
-    pub(super) fn keeping(paths_kept: usize) -> Self {
+    pub(super) fn new(paths_kept: usize) -> Self {
         Self {
             parts: BTreeMap::new(),
             labels: LabelSets::default(),
@@ -145,7 +145,7 @@ impl Ends {
 
     /// True if more than a tenth of the money that ended so far has returned to the subject.
     pub(super) const fn has_much_returned(&self) -> bool {
-        self.returned.saturating_mul(MUCH_ONE_IN) > self.ended
+        self.returned.saturating_mul(RETURNED_ONE_IN) > self.ended
     }
 
     /// Adds money that reached an attributed party by a transaction at `moved_at`; `is_direct` if by the first hop.
@@ -162,7 +162,9 @@ impl Ends {
             tier: end.tier,
             confidence: end.confidence,
             listed: end.listed,
-            listing_period: end.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on)),
+            listing_period: end
+                .listed_on
+                .map(|listed_on| ListingPeriod::of_movement(moved_on, listed_on)),
             ..EndKey::plain(FlowEnd::Attributed(end.category), of, is_direct)
         };
         let part = self.add(key, flow);
@@ -188,7 +190,7 @@ impl Ends {
             Origin::Mining => (FlowEnd::Mining, None),
         };
         let key = EndKey {
-            place: Place::Further,
+            place: EndLocation::Further,
             // The weakest attribution at which traces end.
             tier: if origin == Origin::Mining { Tier::OnChainProof } else { Tier::Investigation },
             listed: listing_period.is_some() || end == FlowEnd::Attributed(Category::Sanctions),
@@ -198,7 +200,7 @@ impl Ends {
         let (_, routes) = self.grow(key, flow);
         let amount = flow.mass.total();
         if routes.stop.is_none_or(|known| known.amount < amount) {
-            routes.stop = Some(Stop { transaction: stop, path: flow.route.path, amount });
+            routes.stop = Some(TraceStop { transaction: stop, path: flow.route.path, amount });
         }
     }
 
@@ -219,7 +221,7 @@ impl Ends {
                 solicitation: Solicitation::Solicited,
                 carried: LabelSet::EMPTY,
             };
-            let place = if hops > 0 { Place::OnTheWay } else { Place::AtSubject };
+            let place = if hops > 0 { EndLocation::OnTheWay } else { EndLocation::AtSubject };
             let key = EndKey { place, ..EndKey::plain(end, &of, true) };
             self.add(key, &Flow { hops, ..Flow::of(mass) });
         }
@@ -267,9 +269,9 @@ impl Ends {
     /// party that it finds.
     pub(super) fn find_further(
         &mut self,
-        mut find: impl FnMut(Origin, Stop) -> Result<Option<Found>, ViewError>,
+        mut find: impl FnMut(Origin, TraceStop) -> Result<Option<PartyPath>, ViewError>,
     ) -> Result<(), ViewError> {
-        let mut stopped: Vec<(Origin, Stop, &mut FlowPart, &mut Routes)> = Vec::new();
+        let mut stopped: Vec<(Origin, TraceStop, &mut FlowPart, &mut Routes)> = Vec::new();
         for (part, routes) in self.parts.values_mut() {
             if let (Some(stop), FlowEnd::Attributed(category)) = (routes.stop, part.end) {
                 let origin = Origin::Party(category, part.listing_period);
@@ -347,7 +349,7 @@ impl EndKey {
     fn plain(end: FlowEnd, of: &FlowKey, is_direct: bool) -> Self {
         Self {
             end,
-            place: Place::OnTheWay,
+            place: EndLocation::OnTheWay,
             entity: None,
             is_indirect: !is_direct,
             tier: match end {
@@ -370,10 +372,10 @@ impl EndKey {
         FlowPart {
             entity: self.entity.as_deref().map(str::to_owned),
             distance: match self.place {
-                Place::AtSubject => FlowDistance::Hops(0),
-                Place::OnTheWay => FlowDistance::Hops(flow.hops.max(1)),
+                EndLocation::AtSubject => FlowDistance::Hops(0),
+                EndLocation::OnTheWay => FlowDistance::Hops(flow.hops.max(1)),
                 // How many transactions the trace passes is known at its end.
-                Place::Further => FlowDistance::Further(0),
+                EndLocation::Further => FlowDistance::Further(0),
             },
             is_direct: !self.is_indirect,
             tier: self.tier,

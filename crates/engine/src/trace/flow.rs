@@ -7,7 +7,7 @@ use super::{
     path::{Paths, Route},
 };
 use crate::{
-    evidence::{Distance, Solicitation},
+    evidence::{LabelDistance, Solicitation},
     fixed::Fraction,
     ledger::{Mass, OwnerNumber},
 };
@@ -33,7 +33,7 @@ pub(super) struct Flow {
     /// Fewest hops from the subject.
     pub(super) hops: u16,
     /// The distance of each carried label, in the order of the key's.
-    pub(super) carried: Vec<Distance>,
+    pub(super) carried: Vec<LabelDistance>,
     /// The path of the largest amount.
     pub(super) route: Route,
 }

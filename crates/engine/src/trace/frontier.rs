@@ -30,9 +30,9 @@ impl Rank {
 
 /// What comes next in order.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Next {
+pub(super) enum FrontierStep {
     /// Waypoints of a level that have not been looked up: all of them, before money goes on.
-    LookUp,
+    LookupResult,
     /// A transaction.
     Pass(TransactionNumber),
 }
@@ -46,7 +46,7 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Frontier {
     whole: u128,
-    waiting: FxHashMap<Waypoint, Waiting>,
+    waiting: FxHashMap<Waypoint, WaitingMoney>,
     /// Those that were looked up.
     ranked: BTreeSet<(u32, Rank, TransactionNumber)>,
     /// Those that were not.
@@ -60,7 +60,7 @@ pub(super) struct Frontier {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingMoney {
     flows: Flows,
     total: u128,
     level: u32,
@@ -100,7 +100,7 @@ impl Frontier {
         let Some(waiting) = self.waiting.get_mut(&waypoint) else {
             let level = magnitude(self.whole, amount).max(self.level);
             let flows = Flows::one(key, flow);
-            self.waiting.insert(waypoint, Waiting { flows, total: amount, level, rank });
+            self.waiting.insert(waypoint, WaitingMoney { flows, total: amount, level, rank });
             return self.queue(waypoint, level, rank);
         };
         waiting.flows.add(key, flow, paths);
@@ -140,7 +140,8 @@ impl Frontier {
 
     /// Removes the money of a waypoint.
     pub(super) fn take(&mut self, waypoint: Waypoint) -> Flows {
-        let Some(Waiting { flows, total, level, rank }) = self.waiting.remove(&waypoint) else {
+        let Some(WaitingMoney { flows, total, level, rank }) = self.waiting.remove(&waypoint)
+        else {
             return Flows::default();
         };
         self.dequeue(waypoint, level, rank);
@@ -164,12 +165,14 @@ impl Frontier {
     }
 
     /// What is followed next; from now on its level is the least.
-    pub(super) fn next(&mut self) -> Option<Next> {
+    pub(super) fn next(&mut self) -> Option<FrontierStep> {
         let (ranked, unranked) = (self.ranked.first(), self.unranked.first());
         let (level, next) = match (ranked, unranked) {
-            (Some((level, ..)), Some((other, _))) if other <= level => (*other, Next::LookUp),
-            (Some((level, _, number)), _) => (*level, Next::Pass(*number)),
-            (None, Some((level, _))) => (*level, Next::LookUp),
+            (Some((level, ..)), Some((other, _))) if other <= level => {
+                (*other, FrontierStep::LookupResult)
+            }
+            (Some((level, _, number)), _) => (*level, FrontierStep::Pass(*number)),
+            (None, Some((level, _))) => (*level, FrontierStep::LookupResult),
             (None, None) => return None,
         };
         self.level = level;

@@ -10,17 +10,17 @@
 
 use super::{
     direction::DirectionalTrace,
-    ends::{Found, Stop},
+    ends::{PartyPath, TraceStop},
     flow::{Flow, Flows},
-    path::{Passed, PathId, Route},
+    path::{PathId, PathTransaction, Route},
 };
 use crate::{
     composition::{Composition, Origin},
-    evidence::{Direction, Distance, FlowEnd, ListingPeriod, UnresolvedReason},
+    evidence::{Direction, FlowEnd, LabelDistance, ListingPeriod, UnresolvedReason},
     ledger::{
         CoinShare, ENTRIES_PER_TRANSACTION, Mass, OwnerNumber, TransactionNumber, mass::share,
     },
-    reading::{ChainView, Entry, LookUp, TransactionRead, ViewError, Waypoint},
+    reading::{ChainView, LookupResult, TransactionEntry, TransactionRead, ViewError, Waypoint},
 };
 use jiff::{Timestamp, tz::TimeZone};
 
@@ -95,7 +95,7 @@ impl DirectionalTrace<'_> {
     /// Follows most of the money beyond the transactions at which the trace stopped, one way for each origin, as far as
     /// the budget for it goes.
     pub(super) fn find_further(&mut self, view: &dyn ChainView) -> Result<(), ViewError> {
-        let mut ends = std::mem::replace(&mut self.ends, super::ends::Ends::keeping(0));
+        let mut ends = std::mem::replace(&mut self.ends, super::ends::Ends::new(0));
         let (mut ways, mut budget) = (0, MOST_INPUTS);
         let mut read = std::mem::take(&mut self.read);
         let found = ends.find_further(|origin, stop| {
@@ -103,7 +103,7 @@ impl DirectionalTrace<'_> {
             if ways > MOST_WAYS {
                 return Ok(None);
             }
-            self.way(view, origin, stop, (&mut read, &mut budget))
+            self.path_to_party(view, origin, stop, (&mut read, &mut budget))
         });
         self.ends = ends;
         self.read = read;
@@ -111,22 +111,22 @@ impl DirectionalTrace<'_> {
     }
 
     /// The way of most of the money of an origin from where it stopped to a party.
-    fn way(
+    fn path_to_party(
         &mut self,
         view: &dyn ChainView,
         origin: Origin,
-        stop: Stop,
+        stop: TraceStop,
         (read, budget): (&mut TransactionRead, &mut usize),
-    ) -> Result<Option<Found>, ViewError> {
-        let Stop { mut transaction, mut path, mut amount } = stop;
+    ) -> Result<Option<PartyPath>, ViewError> {
+        let TraceStop { mut transaction, mut path, mut amount } = stop;
         loop {
             view.read(transaction, self.direction, ENTRIES_PER_TRANSACTION, read)?;
-            let LookUp::Transaction { position, .. } =
+            let LookupResult::Transaction { position, .. } =
                 view.look_up(Waypoint::Transaction(transaction))?
             else {
                 return Ok(None);
             };
-            let passed = Passed { transaction, position };
+            let passed = PathTransaction { transaction, position };
             let sources = self.sources(view, origin, read)?;
             let Some(rest) = budget.checked_sub(sources.len().max(1)) else { return Ok(None) };
             *budget = rest;
@@ -139,10 +139,10 @@ impl DirectionalTrace<'_> {
             path = Some(longer);
             match most.leads_to {
                 LeadsTo::Party(owner) => {
-                    let attribution = self.attributions.of(owner, view)?;
+                    let attribution = self.attributions.of_owner(owner, view)?;
                     let end = attribution.and_then(|attribution| attribution.end.clone());
                     let party = end.and_then(|end| end.entity);
-                    return Ok(Some(Found { path: longer, amount, party }));
+                    return Ok(Some(PartyPath { path: longer, amount, party }));
                 }
                 LeadsTo::Transaction(next) => transaction = next,
             }
@@ -160,10 +160,10 @@ impl DirectionalTrace<'_> {
         let of = |transaction, value| {
             let composition = view.composition(transaction)?;
             let share = composition.map_or(CoinShare::NOTHING, |it| it.share(origin));
-            Ok::<_, ViewError>(share.of(scale(value)))
+            Ok::<_, ViewError>(share.of_amount(scale(value)))
         };
         for entry in &read.entries {
-            let Entry { index, value, owner, leads_to } = *entry;
+            let TransactionEntry { index, value, owner, leads_to } = *entry;
             let through = Some((owner, index));
             if let Some(party) = self.origin_of(view, owner, read.time)? {
                 let weight = if party == origin { scale(value) } else { 0 };
@@ -189,12 +189,12 @@ impl DirectionalTrace<'_> {
         owner: OwnerNumber,
         moved_at: Timestamp,
     ) -> Result<Option<Origin>, ViewError> {
-        let attribution = self.attributions.of(owner, view)?;
+        let attribution = self.attributions.of_owner(owner, view)?;
         let Some(end) = attribution.as_ref().and_then(|it| it.end.as_ref()) else {
             return Ok(None);
         };
         let moved_on = moved_at.to_zoned(TimeZone::UTC).date();
-        let period = end.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on));
+        let period = end.listed_on.map(|listed_on| ListingPeriod::of_movement(moved_on, listed_on));
         Ok(Some(Origin::Party(end.category, period)))
     }
 }
@@ -207,7 +207,7 @@ fn scale(value: u64) -> u128 {
 /// A share of a flow.
 fn part(flow: &Flow, share: CoinShare) -> Flow {
     let mass = flow.mass.part(share);
-    let carried = flow.carried.iter().map(|distance| Distance {
+    let carried = flow.carried.iter().map(|distance| LabelDistance {
         decayed: distance.decayed.part(share).at_most(mass),
         ..*distance
     });
@@ -216,7 +216,7 @@ fn part(flow: &Flow, share: CoinShare) -> Flow {
         decayed: flow.decayed.part(share),
         hops: flow.hops,
         carried: carried.collect(),
-        route: Route { amount: share.of(flow.route.amount), ..flow.route },
+        route: Route { amount: share.of_amount(flow.route.amount), ..flow.route },
     }
 }
 

@@ -49,10 +49,10 @@ pub use upper_bound::{flows_at_most, is_bounded};
 use crate::{
     evidence::{DirectionFlows, FlowFacts, Ledger},
     ledger::{OwnHistory, OwnerNumber},
-    reading::{ChainView, LookUp, Progress, Query, ReadRequest, ViewError, Waypoint},
+    reading::{ChainView, LookupResult, Query, QueryProgress, ReadRequest, ViewError, Waypoint},
 };
 use assay_address::ChainId;
-use direction::{DirectionalTrace, Reached};
+use direction::{DirectionProgress, DirectionalTrace};
 use frontier::Rank;
 use steps::StepReader;
 
@@ -110,8 +110,10 @@ impl<'a> Trace<'a> {
             return Ok(());
         }
         let position = |number| match view.look_up(Waypoint::Transaction(number))? {
-            LookUp::Transaction { position, .. } => Ok(Some(position)),
-            LookUp::Nothing | LookUp::Failed | LookUp::Unread => Ok::<_, ViewError>(None),
+            LookupResult::Transaction { position, .. } => Ok(Some(position)),
+            LookupResult::Nothing | LookupResult::Failed | LookupResult::Unread => {
+                Ok::<_, ViewError>(None)
+            }
         };
         for of in [&mut self.source, &mut self.destination] {
             let direction = of.direction;
@@ -166,20 +168,20 @@ impl<'a> Trace<'a> {
 }
 
 impl Query for Trace<'_> {
-    fn advance(&mut self, view: &dyn ChainView) -> Result<Progress, ViewError> {
+    fn advance(&mut self, view: &dyn ChainView) -> Result<QueryProgress, ViewError> {
         self.follow_moves(view)?;
         let mut request = ReadRequest::default();
-        let mut progress = Progress::Complete;
+        let mut progress = QueryProgress::Complete;
         for direction in [&mut self.source, &mut self.destination] {
             match direction.advance(view, &mut STEPS_AT_ONCE.clone())? {
-                Reached::End => {}
-                Reached::Pause => progress = Progress::Paused,
-                Reached::Unread => {
+                DirectionProgress::End => {}
+                DirectionProgress::Pause => progress = QueryProgress::Paused,
+                DirectionProgress::Unread => {
                     direction.request(&mut request);
-                    progress = Progress::Paused;
+                    progress = QueryProgress::Paused;
                 }
             }
         }
-        Ok(if request.is_empty() { progress } else { Progress::Reads(request) })
+        Ok(if request.is_empty() { progress } else { QueryProgress::Reads(request) })
     }
 }

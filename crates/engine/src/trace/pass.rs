@@ -12,9 +12,9 @@ use super::{
     side::Side,
 };
 use crate::{
-    evidence::{CarriedLabel, Distance, FlowEnd, Tier, UnresolvedReason},
+    evidence::{CarriedLabel, FlowEnd, LabelDistance, Tier, UnresolvedReason},
     ledger::OwnerNumber,
-    reading::{ChainView, Entry, FeePayer, ViewError, Waypoint},
+    reading::{ChainView, FeePayer, TransactionEntry, ViewError, Waypoint},
     taxonomy::Category,
 };
 
@@ -109,7 +109,7 @@ impl DirectionalTrace<'_> {
         &mut self,
         view: &dyn ChainView,
         passage: &Passage,
-        (entry, cluster): (&Entry, OwnerNumber),
+        (entry, cluster): (&TransactionEntry, OwnerNumber),
         (from, part): (&FlowKey, Flow),
     ) -> Result<(), ViewError> {
         let is_hop = from.owner != Some(cluster);
@@ -126,7 +126,7 @@ impl DirectionalTrace<'_> {
             self.ends.plain(FlowEnd::Returned, (&key, &flow), is_direct);
             return Ok(());
         }
-        if let Some(attribution) = self.attributions.of(entry.owner, view)? {
+        if let Some(attribution) = self.attributions.of_owner(entry.owner, view)? {
             if !attribution.carried.is_empty() {
                 self.carry_on(&attribution.carried, &mut key, &mut flow);
             }
@@ -189,7 +189,7 @@ impl DirectionalTrace<'_> {
     }
 
     fn carry_on(&mut self, met: &[CarriedLabel], key: &mut FlowKey, flow: &mut Flow) {
-        let distance = Distance { hops: flow.hops.max(1), decayed: flow.decayed };
+        let distance = LabelDistance { hops: flow.hops.max(1), decayed: flow.decayed };
         let carried = self.ends.labels.labels(key.carried);
         let (labels, distances) = carry((carried, &flow.carried), met, distance);
         key.carried = self.ends.labels.of(Arc::from(labels));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{flow::Flow, path::Route};
 use crate::{
-    evidence::Distance,
+    evidence::LabelDistance,
     ledger::{Mass, OwnerNumber, TransactionNumber, mass::SplitScratch},
     reading::TransactionRead,
     utxo::{TransactionKind, coinjoin::CoinjoinKind},
@@ -63,10 +63,11 @@ impl Scratch {
     /// The part of a flow for the weight of an index, with its part of the route's amount.
     pub(super) fn part(&self, flow: &Flow, index: usize, amount: u128) -> Option<Flow> {
         let mass = *self.masses.get(index)?;
-        let carried = flow.carried.iter().zip(&self.carried).map(|(distance, parts)| Distance {
-            decayed: parts.get(index).copied().unwrap_or_default().at_most(mass),
-            ..*distance
-        });
+        let carried =
+            flow.carried.iter().zip(&self.carried).map(|(distance, parts)| LabelDistance {
+                decayed: parts.get(index).copied().unwrap_or_default().at_most(mass),
+                ..*distance
+            });
         Some(Flow {
             mass,
             // Rounded apart, it must not exceed the mass.

@@ -33,7 +33,7 @@ struct Step {
 
 /// A transaction on a path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Passed {
+pub(super) struct PathTransaction {
     pub(super) transaction: TransactionNumber,
     pub(super) position: u64,
 }
@@ -44,7 +44,7 @@ impl Paths {
     pub(super) fn step(
         &mut self,
         before: Option<PathId>,
-        passed: Passed,
+        passed: PathTransaction,
         to: Option<(OwnerNumber, u32)>,
     ) -> PathId {
         let (owner, index) = to.unzip();
@@ -53,7 +53,7 @@ impl Paths {
             let depth = before.map_or(0, |PathId(number)| {
                 steps.get(number as usize).map_or(0, |step| step.depth.saturating_add(1))
             });
-            let Passed { transaction, position } = passed;
+            let PathTransaction { transaction, position } = passed;
             steps.push(Step { before, depth, transaction, position, owner, index });
             PathId(u32::try_from(steps.len() - 1).unwrap_or(u32::MAX))
         })

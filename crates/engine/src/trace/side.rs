@@ -3,14 +3,14 @@
 use crate::{
     evidence::{Direction, FlowEnd, UnresolvedReason},
     ledger::{OwnerNumber, mass::share},
-    reading::{Entry, FeePayer, TransactionRead},
+    reading::{FeePayer, TransactionEntry, TransactionRead},
 };
 
 /// The inputs (source) or outputs (destination) of a transaction with their weights.
 #[derive(Debug, Default)]
 pub(super) struct Side {
     /// The entries that were read, in their order.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<TransactionEntry>,
     /// Who paid a coinbase its fees, as far as these are followed.
     pub(super) fee_payers: Vec<FeePayer>,
     /// Ends of what is in no entry that was read.
@@ -30,7 +30,7 @@ impl Side {
     ) {
         self.fee_payers.clear();
         self.entries.clear();
-        let is_own = |entry: &Entry| own.is_some_and(|(owner, _)| entry.owner == owner);
+        let is_own = |entry: &TransactionEntry| own.is_some_and(|(owner, _)| entry.owner == owner);
         self.entries.extend(transaction.entries.iter().filter(|entry| !is_own(entry)));
         self.weights.clear();
         self.weights.extend(self.entries.iter().map(|entry| u128::from(entry.value)));

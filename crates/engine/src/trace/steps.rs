@@ -22,12 +22,12 @@ pub(super) struct StepReader<'v> {
     /// Number of entries that were read of each of the subject's own transactions.
     own_entries: FxHashMap<TransactionNumber, u32>,
     /// By transaction, those of the subject apart: of these other numbers of entries are read.
-    known: FxHashMap<(TransactionNumber, bool), Known>,
+    known: FxHashMap<(TransactionNumber, bool), StepTransaction>,
     read: TransactionRead,
 }
 
 /// What steps show of a transaction.
-struct Known {
+struct StepTransaction {
     id: String,
     time: Timestamp,
     /// Amounts by owner, in base units, of the side that the direction leads to.
@@ -63,7 +63,7 @@ impl<'v> StepReader<'v> {
             Some(owner) => self.view.owner(owner)?.address(self.chain),
             None => None,
         };
-        let Known { id, time, amounts } = self.transaction(transaction, is_first)?;
+        let StepTransaction { id, time, amounts } = self.transaction(transaction, is_first)?;
         let amount = owner.and_then(|owner| amounts.get(&owner)).map(ToString::to_string);
         let address = address.map(|address| address.to_string());
         Ok(PathStep { transaction: id.clone(), address, time: *time, amount, label })
@@ -73,7 +73,7 @@ impl<'v> StepReader<'v> {
         &mut self,
         number: TransactionNumber,
         is_first: bool,
-    ) -> Result<&Known, ViewError> {
+    ) -> Result<&StepTransaction, ViewError> {
         let key = (number, is_first);
         if !self.known.contains_key(&key) {
             let (view, direction, attributions) = (self.view, self.direction, self.attributions);
@@ -88,13 +88,15 @@ impl<'v> StepReader<'v> {
                 *amounts.entry(entry.owner).or_default() += u128::from(entry.value);
             }
             let id = self.view.txid(number)?.to_string();
-            self.known.insert(key, Known { id, time: self.read.time, amounts });
+            self.known.insert(key, StepTransaction { id, time: self.read.time, amounts });
         }
         self.known.get(&key).ok_or_else(|| ViewError::new("a step that was just read is gone"))
     }
 
     fn label(&self, owner: OwnerNumber) -> Result<Option<StepLabel>, ViewError> {
-        let Some(attribution) = self.attributions.of(owner, self.view)? else { return Ok(None) };
+        let Some(attribution) = self.attributions.of_owner(owner, self.view)? else {
+            return Ok(None);
+        };
         if let Some(end) = &attribution.end {
             return Ok(Some(StepLabel {
                 category: end.category,

@@ -34,7 +34,7 @@ pub(super) struct Subject<'s> {
 }
 
 /// An incoming transaction, as far as it decides whether its income was asked for.
-struct Incoming {
+struct IncomingTransaction {
     own: OwnTransaction,
     /// Number of its largest inputs that are read.
     most: u32,
@@ -64,7 +64,8 @@ impl Subject<'_> {
         let mut trace = DirectionalTrace::new(direction, subject, whole, rules, attributions);
         trace.own_entries = incoming.iter().map(|it| (it.own.number, it.most)).collect();
         let mut read = TransactionRead::default();
-        for Incoming { own, most, income, is_recent, is_dust, is_solicited } in incoming {
+        for IncomingTransaction { own, most, income, is_recent, is_dust, is_solicited } in incoming
+        {
             if income == 0 {
                 continue;
             }
@@ -75,12 +76,18 @@ impl Subject<'_> {
             };
             let mut is_listed = |owner| is_listed(view, attributions, owner);
             read_own(view, (own.number, direction), most, &mut is_listed, &mut read)?;
-            trace.begin(view, &read, Mass::of(income, is_recent), solicitation, own.sent)?;
+            trace.begin(
+                view,
+                &read,
+                Mass::from_base_units(income, is_recent),
+                solicitation,
+                own.sent,
+            )?;
         }
         for (amount, reason) in
             [(unread, UnresolvedReason::TraceLimit), (before, UnresolvedReason::UnknownOrigin)]
         {
-            trace.aggregate(FlowEnd::Unresolved(reason), 1, Mass::of(amount, false));
+            trace.aggregate(FlowEnd::Unresolved(reason), 1, Mass::from_base_units(amount, false));
         }
         Ok(trace)
     }
@@ -108,7 +115,7 @@ impl Subject<'_> {
         for (own, most) in history.outgoing.iter().zip(most) {
             let spending = own.spending(own.inputs);
             if spending > 0 {
-                let mass = Mass::of(spending, own.time >= since);
+                let mass = Mass::from_base_units(spending, own.time >= since);
                 let solicitation = Solicitation::Solicited;
                 let mut is_listed = |owner| is_listed(view, attributions, owner);
                 read_own(view, (own.number, direction), most, &mut is_listed, &mut read)?;
@@ -116,9 +123,10 @@ impl Subject<'_> {
             }
         }
         let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
-        trace.aggregate(limit, 1, Mass::of(unread, false));
+        trace.aggregate(limit, 1, Mass::from_base_units(unread, false));
         let recent = self.held_lately(since).min(held);
-        let balance = Mass::of(held - recent, false) + Mass::of(recent, true);
+        let balance =
+            Mass::from_base_units(held - recent, false) + Mass::from_base_units(recent, true);
         trace.aggregate(FlowEnd::Unspent, 0, balance);
         Ok(trace)
     }
@@ -132,12 +140,12 @@ impl Subject<'_> {
     }
 
     /// The incoming transactions, each with what is known of its senders.
-    fn incoming(self) -> Result<Vec<Incoming>, ViewError> {
+    fn incoming(self) -> Result<Vec<IncomingTransaction>, ViewError> {
         let Self { view, owner, history, rules, today, .. } = self;
         let since = recent_since(today);
         let most = self.entries_of_each(&history.incoming, Direction::Source)?;
         let mut payees: Option<Payees> = None;
-        let mut small: Vec<Small> = Vec::new();
+        let mut small: Vec<SmallPayment> = Vec::new();
         let mut read = TransactionRead::default();
         let mut all = Vec::with_capacity(history.incoming.len());
         for (own, most) in history.incoming.iter().zip(most) {
@@ -167,7 +175,14 @@ impl Subject<'_> {
             }
             let is_recent = own.time >= since;
             let own = *own;
-            all.push(Incoming { own, most, income, is_recent, is_dust: false, is_solicited });
+            all.push(IncomingTransaction {
+                own,
+                most,
+                income,
+                is_recent,
+                is_dust: false,
+                is_solicited,
+            });
         }
         let dust = dust(&small, rules.largest_dust);
         for incoming in &mut all {
@@ -182,10 +197,10 @@ impl Subject<'_> {
         number: TransactionNumber,
         income: u128,
         read: &TransactionRead,
-    ) -> Result<Option<Small>, ViewError> {
+    ) -> Result<Option<SmallPayment>, ViewError> {
         let clusters = read.entries.iter().map(|input| self.view.cluster_of(input.owner));
         let senders = clusters.collect::<Result<BTreeSet<_>, ViewError>>()?;
-        Ok((!senders.contains(&self.cluster)).then_some(Small { number, income, senders }))
+        Ok((!senders.contains(&self.cluster)).then_some(SmallPayment { number, income, senders }))
     }
 
     /// The owners that the subject ever paid, as far as its payments are read.
@@ -212,7 +227,7 @@ impl Subject<'_> {
 }
 
 /// A payment of next to nothing.
-struct Small {
+struct SmallPayment {
     number: TransactionNumber,
     income: u128,
     /// The clusters of its senders.
@@ -221,9 +236,9 @@ struct Small {
 
 /// The transactions whose income is dust: next to nothing, of senders whose such payments to the subject
 /// are little together. In doubt it is no dust.
-fn dust(small: &[Small], largest: u128) -> FxHashSet<TransactionNumber> {
+fn dust(small: &[SmallPayment], largest: u128) -> FxHashSet<TransactionNumber> {
     let mut sums: BTreeMap<OwnerNumber, u128> = BTreeMap::new();
-    for Small { income, senders, .. } in small {
+    for SmallPayment { income, senders, .. } in small {
         for sender in senders {
             *sums.entry(*sender).or_default() += income;
         }

@@ -5,11 +5,11 @@ use jiff::civil::date;
 use super::*;
 use crate::{
     composition::{Composition, Mixture, Origin},
-    evidence::{Direction, Distance, FlowDistance, FlowEnd, FlowPart, Tier, UnresolvedReason},
+    evidence::{Direction, FlowDistance, FlowEnd, FlowPart, LabelDistance, Tier, UnresolvedReason},
     fixed::Fraction,
     ledger::{Mass, Statistics, TransactionNumber},
     policy::PatternRules,
-    reading::{FeePayer, GatheredChain, InBlock, LookUp, TransactionRead, Waypoint},
+    reading::{BlockPosition, FeePayer, GatheredChain, LookupResult, TransactionRead, Waypoint},
     score::Confidence,
     taxonomy::Category,
     utxo::{
@@ -87,7 +87,7 @@ impl HandMade {
         let mut gathered = GatheredChain::default();
         let time = date(2020, 1, 1).to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp();
         for (transaction, height) in self.0.iter().zip(0..) {
-            gathered.add(transaction, InBlock { height, time, index: 0 });
+            gathered.add(transaction, BlockPosition { height, time, index: 0 });
             for index in 0..u32::try_from(transaction.outputs.len()).unwrap() {
                 let outpoint = OutPoint { txid: transaction.txid, index };
                 let output = gathered.output_number(outpoint);
@@ -182,9 +182,9 @@ fn flows(
     let mut trace = Trace::begin(view, subject, attributions).unwrap();
     loop {
         match trace.advance(view).unwrap() {
-            Progress::Complete => return trace.finish(view).unwrap(),
-            Progress::Paused => {}
-            Progress::Reads(request) => panic!("everything was gathered: {request:?}"),
+            QueryProgress::Complete => return trace.finish(view).unwrap(),
+            QueryProgress::Paused => {}
+            QueryProgress::Reads(request) => panic!("everything was gathered: {request:?}"),
         }
     }
 }
@@ -193,7 +193,7 @@ fn flows(
 struct Clustered(GatheredChain, Vec<(OwnerNumber, OwnerNumber)>, Option<Composition>);
 
 impl ChainView for Clustered {
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         self.0.look_up(waypoint)
     }
 
@@ -246,7 +246,7 @@ fn payments_to_oneself_are_no_hops() {
     let [part] = &*parts else { panic!("{parts:?}") };
     assert_eq!(part.end, FlowEnd::Attributed(Category::Exchange));
     assert_eq!((part.distance.hops(), part.is_direct, part.amount), (Some(2), false, COIN.into()));
-    assert_eq!(part.mass, Mass::of(COIN.into(), false));
+    assert_eq!(part.mass, Mass::from_base_units(COIN.into(), false));
     assert_eq!(part.decayed, decayed(part.mass, 1));
     assert_eq!(part.paths[0].steps.len(), 7);
 }
@@ -264,7 +264,7 @@ fn a_peel_chain_decays_by_each_hop_but_the_first() {
     let parts = chain.trace(Direction::Source, RULES, &[]);
     let [part] = &*parts else { panic!("{parts:?}") };
     assert_eq!((part.distance.hops(), part.amount), (Some(8), COIN.into()));
-    assert_eq!(part.mass, Mass::of(COIN.into(), false));
+    assert_eq!(part.mass, Mass::from_base_units(COIN.into(), false));
     assert_eq!(part.decayed, decayed(part.mass, 7));
 }
 
@@ -320,7 +320,7 @@ fn a_joint_transaction_is_passed_in_proportion_and_carried() {
             (Tier::Heuristic, Category::Coinjoin)
         );
         assert_eq!((carried.label.confidence.percent(), carried.label.severity), (90, 40));
-        assert_eq!(carried.distance, Distance { hops: 1, decayed: part.mass });
+        assert_eq!(carried.distance, LabelDistance { hops: 1, decayed: part.mass });
     }
 }
 
@@ -472,7 +472,7 @@ fn what_transactions_are_made_of_does_not_stop_a_trace_of_which_much_returned() 
 /// A composition of newly mined coins alone.
 fn mined() -> Composition {
     let mut mixture = Mixture::default();
-    mixture.add_from(Origin::Mining, COIN);
+    mixture.add_origin(Origin::Mining, COIN);
     mixture.finish(COIN.into(), false)
 }
 

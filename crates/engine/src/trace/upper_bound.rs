@@ -14,8 +14,8 @@ use super::subject::recent_since;
 use crate::{
     composition::{Composition, Origin},
     evidence::{
-        CarriedLabel, CarriedPart, DirectionFlows, Distance, FlowEnd, FlowFacts, FlowPart, Ledger,
-        Tier, UnresolvedReason,
+        CarriedLabel, CarriedPart, DirectionFlows, FlowEnd, FlowFacts, FlowPart, LabelDistance,
+        Ledger, Tier, UnresolvedReason,
     },
     ledger::{CoinShare, Mass, OwnHistory, TransactionNumber},
     policy::Policy,
@@ -42,7 +42,7 @@ pub fn flows_at_most(
     let received: u128 = history.incoming.iter().map(|own| own.income(own.inputs)).sum();
     let is_whole = received == history.statistics.received;
     // A smaller part of a direct counterparty may be missing in a composition: it must be dust.
-    let is_all_kept = CoinShare::LEAST.of(received) <= largest_dust;
+    let is_all_kept = CoinShare::LEAST.of_amount(received) <= largest_dust;
     if !is_bounded(policy)
         || history.statistics.sent > 0
         || !history.outgoing.is_empty()
@@ -56,7 +56,7 @@ pub fn flows_at_most(
     let (mut whole, mut marked) = (Mass::default(), Mass::default());
     for own in &history.incoming {
         let Some(made_of) = composition(own.number)? else { return Ok(None) };
-        let mass = Mass::of(own.income(own.inputs), own.time >= since);
+        let mass = Mass::from_base_units(own.income(own.inputs), own.time >= since);
         for (origin, share) in made_of.origins() {
             *origins.entry(origin).or_default() += mass.part(share);
         }
@@ -132,7 +132,7 @@ fn every_label(policy: &Policy, mass: Mass) -> Vec<CarriedPart> {
             entity: None,
             coinjoin: None,
         },
-        distance: Distance { hops: 1, decayed: mass },
+        distance: LabelDistance { hops: 1, decayed: mass },
     });
     labels.collect()
 }

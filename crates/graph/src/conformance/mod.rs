@@ -27,8 +27,8 @@ use assay_engine::{
     evidence::Direction,
     ledger::{ENTRIES_PER_TRANSACTION, OwnHistory, ReadLimits, TransactionNumber},
     reading::{
-        ChainView, LookUp, ReadRequest, TransactionRead, ViewError, Waypoint, entries_of_each,
-        read_own,
+        ChainView, LookupResult, ReadRequest, TransactionRead, ViewError, Waypoint,
+        entries_of_each, read_own,
     },
     utxo::{ResolvedBlock, ScriptOwner, Txid},
 };
@@ -246,7 +246,7 @@ fn expect_equal_read(
         assert_eq!((&found.0, &found.1, &found.2), (&expected.0, &expected.1, &expected.2));
         assert_eq!((&found.3, &found.4), (&expected.3, &expected.4), "owners of {number:?}");
         // What spends an output is told once it was fetched.
-        if !matches!(found.5, Some(Ok(LookUp::Unread))) {
+        if !matches!(found.5, Some(Ok(LookupResult::Unread))) {
             assert_eq!(found.5, expected.5, "what follows in {number:?}");
         }
     }

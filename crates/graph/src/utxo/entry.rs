@@ -2,8 +2,8 @@
 
 use assay_columns::{
     ColumnsError,
-    bytes::{Reading, number, put_varint, put_wide_varint},
-    run::{self, Entry, Hashed, Slice},
+    bytes::{ByteReader, number, put_varint, put_wide_varint},
+    run::{self, MergeSlice, NumberByHash, RunEntry},
 };
 
 use super::link::Link;
@@ -26,9 +26,9 @@ pub(super) enum Kind {
 }
 
 /// The list of all runs of a graph.
-pub(super) type Manifest = run::Manifest<Kind>;
+pub(super) type Manifest = run::RunManifest<Kind>;
 
-impl run::Kind for Kind {
+impl run::RunKind for Kind {
     const ALL: &'static [Self] =
         &[Self::Txid, Self::Script, Self::Received, Self::Sent, Self::Statistics, Self::LinkTo];
 
@@ -44,12 +44,12 @@ impl run::Kind for Kind {
         self == Self::Script
     }
 
-    fn merge(self, slice: Slice<'_, '_, Self>) -> Result<bool, ColumnsError> {
+    fn merge(self, slice: MergeSlice<'_, '_, Self>) -> Result<bool, ColumnsError> {
         match self {
-            Self::Txid | Self::Script => slice.of::<Hashed>(),
-            Self::Received | Self::Sent => slice.of::<MovedEntry>(),
-            Self::Statistics => slice.of::<PartialStatistics>(),
-            Self::LinkTo => slice.of::<LinkTo>(),
+            Self::Txid | Self::Script => slice.merge_entries::<NumberByHash>(),
+            Self::Received | Self::Sent => slice.merge_entries::<MovedEntry>(),
+            Self::Statistics => slice.merge_entries::<PartialStatistics>(),
+            Self::LinkTo => slice.merge_entries::<LinkTo>(),
         }
     }
 }
@@ -64,7 +64,7 @@ pub(super) struct MovedEntry {
     pub(super) index: u32,
 }
 
-impl Entry for MovedEntry {
+impl RunEntry for MovedEntry {
     fn put_key(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&number(self.owner));
         into.extend_from_slice(&self.inverse.to_be_bytes());
@@ -72,7 +72,7 @@ impl Entry for MovedEntry {
         into.extend_from_slice(&self.index.to_be_bytes());
     }
 
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
+    fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
         Some(Self {
             owner: reading.number()?,
             inverse: reading.u64()?,
@@ -82,7 +82,7 @@ impl Entry for MovedEntry {
     }
 
     #[inline]
-    fn leading(&self) -> u64 {
+    fn leading_number(&self) -> u64 {
         self.owner
     }
 
@@ -94,7 +94,7 @@ impl Entry for MovedEntry {
     }
 
     #[inline]
-    fn take(before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self> {
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
         let owner = before.map_or(0, |before| before.owner);
         Some(Self {
             owner: owner.wrapping_add(reading.varint()?),
@@ -141,7 +141,7 @@ impl PartialStatistics {
     }
 
     /// Reads what [`PartialStatistics::put_sums`] wrote.
-    pub(super) fn take_sums(owner: u64, reading: &mut Reading<'_>) -> Option<Self> {
+    pub(super) fn take_sums(owner: u64, reading: &mut ByteReader<'_>) -> Option<Self> {
         let first = reading.varint()?;
         Some(Self {
             owner,
@@ -155,12 +155,12 @@ impl PartialStatistics {
     }
 }
 
-impl Entry for PartialStatistics {
+impl RunEntry for PartialStatistics {
     fn put_key(&self, into: &mut Vec<u8>) {
         into.extend_from_slice(&number(self.owner));
     }
 
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
+    fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
         let owner = reading.number()?;
         Some(Self {
             owner,
@@ -174,7 +174,7 @@ impl Entry for PartialStatistics {
     }
 
     #[inline]
-    fn leading(&self) -> u64 {
+    fn leading_number(&self) -> u64 {
         self.owner
     }
 
@@ -183,13 +183,13 @@ impl Entry for PartialStatistics {
         self.put_sums(into);
     }
 
-    fn take(before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self> {
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
         let owner = before.map_or(0, |before| before.owner);
         let owner = owner.wrapping_add(reading.varint()?);
         Self::take_sums(owner, reading)
     }
 
-    fn absorb(&mut self, other: &Self) -> bool {
+    fn try_merge(&mut self, other: &Self) -> bool {
         let same = self.owner == other.owner;
         if same {
             self.add(other);
@@ -212,19 +212,19 @@ impl LinkTo {
     }
 }
 
-impl Entry for LinkTo {
+impl RunEntry for LinkTo {
     fn put_key(&self, into: &mut Vec<u8>) {
         for part in [self.parent, self.size, self.child] {
             into.extend_from_slice(&number(part));
         }
     }
 
-    fn from_key(reading: &mut Reading<'_>) -> Option<Self> {
+    fn from_key(reading: &mut ByteReader<'_>) -> Option<Self> {
         Some(Self { parent: reading.number()?, size: reading.number()?, child: reading.number()? })
     }
 
     #[inline]
-    fn leading(&self) -> u64 {
+    fn leading_number(&self) -> u64 {
         self.parent
     }
 
@@ -234,7 +234,7 @@ impl Entry for LinkTo {
         put_varint(into, self.child);
     }
 
-    fn take(before: Option<&Self>, reading: &mut Reading<'_>) -> Option<Self> {
+    fn take(before: Option<&Self>, reading: &mut ByteReader<'_>) -> Option<Self> {
         let parent = before.map_or(0, |before| before.parent);
         Some(Self {
             parent: parent.wrapping_add(reading.varint()?),

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use assay_columns::bytes::{LARGEST, Reading, number};
+use assay_columns::bytes::{ByteReader, LARGEST_NUMBER, number};
 use assay_engine::{
     ledger::BlockRef,
     utxo::{
@@ -87,14 +87,14 @@ impl Reader<'_> {
         to: u64,
         mut each: impl FnMut(StoredBlock) -> Result<bool, GraphError>,
     ) -> Result<(), GraphError> {
-        if from > to || from > LARGEST {
+        if from > to || from > LARGEST_NUMBER {
             return Ok(());
         }
-        let (from, to) = (number(from), number(to.min(LARGEST)));
+        let (from, to) = (number(from), number(to.min(LARGEST_NUMBER)));
         let table = self.tables.block;
         for row in table.range(self.txn, Bound::Included(&from), Bound::Included(&to))? {
             let (key, bytes) = row?;
-            let height = Reading(key).number();
+            let height = ByteReader(key).number();
             let height = height.ok_or_else(|| table.damaged(hex::encode(key)))?;
             if !each(StoredBlock::read(height, bytes)?)? {
                 break;

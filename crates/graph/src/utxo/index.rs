@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use assay_columns::{
-    bytes::{Reading, number},
-    run::{self, Cursors, Entry, Filters, Hashed, Kind as _},
+    bytes::{ByteReader, number},
+    run::{self, Cursors, Filters, NumberByHash, RunEntry, RunKind as _},
 };
 use assay_engine::{
     ledger::Statistics,
@@ -75,7 +75,7 @@ fn recent_key(kind: Kind, key: &[u8]) -> Vec<u8> {
 
 /// Passes the recent entries whose keys begin with `prefix` to `each`, with their values, until it answers
 /// false.
-fn recent<E: Entry>(
+fn recent<E: RunEntry>(
     reader: &Reader<'_>,
     kind: Kind,
     prefix: &[u8],
@@ -87,7 +87,7 @@ fn recent<E: Entry>(
     let prefix = recent_key(kind, prefix);
     for found in reader.tables.recent.prefix(reader.txn, &prefix)? {
         let (key, value) = found?;
-        let entry = key.split_first().and_then(|(_, key)| E::from_key(&mut Reading(key)));
+        let entry = key.split_first().and_then(|(_, key)| E::from_key(&mut ByteReader(key)));
         if !each(entry.ok_or_else(|| damaged("recent", hex::encode(key)))?, value)? {
             break;
         }
@@ -104,7 +104,7 @@ fn under_hash(
     mut each: impl FnMut(u64) -> Result<bool, GraphError>,
 ) -> Result<(), GraphError> {
     let mut goes_on = true;
-    recent(reader, kind, &hash.to_be_bytes(), |found: Hashed, _| {
+    recent(reader, kind, &hash.to_be_bytes(), |found: NumberByHash, _| {
         goes_on = each(found.number)?;
         Ok(goes_on)
     })?;
@@ -231,11 +231,11 @@ impl Reader<'_> {
 }
 
 fn read_sums(owner: u64, value: &[u8]) -> Result<PartialStatistics, GraphError> {
-    PartialStatistics::take_sums(owner, &mut Reading(value))
+    PartialStatistics::take_sums(owner, &mut ByteReader(value))
         .ok_or_else(|| damaged("recent", format!("owner {owner}")))
 }
 
-fn cursors<'t, E: Entry>(
+fn cursors<'t, E: RunEntry>(
     reader: &Reader<'t>,
     kind: Kind,
     from: &[u8],
@@ -245,7 +245,7 @@ fn cursors<'t, E: Entry>(
 
 /// Passes entries whose keys begin with the bytes of `from` to `each`, recent ones and others together in
 /// order, until it answers false. `is_own` tells whether an entry's key begins so.
-fn all_from<E: Entry>(
+fn all_from<E: RunEntry>(
     reader: &Reader<'_>,
     kind: Kind,
     from: &[u8],
@@ -276,8 +276,8 @@ fn all_from<E: Entry>(
 /// The entries of some blocks.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
-    pub(super) txids: Vec<Hashed>,
-    pub(super) scripts: Vec<Hashed>,
+    pub(super) txids: Vec<NumberByHash>,
+    pub(super) scripts: Vec<NumberByHash>,
     pub(super) received: Vec<MovedEntry>,
     pub(super) sent: Vec<MovedEntry>,
     /// One or several of an owner and a block, each of one block.
@@ -286,7 +286,7 @@ pub(super) struct Entries {
 }
 
 /// Keys of recent entries, in order.
-fn keys<'e, E: Entry + 'e>(
+fn keys<'e, E: RunEntry + 'e>(
     kind: Kind,
     entries: impl IntoIterator<Item = &'e E>,
 ) -> impl Iterator<Item = Vec<u8>> {
@@ -315,7 +315,7 @@ impl Entries {
         for tx in first.first_transaction..after_transaction {
             let record = reader.known_transaction(tx)?;
             let height = record.head().height;
-            entries.txids.push(Hashed { hash: txid_hash(&reader.txid(tx)?), number: tx });
+            entries.txids.push(NumberByHash { hash: txid_hash(&reader.txid(tx)?), number: tx });
             let moved = |owner, value: u64, index| MovedEntry {
                 owner,
                 inverse: !value,
@@ -336,7 +336,7 @@ impl Entries {
         }
         for owner in first.first_owner..after_owner {
             let script = reader.script(owner)?.ok_or_else(|| damaged("script", owner))?;
-            entries.scripts.push(Hashed { hash: script_hash(script), number: owner });
+            entries.scripts.push(NumberByHash { hash: script_hash(script), number: owner });
         }
         for (owner, height) in appearances {
             let key = recent_key(Kind::Statistics, &pair_key(owner, height));

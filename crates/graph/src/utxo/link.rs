@@ -15,7 +15,7 @@
 //! Links are a function of the chain: of the transactions in their order, and of each one's owners in the
 //! order of their numbers.
 
-use assay_columns::bytes::{NUMBER, Reading, number, put_varint};
+use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number, put_varint};
 
 /// A link: two clusters that a transaction joined. Key: the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Link {
     }
 
     /// The key under which it is stored: its transaction and its child.
-    pub(super) fn key(&self) -> [u8; 2 * NUMBER] {
+    pub(super) fn key(&self) -> [u8; 2 * NUMBER_BYTES] {
         pair_key(self.transaction, self.child)
     }
 
@@ -80,7 +80,7 @@ impl Link {
 
     /// Reads what [`Link::to_bytes`] wrote.
     pub(super) fn read(transaction: u64, child: u64, bytes: &[u8]) -> Option<Self> {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let is_conclusive = reading.byte()? != 0;
         let mut next = || reading.varint();
         let link = Self {
@@ -102,8 +102,8 @@ impl Link {
 }
 
 /// A key of two numbers.
-pub(super) fn pair_key(first: u64, second: u64) -> [u8; 2 * NUMBER] {
-    let mut key = [0; 2 * NUMBER];
+pub(super) fn pair_key(first: u64, second: u64) -> [u8; 2 * NUMBER_BYTES] {
+    let mut key = [0; 2 * NUMBER_BYTES];
     let bytes = number(first).into_iter().chain(number(second));
     key.iter_mut().zip(bytes).for_each(|(into, byte)| *into = byte);
     key
@@ -132,7 +132,7 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    pub(super) const BYTES: usize = 2 * NUMBER;
+    pub(super) const BYTES: usize = 2 * NUMBER_BYTES;
 
     pub(super) const fn alone(owner: u64) -> Self {
         Self::Root { smallest: owner, size: 1 }
@@ -147,7 +147,7 @@ impl Slot {
 
     #[inline]
     pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let (first, second) = (reading.number()?, reading.number()?);
         Some(if first & ROOT == 0 {
             Self::Child { parent: first, transaction: second }

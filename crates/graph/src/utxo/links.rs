@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use assay_columns::{
-    Table,
-    bytes::{Reading, number},
+    NamedTable,
+    bytes::{ByteReader, number},
 };
 
 use super::{
@@ -38,7 +38,7 @@ impl Reader<'_> {
     /// it answers false.
     fn each_key(
         &self,
-        table: Table,
+        table: NamedTable,
         first: u64,
         end: u64,
         mut each: impl FnMut(u64, u64, &[u8]) -> Result<bool, GraphError>,
@@ -46,7 +46,7 @@ impl Reader<'_> {
         let (first, end) = (number(first), number(end));
         for row in table.range(self.txn, Bound::Included(&first), Bound::Excluded(&end))? {
             let (key, bytes) = row?;
-            let mut reading = Reading(key);
+            let mut reading = ByteReader(key);
             let numbers = reading.number().zip(reading.number());
             let (transaction, child) = numbers.ok_or_else(|| table.damaged(hex::encode(key)))?;
             if !each(transaction, child, bytes)? {

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use assay_columns::{Kept, KeptPages, bytes::number};
+use assay_columns::{PageCache, ReadCache, bytes::number};
 use assay_engine::utxo::{ScriptOwner, Txid};
 use heed::RoTxn;
 
@@ -21,10 +21,10 @@ pub struct Reader<'t> {
     pub(super) tables: &'t Tables,
     pub(super) runs: &'t Manifest,
     pub(super) txn: &'t RoTxn<'t>,
-    txids: KeptPages<'t>,
-    spent: KeptPages<'t>,
-    parents: KeptPages<'t>,
-    blocks: Kept<StoredBlock, { 1 << 9 }>,
+    txids: PageCache<'t>,
+    spent: PageCache<'t>,
+    parents: PageCache<'t>,
+    blocks: ReadCache<StoredBlock, { 1 << 9 }>,
     /// True if there are entries of recent blocks.
     recent: OnceCell<bool>,
 }
@@ -60,10 +60,10 @@ impl<'t> Reader<'t> {
             tables,
             runs,
             txn,
-            txids: KeptPages::default(),
-            spent: KeptPages::default(),
-            parents: KeptPages::default(),
-            blocks: Kept::default(),
+            txids: PageCache::default(),
+            spent: PageCache::default(),
+            parents: PageCache::default(),
+            blocks: ReadCache::default(),
             recent: OnceCell::new(),
         }
     }

@@ -4,7 +4,7 @@
 //! the distance to its transaction, and repeats value and owner, so that one side is read from one record.
 
 use assay_columns::bytes::{
-    NUMBER, Reading, from_zigzag, number, put_varint, put_wide_varint, zigzag,
+    ByteReader, NUMBER_BYTES, from_zigzag, number, put_varint, put_wide_varint, zigzag,
 };
 use assay_engine::{
     ledger::{BlockRef, TransactionNumber},
@@ -107,7 +107,7 @@ pub(super) fn read_payers(
     bytes: &[u8],
     into: &mut Vec<FeePayer>,
 ) -> Option<()> {
-    let mut reading = Reading(bytes);
+    let mut reading = ByteReader(bytes);
     while !reading.0.is_empty() {
         let number = first_transaction.checked_add(reading.varint()?)?;
         let fee = reading.varint()?;
@@ -166,8 +166,8 @@ pub struct OutputValue {
 pub struct TransactionRecord<'t> {
     number: u64,
     head: TransactionHead,
-    inputs: Reading<'t>,
-    outputs: Reading<'t>,
+    inputs: ByteReader<'t>,
+    outputs: ByteReader<'t>,
 }
 
 impl<'t> TransactionRecord<'t> {
@@ -178,7 +178,7 @@ impl<'t> TransactionRecord<'t> {
 
     #[inline]
     fn parse(number: u64, bytes: &'t [u8]) -> Option<Self> {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let height = u64::from(reading.u32()?);
         let kind = kind_from_number(reading.byte()?)?;
         let first_output = reading.number()?;
@@ -188,7 +188,7 @@ impl<'t> TransactionRecord<'t> {
         let unknown = reading.varint()?;
         let input_total = output_total.checked_add_signed(more)?;
         let length = usize::try_from(reading.varint()?).ok()?;
-        let of_inputs = Reading(reading.take(length)?);
+        let of_inputs = ByteReader(reading.take(length)?);
         let head = TransactionHead {
             height,
             kind,
@@ -229,7 +229,7 @@ impl<'t> TransactionRecord<'t> {
     }
 
     #[inline]
-    fn input(&self, reading: &mut Reading<'t>, index: u64) -> Option<InputEntry> {
+    fn input(&self, reading: &mut ByteReader<'t>, index: u64) -> Option<InputEntry> {
         let origin = match reading.varint()? {
             POOL => InputOrigin::Pool,
             UNRECORDED => {
@@ -264,7 +264,7 @@ impl<'t> TransactionRecord<'t> {
     }
 
     #[inline]
-    fn output(reading: &mut Reading<'t>, index: u64) -> Option<OutputEntry> {
+    fn output(reading: &mut ByteReader<'t>, index: u64) -> Option<OutputEntry> {
         let output = OutputValue { value: reading.varint()?, owner: reading.number()? };
         Some(OutputEntry { index: u32::try_from(index).ok()?, output })
     }
@@ -374,7 +374,7 @@ pub struct StoredBlock {
 
 impl StoredBlock {
     /// Bytes without the work, which earlier releases end with, and with as much of it as blocks have.
-    const BYTES: usize = 32 + 32 + 8 + 3 * NUMBER + 16;
+    const BYTES: usize = 32 + 32 + 8 + 3 * NUMBER_BYTES + 16;
 
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(Self::BYTES);
@@ -392,7 +392,7 @@ impl StoredBlock {
 
     pub(super) fn read(height: u64, bytes: &[u8]) -> Result<Self, GraphError> {
         let parse = || {
-            let mut reading = Reading(bytes);
+            let mut reading = ByteReader(bytes);
             let (hash, parent) = (reading.array()?, reading.array()?);
             let time = Timestamp::from_millisecond(reading.i64()?).ok()?;
             let [first_transaction, first_output, first_owner] =
@@ -429,7 +429,7 @@ mod tests {
             first_owner: 5,
         };
         let bytes = without.to_bytes();
-        assert_eq!(bytes.len(), 32 + 32 + 8 + 3 * NUMBER, "as before there was work");
+        assert_eq!(bytes.len(), 32 + 32 + 8 + 3 * NUMBER_BYTES, "as before there was work");
         assert_eq!(StoredBlock::read(7, &bytes).unwrap(), without);
         for work in [0, 2, 1 << 80, u128::MAX] {
             let with = StoredBlock { work: Some(work), ..without };

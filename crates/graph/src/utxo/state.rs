@@ -1,7 +1,7 @@
 //! A graph's state, its record, and the blocks that may follow.
 
 use assay_address::ChainId;
-use assay_columns::bytes::Reading;
+use assay_columns::bytes::ByteReader;
 use assay_engine::{ledger::BlockRef, utxo::ResolvedBlock};
 use jiff::Timestamp;
 
@@ -94,14 +94,14 @@ impl GraphState {
     ) -> Result<Self, GraphError> {
         let (parsed, tip) = Self::parse(bytes).ok_or_else(|| damaged("meta", "its state"))?;
         let tip = tip.map(|(height, at)| Ok::<_, GraphError>((block(height)?, at))).transpose()?;
-        let highest = highest.and_then(|bytes| Reading(bytes).u64());
+        let highest = highest.and_then(|bytes| ByteReader(bytes).u64());
         let highest = highest.max(tip.map(|(block, _)| block.height)).unwrap_or_default();
         Ok(Self { tip, highest, ..parsed })
     }
 
     /// The state without its tip and its highest block, and the height of the tip with the time of its confirmation.
     fn parse(bytes: &[u8]) -> Option<(Self, Option<(u64, Timestamp)>)> {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let [sample, indexed, has_tip] = reading.array::<3>()?.map(|flag| flag != 0);
         let verified_at = Timestamp::from_millisecond(reading.i64()?).ok()?;
         let (start, height) = (reading.u64()?, reading.u64()?);

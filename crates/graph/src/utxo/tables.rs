@@ -2,8 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
-use assay_columns::{Column, Table, bytes::NUMBER};
-use assay_mapped::{Environment, Format, WriterLock};
+use assay_columns::{Column, NamedTable, bytes::NUMBER_BYTES};
+use assay_mapped::{EnvironmentFormat, MappedEnvironment, WriterLock};
 use heed::RoTxn;
 
 use super::{entry::Manifest, state::RUNS};
@@ -13,7 +13,7 @@ use crate::{GraphError, error::damaged};
 const MAP_SIZE: usize = 1 << 40;
 
 /// The format of a graph. A change of a record's layout is a new version.
-pub(super) const FORMAT: Format = Format {
+pub(super) const FORMAT: EnvironmentFormat = EnvironmentFormat {
     name: "assay-chain-graph",
     version: 3,
     tables: &[
@@ -37,15 +37,15 @@ pub(super) const FORMAT: Format = Format {
 /// A chain's environment with its tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
-    pub(crate) environment: Arc<Environment>,
+    pub(crate) environment: Arc<MappedEnvironment>,
     /// 0: the graph's state; 1: its runs; 2: the height of its highest block.
-    pub(super) meta: Table,
+    pub(super) meta: NamedTable,
     /// Height: [`StoredBlock`](super::record::StoredBlock).
-    pub(super) block: Table,
+    pub(super) block: NamedTable,
     /// Height: who paid the block's coinbase, of blocks with fees.
-    pub(super) payers: Table,
+    pub(super) payers: NamedTable,
     /// Number of a transaction: its record.
-    pub(super) transaction: Table,
+    pub(super) transaction: NamedTable,
     /// Identifiers by number.
     pub(super) txid: Column,
     /// By the number of an output: one more than the number of the transaction that spends it; 0: none does.
@@ -53,17 +53,17 @@ pub(crate) struct Tables {
     /// By the number of an owner: its [`Slot`](super::link::Slot) in the forest of clusters.
     pub(super) parent: Column,
     /// Number of an owner: [`ScriptOwner::to_bytes`](assay_engine::utxo::ScriptOwner::to_bytes).
-    pub(super) script: Table,
+    pub(super) script: NamedTable,
     /// Number of a transaction, number of a child: the link, with its confirmation.
-    pub(super) link: Table,
+    pub(super) link: NamedTable,
     /// Number of a transaction, number of a child: a confirmation of its link.
-    pub(super) confirmed: Table,
+    pub(super) confirmed: NamedTable,
     /// Height, number of an owner: its slot before the block. For blocks that can be rolled back.
-    pub(super) undo: Table,
+    pub(super) undo: NamedTable,
     /// Kind, key of an entry: entries of the newest blocks.
-    pub(super) recent: Table,
+    pub(super) recent: NamedTable,
     /// Kind, number of a run, key of the first entry: a page of a run.
-    pub(super) run: Table,
+    pub(super) run: NamedTable,
 }
 
 impl Tables {
@@ -85,10 +85,10 @@ impl Tables {
         Ok(found.map(Manifest::from_bytes).transpose()?.unwrap_or_default())
     }
 
-    fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
+    fn of(environment: Arc<MappedEnvironment>) -> Result<Self, GraphError> {
         let tables = environment.tables().to_vec();
         let mut named =
-            FORMAT.tables.iter().zip(tables).map(|(name, table)| Table::new(name, table));
+            FORMAT.tables.iter().zip(tables).map(|(name, table)| NamedTable::new(name, table));
         // In the order of the format.
         let mut next = || named.next().ok_or_else(|| damaged("format", "tables"));
         Ok(Self {
@@ -98,8 +98,8 @@ impl Tables {
             payers: next()?,
             transaction: next()?,
             txid: Column::new(next()?, 32),
-            spent: Column::new(next()?, NUMBER),
-            parent: Column::new(next()?, 2 * NUMBER),
+            spent: Column::new(next()?, NUMBER_BYTES),
+            parent: Column::new(next()?, 2 * NUMBER_BYTES),
             script: next()?,
             link: next()?,
             confirmed: next()?,

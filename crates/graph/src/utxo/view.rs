@@ -8,7 +8,8 @@ use assay_engine::{
     evidence::Direction,
     ledger::{OwnHistory, OwnTransaction, OwnerNumber, ReadLimits, Statistics, TransactionNumber},
     reading::{
-        ChainView, Entry, FeePayer, LookUp, SideTotals, TransactionRead, ViewError, Waypoint,
+        ChainView, FeePayer, LookupResult, SideTotals, TransactionEntry, TransactionRead,
+        ViewError, Waypoint,
     },
     utxo::{OutputNumber, ScriptOwner, TransactionKind, Txid},
 };
@@ -192,15 +193,15 @@ struct View<'v> {
 }
 
 impl ChainView for View<'_> {
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         let number = match waypoint {
             Waypoint::Transaction(number) => number,
             Waypoint::Output(output) => match self.reader.spender(output.0)? {
                 Some(spender) => TransactionNumber(spender),
-                None => return Ok(LookUp::Nothing),
+                None => return Ok(LookupResult::Nothing),
             },
         };
-        Ok(LookUp::Transaction { number, position: number.0 })
+        Ok(LookupResult::Transaction { number, position: number.0 })
     }
 
     fn read(
@@ -242,7 +243,7 @@ impl ChainView for View<'_> {
                     }
                     InputOrigin::Unrecorded(_) | InputOrigin::Pool => None,
                 };
-                entries.extend(input.spent.map(|spent| Entry {
+                entries.extend(input.spent.map(|spent| TransactionEntry {
                     index: input.index,
                     value: spent.value,
                     owner: OwnerNumber(spent.owner),
@@ -251,7 +252,7 @@ impl ChainView for View<'_> {
             })?,
             Direction::Destination => record.outputs(|output| {
                 let number = OutputNumber(head.first_output + u64::from(output.index));
-                entries.push(Entry {
+                entries.push(TransactionEntry {
                     index: output.index,
                     value: output.output.value,
                     owner: OwnerNumber(output.output.owner),
@@ -361,7 +362,10 @@ impl GraphView for EmbeddedGraph {
         self.read(|reader| Ok(reader.settled()?.owners))
     }
 
-    async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError> {
+    async fn outputs_of(
+        &self,
+        transaction: TransactionNumber,
+    ) -> Result<Vec<TransactionEntry>, GraphError> {
         (self as &dyn GraphView).read(|view| read_outputs(view, transaction))
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn parse_address(
         ));
     };
     let token = code.to_ascii_uppercase();
-    if network.is_none() && AssetScope::of(&token) == AssetScope::EveryValidForm {
+    if network.is_none() && AssetScope::for_code(&token) == AssetScope::EveryValidForm {
         return parse_token_address(&token, address);
     }
     let chain = by_code(code)

@@ -71,7 +71,7 @@ enum Reading {
 fn read(word: &str, named: &[Currency]) -> Reading {
     let fits = |chain: ChainId| CanonicalAddress::read_published(chain, word).is_some();
     for currency in named {
-        match AssetScope::of(currency.code) {
+        match AssetScope::for_code(currency.code) {
             AssetScope::Chain(chain) if fits(chain) => {
                 return Reading::Address(currency.code.to_owned());
             }
@@ -141,7 +141,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
     let ends = text.char_indices().chain([(text.len(), ' ')]);
     for (index, character) in ends {
         let inside =
-            CanonicalAddress::may_hold(character) || matches!(character, '_' | '-' | ':' | '.');
+            CanonicalAddress::may_contain(character) || matches!(character, '_' | '-' | ':' | '.');
         match (start, inside) {
             (None, true) => start = Some(index),
             (Some(from), false) => {

@@ -187,7 +187,7 @@ impl<'a> OwnersOfView<'a> {
 }
 
 impl Attributions for OwnersOfView<'_> {
-    fn of(
+    fn of_owner(
         &self,
         owner: OwnerNumber,
         view: &dyn ChainView,

@@ -5,7 +5,7 @@ use assay_engine::{
     ledger::{OwnHistory, OwnerNumber, ReadLimits},
     patterns::{
         PatternSearch, PatternSubject,
-        rules::{OTHER_ADDRESSES, OWN_TRANSACTIONS, TRANSFERS_OF_OTHERS},
+        rules::{MAX_CLUSTER_ADDRESSES, OWN_TRANSACTIONS, TRANSFERS_OF_OTHERS},
     },
     policy::PatternRules,
     trace::Attributions,
@@ -46,7 +46,7 @@ pub async fn behavior(
     let BehaviorOf { rules, script, owner, history, cluster_size, shown } = of;
     let (mut others, mut transactions) = (Vec::new(), 0);
     if cluster_size > 1 {
-        let cluster = view.cluster(script, OTHER_ADDRESSES + 1).await?;
+        let cluster = view.cluster(script, MAX_CLUSTER_ADDRESSES + 1).await?;
         let limits = ReadLimits { transfers: TRANSFERS_OF_OTHERS, entries: TRANSFERS_OF_OTHERS };
         for member in cluster.iter().flat_map(|cluster| &cluster.members) {
             if member.owner == *script {

@@ -7,7 +7,7 @@ use assay_engine::{
     evidence::{Direction, Label, Listing},
     facts::{Counterparties, Counterparty},
     ledger::{OwnHistory, OwnerNumber, ReadLimits, TransactionNumber},
-    reading::{ChainView, Entry, TransactionRead, ViewError, entries_of_each, read_own},
+    reading::{ChainView, TransactionEntry, TransactionRead, ViewError, entries_of_each, read_own},
     trace::Attributions,
     utxo::TransactionKind,
 };
@@ -107,13 +107,13 @@ fn dealings(
     attributions: &OwnersOfView<'_>,
 ) -> Result<(Vec<Dealing>, Vec<OwnerNumber>), ViewError> {
     let mut is_listed = |other| {
-        let attribution = attributions.of(other, view)?;
+        let attribution = attributions.of_owner(other, view)?;
         Ok(attribution.as_ref().and_then(|it| it.end.as_ref()).is_some_and(|end| end.listed))
     };
     let mut dealings = Vec::new();
     let mut read = TransactionRead::default();
     let mut incomes = 0;
-    let mut first: Option<(TransactionKind, Vec<Entry>)> = None;
+    let mut first: Option<(TransactionKind, Vec<TransactionEntry>)> = None;
     let sides =
         [(Direction::Source, &history.incoming), (Direction::Destination, &history.outgoing)];
     for (direction, own) in sides {
@@ -159,7 +159,7 @@ fn dealings(
 
 /// The shares of other owners in an amount, by the value of their entries on one side.
 fn shares(
-    entries: &[Entry],
+    entries: &[TransactionEntry],
     owner: OwnerNumber,
     amount: u128,
     whole: u128,
@@ -175,7 +175,7 @@ fn shares(
 }
 
 /// The owners of the largest inputs of the first payment.
-fn funders(mut inputs: Vec<Entry>, owner: OwnerNumber) -> Vec<OwnerNumber> {
+fn funders(mut inputs: Vec<TransactionEntry>, owner: OwnerNumber) -> Vec<OwnerNumber> {
     inputs.sort_by_key(|entry| (Reverse(entry.value), entry.index));
     let mut owners = Vec::new();
     for other in inputs.iter().map(|entry| entry.owner) {

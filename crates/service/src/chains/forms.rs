@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use assay_engine::{
     evidence::Pattern,
     ledger::OwnerNumber,
-    patterns::form::{FormEntry, FormOf, forms},
+    patterns::form::{FormCriteria, FormEntry, forms},
     utxo::{ScriptOwner, SideEntry, TransactionView},
 };
 use assay_graph::{Graph, GraphError};
@@ -52,7 +52,7 @@ pub async fn forms_of(
         };
         side.iter().filter_map(entry).collect()
     };
-    Ok(forms(&FormOf {
+    Ok(forms(&FormCriteria {
         kind: transaction.kind,
         inputs: transaction.inputs.count,
         known_inputs: &entries(&transaction.inputs.largest, false),

@@ -13,7 +13,7 @@ use assay_engine::{
     evidence::Direction,
     facts::PossibleOwner,
     ledger::{OwnHistory, OwnTransaction, OwnerNumber, TransactionNumber},
-    reading::{ChainView, Entry, TransactionRead, ViewError, Waypoint},
+    reading::{ChainView, TransactionEntry, TransactionRead, ViewError, Waypoint},
     score::Confidence,
     utxo::{
         OutPoint, Transaction, TransactionKind, TxInput, TxOut,
@@ -147,7 +147,7 @@ impl Payment {
             // Some inputs are not known.
             return Ok(None);
         }
-        let made = |entry: &Entry| {
+        let made = |entry: &TransactionEntry| {
             Ok::<_, ViewError>(TxOut { owner: view.owner(entry.owner)?, value: entry.value })
         };
         let txid = view.txid(number)?;

@@ -5,7 +5,7 @@ use assay_engine::{
     evidence::{ChainFacts, ChainState, Direction, DirectionFlows, FlowFacts, Tip, Unavailable},
     ledger::{OwnerNumber, Statistics},
     policy::Policy,
-    reading::{ChainView, LookUp, TransactionRead, ViewError, Waypoint},
+    reading::{ChainView, LookupResult, TransactionRead, ViewError, Waypoint},
     trace::TraceRules,
     transfer::{TransferDirection, TransferFacts, TransferQuery},
     utxo::{InvalidTransfer, Spending, TransactionView, Transfer, Txid},
@@ -241,7 +241,9 @@ pub(super) fn spent_by(
 ) -> Result<Vec<Spending>, ViewError> {
     let (mut spent_by, mut read) = (Vec::new(), TransactionRead::default());
     for (output, waypoint) in outputs {
-        let LookUp::Transaction { number, position } = view.look_up(waypoint)? else { continue };
+        let LookupResult::Transaction { number, position } = view.look_up(waypoint)? else {
+            continue;
+        };
         view.read(number, Direction::Destination, u32::MAX, &mut read)?;
         let received = read.entries.iter().filter(|entry| entry.owner == owner);
         let received = received.map(|entry| u128::from(entry.value)).sum();

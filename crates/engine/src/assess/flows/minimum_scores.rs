@@ -4,12 +4,12 @@
 use super::{
     Flows,
     parts::{DirectionalFlows, Part},
-    rules::{Fired, RuleFunds, RuleView, evaluate},
+    rules::{FiredRule, RuleFunds, RuleView, evaluate},
     view::{decimal, transactions, whole_units, words},
 };
 use crate::{
-    assess::{Measured, MinimumScore, first_few},
-    assessment::{Reason, RuleClaim},
+    assess::{MeasuredFunds, MinimumScore, first_few},
+    assessment::{RuleClaim, VerdictReason},
     evidence::{Direction, FlowDistance, FlowEnd, ListingPeriod},
     policy::{Policy, Rule},
 };
@@ -58,7 +58,7 @@ impl DirectionalFlows<'_> {
         }
     }
 
-    fn minimum_score(&self, rule: &Rule, fired: &Fired, policy: &Policy) -> MinimumScore {
+    fn minimum_score(&self, rule: &Rule, fired: &FiredRule, policy: &Policy) -> MinimumScore {
         let parts: Vec<&Part<'_>> =
             fired.funds.iter().filter_map(|index| self.parts.get(*index)).collect();
         let verb = self.verb();
@@ -78,8 +78,8 @@ impl DirectionalFlows<'_> {
         MinimumScore {
             rule: rule.id.clone(),
             score: policy.minimum_score(rule.verdict, fired.can_block),
-            reason: Reason { code: rule.default_id().unwrap_or(OWN_RULE), message },
-            measured: Some(Measured {
+            reason: VerdictReason { code: rule.default_id().unwrap_or(OWN_RULE), message },
+            measured: Some(MeasuredFunds {
                 direction: self.direction,
                 share: decimal(fired.share.into()),
                 amount: self.amount(fired.amount),

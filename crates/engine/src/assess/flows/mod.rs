@@ -15,14 +15,14 @@
 mod basis;
 mod minimum_scores;
 mod parts;
-mod reading;
 mod remarks;
 pub mod rules;
+mod sum;
 mod view;
 
 pub(super) use basis::Decay;
 pub(super) use parts::SHARE_WHOLE;
-pub(super) use reading::{Choice, Reading};
+pub(super) use sum::{LargestSum, PartSelection};
 pub(super) use view::{decimal, whole_units, words};
 
 use parts::{DirectionalFlows, OrderedParts};

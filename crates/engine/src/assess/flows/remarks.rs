@@ -8,8 +8,8 @@ use super::{
     view::whole_units,
 };
 use crate::{
-    assess::verdict::Missing,
-    assessment::{Reason, Warning},
+    assess::verdict::MissingData,
+    assessment::{VerdictReason, Warning},
     evidence::{Direction, FlowEnd, Solicitation, UnresolvedReason},
     policy::Policy,
 };
@@ -35,34 +35,36 @@ impl Flows<'_> {
     }
 
     /// The reason for which an answer says less than it seems to: the origin of most money was not found.
-    pub(in crate::assess) fn mostly_untraced(&self) -> Option<Reason> {
+    pub(in crate::assess) fn mostly_untraced(&self) -> Option<VerdictReason> {
         let share = self.traced_share().filter(|share| u64::from(*share) * 2 < SHARE_WHOLE)?;
         let message =
             format!("the origin of only {} of the funds received was found", percent(share));
-        Some(Reason { code: "mostly_untraced", message })
+        Some(VerdictReason { code: "mostly_untraced", message })
     }
 
     /// The reasons for which an answer says less than it seems to: a trace stopped at a limit before it knew where
     /// much of the money came from, or went.
-    pub(in crate::assess) fn trace_limits(&self) -> Vec<Reason> {
+    pub(in crate::assess) fn trace_limits(&self) -> Vec<VerdictReason> {
         let unread = self.unread().into_iter().filter(|unread| unread.share >= UNREAD_FROM);
-        unread.map(|unread| Reason { code: "trace_limit", message: unread.sentence() }).collect()
+        unread
+            .map(|unread| VerdictReason { code: "trace_limit", message: unread.sentence() })
+            .collect()
     }
 
     /// The reasons for which an `allow` does not hold under a policy that permits less unread money.
-    pub(in crate::assess) fn unread_beyond(&self, policy: &Policy) -> Vec<Missing> {
+    pub(in crate::assess) fn unread_beyond(&self, policy: &Policy) -> Vec<MissingData> {
         let Some(most) = policy.spec().maximum_unread else { return Vec::new() };
         let beyond = self.unread().into_iter().filter(|unread| unread.share > most.millionths());
         let missing = beyond.map(|unread| {
             let message =
                 format!("{}; the policy permits {}", unread.sentence(), short(most.millionths()));
-            Missing { reason: Reason { code: "flows_unread", message }, source: None }
+            MissingData { reason: VerdictReason { code: "flows_unread", message }, source: None }
         });
         missing.collect()
     }
 
     /// For each direction, the ledger of which the largest share was not read.
-    fn unread(&self) -> Vec<Unread> {
+    fn unread(&self) -> Vec<UnreadShare> {
         let of = |direction| {
             let flows = self.directions.iter().filter(|flows| flows.direction == direction);
             flows.map(DirectionalFlows::unread).max_by_key(|unread| unread.share)
@@ -71,7 +73,7 @@ impl Flows<'_> {
     }
 
     /// The reason for which an `allow` does not hold under a policy that wants more of the funds traced.
-    pub(in crate::assess) fn untraced(&self, policy: &Policy) -> Option<Missing> {
+    pub(in crate::assess) fn untraced(&self, policy: &Policy) -> Option<MissingData> {
         let least = policy.spec().minimum_traced?;
         let share = self.traced_share().filter(|share| *share < least.millionths())?;
         let message = format!(
@@ -79,7 +81,10 @@ impl Flows<'_> {
             percent(share),
             percent(least.millionths()),
         );
-        Some(Missing { reason: Reason { code: "flows_untraced", message }, source: None })
+        Some(MissingData {
+            reason: VerdictReason { code: "flows_untraced", message },
+            source: None,
+        })
     }
 }
 
@@ -87,7 +92,7 @@ impl Flows<'_> {
 const UNREAD_FROM: u32 = 100_000;
 
 /// The money of a direction at which a trace stopped because of its limits.
-struct Unread {
+struct UnreadShare {
     direction: Direction,
     /// In millionths of the direction's whole.
     share: u32,
@@ -95,7 +100,7 @@ struct Unread {
     transactions: u32,
 }
 
-impl Unread {
+impl UnreadShare {
     fn sentence(&self) -> String {
         let stopped = match self.transactions {
             0 => "did not read all transactions of the address".to_owned(),
@@ -130,11 +135,11 @@ fn short(millionths: u32) -> String {
 }
 
 impl DirectionalFlows<'_> {
-    fn unread(&self) -> Unread {
+    fn unread(&self) -> UnreadShare {
         let limit = FlowEnd::Unresolved(UnresolvedReason::TraceLimit);
         let unread = self.parts.iter().filter(|part| part.flow.end == limit);
         let share = unread.map(|part| part.share).sum::<u64>();
-        Unread {
+        UnreadShare {
             direction: self.direction,
             share: u32::try_from(share).unwrap_or(u32::MAX),
             transactions: self.transactions,

@@ -49,7 +49,7 @@ pub struct RuleView<'a> {
 
 /// A rule that fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fired {
+pub struct FiredRule {
     /// Sum of the funds that the rule selects, in base units.
     pub amount: u128,
     /// Their share of all funds of the direction, in millionths.
@@ -64,7 +64,7 @@ pub struct Fired {
 
 /// Evaluates a rule; `None` if it does not fire.
 #[must_use]
-pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fired> {
+pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<FiredRule> {
     let evaluation = Evaluation { rule, view, policy };
     let alternatives = || {
         let any = |direction| direction == view.direction;
@@ -87,7 +87,7 @@ pub fn evaluate(rule: &Rule, view: &RuleView<'_>, policy: &Policy) -> Option<Fir
     let taken = sums.iter().enumerate().filter(|(_, sum)| !sum.amount.is_zero());
     let funds: Vec<usize> = taken.map(|(index, _)| index).collect();
     let claims = funds.iter().filter_map(|index| view.funds.get(*index));
-    Some(Fired {
+    Some(FiredRule {
         amount: u128::try_from(sum.amount).unwrap_or(u128::MAX),
         share: millionths(sum.amount, all.amount),
         claims: claims.map(|funds| evaluation.selecting(&alternative.selection, funds)).collect(),
@@ -167,14 +167,14 @@ impl Evaluation<'_> {
             && tier_from.is_none_or(|weakest| claim.tier.at_least(weakest))
             && role.is_none_or(|role| role == role_of())
             && (!selection.since_listing || claim.listed)
-            && self.hears(selection, claim)
+            && self.admits_claim(selection, claim)
     }
 
     /// True if the rule hears a claim: a listing, a joint transaction, or a label whose own address the policy
     /// would review. Nobody is reviewed for dealing with an address that would itself be let pass. A rule of the
     /// policy's own hears the categories that it names from half a certainty on: it may name categories of which
     /// no label would lead to a review.
-    fn hears(&self, selection: &Selection, claim: RuleClaim) -> bool {
+    fn admits_claim(&self, selection: &Selection, claim: RuleClaim) -> bool {
         let is_named = !self.rule.is_default && selection.categories.is_some();
         claim.listed
             || claim.joint

@@ -78,25 +78,25 @@ impl DirectionalFlows<'_> {
 
     /// The direction's lines, the largest first, unresolved ones last.
     fn exposure(&self) -> Vec<Exposure> {
-        let mut lines: Vec<(LineKey<'_>, Line)> = Vec::new();
+        let mut lines: Vec<(ExposureLineKey<'_>, ExposureLine)> = Vec::new();
         for part in &self.parts {
-            let key = LineKey::of(part);
+            let key = ExposureLineKey::of(part);
             if let Some((_, line)) = lines.iter_mut().find(|(known, _)| *known == key) {
                 line.add(part);
             } else {
-                let mut line = Line::default();
+                let mut line = ExposureLine::default();
                 line.add(part);
                 lines.push((key, line));
             }
         }
         lines.sort_by(|(a, a_line), (b, b_line)| {
-            let unresolved = |key: &LineKey<'_>| matches!(key.end, FlowEnd::Unresolved(_));
+            let unresolved = |key: &ExposureLineKey<'_>| matches!(key.end, FlowEnd::Unresolved(_));
             (unresolved(a), b_line.amount).cmp(&(unresolved(b), a_line.amount))
         });
         lines.into_iter().map(|(key, line)| self.line(&key, line)).collect()
     }
 
-    fn line(&self, key: &LineKey<'_>, mut line: Line) -> Exposure {
+    fn line(&self, key: &ExposureLineKey<'_>, mut line: ExposureLine) -> Exposure {
         line.paths.sort_by_key(|path| std::cmp::Reverse(path.amount));
         line.paths.truncate(MOST_PATHS);
         let mut transactions: Vec<String> = Vec::new();
@@ -124,7 +124,7 @@ impl DirectionalFlows<'_> {
             since_listing: line.listing.map(|[_, since]| self.amount(since)),
             hops: line.distance().hops(),
             further_than_transactions: line.distance().further_than(),
-            direct: matches!(key.distance, Distance::None | Distance::Direct),
+            direct: matches!(key.distance, LineDistance::None | LineDistance::Direct),
             listed: key.listed,
             solicited: key.solicitation == Solicitation::Solicited,
             dust: key.solicitation == Solicitation::Dust,
@@ -309,7 +309,7 @@ const MOST_PATHS: usize = 3;
 
 /// Key that distinguishes lines of exposure.
 #[derive(PartialEq, Eq)]
-struct LineKey<'a> {
+struct ExposureLineKey<'a> {
     end: FlowEnd,
     /// The category of a label on the path, if it weighs more than the endpoint.
     assessed_as: Option<Category>,
@@ -318,12 +318,12 @@ struct LineKey<'a> {
     entity: Option<&'a str>,
     listed: bool,
     solicitation: Solicitation,
-    distance: Distance,
+    distance: LineDistance,
 }
 
 /// Distance of the money from the subject.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Distance {
+enum LineDistance {
     /// The subject holds it itself.
     None,
     Direct,
@@ -332,7 +332,7 @@ enum Distance {
     Further,
 }
 
-impl<'a> LineKey<'a> {
+impl<'a> ExposureLineKey<'a> {
     fn of(part: &Part<'a>) -> Self {
         let flow = part.flow;
         let claim = part.shown_claim();
@@ -345,10 +345,10 @@ impl<'a> LineKey<'a> {
             listed: flow.listed,
             solicitation: flow.solicitation,
             distance: match flow.distance {
-                FlowDistance::Hops(0) => Distance::None,
-                FlowDistance::Further(_) => Distance::Further,
-                _ if flow.is_direct => Distance::Direct,
-                FlowDistance::Hops(_) => Distance::Indirect,
+                FlowDistance::Hops(0) => LineDistance::None,
+                FlowDistance::Further(_) => LineDistance::Further,
+                _ if flow.is_direct => LineDistance::Direct,
+                FlowDistance::Hops(_) => LineDistance::Indirect,
             },
         }
     }
@@ -356,7 +356,7 @@ impl<'a> LineKey<'a> {
 
 /// The sum of one line.
 #[derive(Default)]
-struct Line {
+struct ExposureLine {
     amount: u128,
     recent: u128,
     share: u64,
@@ -371,7 +371,7 @@ struct Line {
     paths: Vec<FlowPath>,
 }
 
-impl Line {
+impl ExposureLine {
     fn add(&mut self, part: &Part<'_>) {
         let flow = part.flow;
         self.amount = self.amount.saturating_add(flow.amount);
@@ -394,7 +394,7 @@ impl Line {
     }
 }
 
-impl Line {
+impl ExposureLine {
     /// The distance of the nearest part.
     fn distance(&self) -> FlowDistance {
         self.distance.unwrap_or(FlowDistance::Hops(0))

@@ -8,7 +8,7 @@ use super::{
     kind::CoinjoinKind,
     recognition::{Recognition, RecognitionTest as Test},
     shape::{Form, Shape},
-    sums::{self, Account},
+    sums::{self, InputDivision},
 };
 
 /// `JoinMarket`, announced on 2015-01-09 (bitcointalk topic 919116).
@@ -47,9 +47,9 @@ pub(super) fn recognize(shape: &Shape<'_>) -> Option<Recognition> {
         }
         MANY.. if market && sums::earners(shape) >= 2 => Some(joinmarket(Some(false))),
         _ if market && sums::has_makers_and_taker(shape) => Some(joinmarket(Some(true))),
-        _ => match sums::accounted(shape)? {
-            Account::Earned if market => Some(joinmarket(Some(true))),
-            Account::Earned | Account::Even => Some(super::generic(shape)),
+        _ => match sums::divide_inputs(shape)? {
+            InputDivision::Earned if market => Some(joinmarket(Some(true))),
+            InputDivision::Earned | InputDivision::Even => Some(super::generic(shape)),
         },
     }
 }

@@ -89,7 +89,7 @@ pub fn is_possible(transaction: &Transaction, chain: ChainId, time: Timestamp) -
     if groups.is_empty() && !is_fusion() {
         return false;
     }
-    let funds = Funds::of(transaction);
+    let funds = OwnerFunds::of(transaction);
     groups.iter().any(|group| {
         group.owners * EQUAL_SHARE >= paid.len() && funds.parties(group.value) >= group.owners
     }) || has_denominations(&paid, &groups, funds.owners())
@@ -117,14 +117,14 @@ fn groups(paid: &[&TxOut]) -> Vec<Group> {
 }
 
 /// Sums of the inputs by owner.
-struct Funds {
+struct OwnerFunds {
     /// Sums of the known inputs of each owner, in base units.
     known: Vec<u64>,
     /// Number of inputs that are not known.
     unknown: usize,
 }
 
-impl Funds {
+impl OwnerFunds {
     fn of(transaction: &Transaction) -> Self {
         let mut sums = HashMap::<&ScriptOwner, u64>::new();
         for output in transaction.spent_outputs() {

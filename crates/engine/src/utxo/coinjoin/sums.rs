@@ -3,10 +3,10 @@
 
 use super::shape::Shape;
 
-/// The most inputs that [`accounted`] tries to share out.
+/// The most inputs that [`divide_inputs`] tries to share out.
 const MOST_INPUTS: usize = 12;
 
-/// Maximum number of combinations that [`accounted`] tries, so that no transaction takes long: tens
+/// Maximum number of combinations that [`divide_inputs`] tries, so that no transaction takes long: tens
 /// of microseconds.
 const MOST_TRIES: u32 = 20_000;
 
@@ -81,7 +81,7 @@ fn is_plain_rate(gain: u64, whole: u64) -> bool {
 
 /// Way in which the inputs can be divided among the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum InputDivision {
     /// Each party pays for what it gets.
     Even,
     /// One party may get a little more than it put in.
@@ -91,14 +91,14 @@ pub(super) enum Account {
 /// Divides the inputs so that one or two of them pay for each change with an equal output, to a
 /// hundredth, and the rest pays for the equal output without change, if there is one. `None` if no
 /// such division exists, or if there are too many inputs or combinations to try.
-pub(super) fn accounted(shape: &Shape<'_>) -> Option<Account> {
+pub(super) fn divide_inputs(shape: &Shape<'_>) -> Option<InputDivision> {
     if shape.spent.len() > MOST_INPUTS || !shape.complete() {
         return None;
     }
     let mut search = Search::of(shape, MOST_TRIES, None);
     match search.share(0, false) {
-        Some(Found) => Some(Account::Earned),
-        None => search.even.then_some(Account::Even),
+        Some(EarningDivision) => Some(InputDivision::Earned),
+        None => search.even.then_some(InputDivision::Even),
     }
 }
 
@@ -130,20 +130,20 @@ struct Search<'a> {
 }
 
 /// A division in which a party earns was found.
-struct Found;
+struct EarningDivision;
 
 impl<'a> Search<'a> {
     const fn of(shape: &'a Shape<'a>, tries: u32, taker: Option<usize>) -> Self {
         Self { shape, used: [false; MOST_INPUTS], tries, even: false, taker }
     }
 
-    fn share(&mut self, place: usize, earned: bool) -> Option<Found> {
+    fn share(&mut self, place: usize, earned: bool) -> Option<EarningDivision> {
         if self.taker == Some(place) {
             return self.share(place + 1, earned);
         }
         let Some(change) = self.shape.others.get(place) else {
             self.even |= self.rest();
-            return (earned && self.rest()).then_some(Found);
+            return (earned && self.rest()).then_some(EarningDivision);
         };
         let got = self.shape.denomination.checked_add(*change)?;
         let inputs = self.shape.spent.len();

@@ -5,7 +5,7 @@ use crate::{
     evidence::{DirectionFlows, FlowEnd, FlowFacts, Solicitation, UnresolvedReason},
     ledger::OwnerNumber,
     policy::Policy,
-    reading::{GatheredChain, InBlock, Progress, Query},
+    reading::{BlockPosition, GatheredChain, Query, QueryProgress},
     taxonomy::Category,
     trace::{AttributedEnd, Attribution, AttributionsByScript, Trace, TraceRules, TraceSubject},
     utxo::{
@@ -20,14 +20,14 @@ fn address(number: u8) -> CanonicalAddress {
     key(number).address(ChainId::BTC).unwrap()
 }
 
-fn in_block(transaction: &Transaction) -> InBlock {
+fn in_block(transaction: &Transaction) -> BlockPosition {
     let height = u64::from(transaction.txid.as_bytes()[0]);
     let time = Timestamp::from_second(i64::try_from(height).unwrap() * 600).unwrap();
-    InBlock { height, time, index: 0 }
+    BlockPosition { height, time, index: 0 }
 }
 
 fn view(transaction: &Transaction) -> TransactionView {
-    let InBlock { height, time, .. } = in_block(transaction);
+    let BlockPosition { height, time, .. } = in_block(transaction);
     transaction.view(height, time, SideLimits { inputs: u32::MAX, outputs: u32::MAX })
 }
 
@@ -72,7 +72,7 @@ fn trace(view: &mut GatheredChain, owner: OwnerNumber, history: &OwnHistory) -> 
     let subject = TraceSubject { chain, owner, history, rules, today };
     let mut trace = Trace::begin(view, subject, &attributions).unwrap();
     // What was not gathered cannot be read.
-    while let Progress::Reads(request) = trace.advance(view).unwrap() {
+    while let QueryProgress::Reads(request) = trace.advance(view).unwrap() {
         request.transactions.iter().for_each(|number| view.fail(*number));
         request.outputs.iter().for_each(|number| view.fail_output(*number));
     }

@@ -8,19 +8,19 @@ use assay_engine::utxo::{
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 
 /// An output's owner and value.
-pub(crate) type Coin = (ScriptOwner, u64);
+pub(crate) type OwnedAmount = (ScriptOwner, u64);
 
 /// A transaction to classify, with its chain and time.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) chain: ChainId,
     pub(crate) time: Timestamp,
-    pub(crate) inputs: Vec<Option<Coin>>,
-    pub(crate) outputs: Vec<Coin>,
+    pub(crate) inputs: Vec<Option<OwnedAmount>>,
+    pub(crate) outputs: Vec<OwnedAmount>,
 }
 
 /// An output as the detector reads it.
-fn output((owner, value): &Coin) -> TxOut {
+fn output((owner, value): &OwnedAmount) -> TxOut {
     TxOut { owner: owner.clone(), value: *value }
 }
 
@@ -71,7 +71,7 @@ impl Candidate {
     }
 
     /// Bitcoin, 2021-08-01.
-    pub(crate) fn new(inputs: Vec<Coin>, outputs: Vec<Coin>) -> Self {
+    pub(crate) fn new(inputs: Vec<OwnedAmount>, outputs: Vec<OwnedAmount>) -> Self {
         let inputs = inputs.into_iter().map(Some).collect();
         Self { chain: ChainId::BTC, time: time(2021, 8, 1), inputs, outputs }
     }
@@ -92,7 +92,7 @@ pub(crate) fn witness_script(number: u64) -> ScriptOwner {
 }
 
 /// An output of data, without value.
-pub(crate) fn data(number: u8) -> Coin {
+pub(crate) fn data(number: u8) -> OwnedAmount {
     (ScriptOwner::Script([number; 32]), 0)
 }
 
@@ -118,6 +118,6 @@ fn key(number: u64) -> [u8; 20] {
 }
 
 /// Coins of the values, each to an owner of its own: the first has number `first`.
-pub(crate) fn coins(owner: fn(u64) -> ScriptOwner, first: u64, values: &[u64]) -> Vec<Coin> {
+pub(crate) fn coins(owner: fn(u64) -> ScriptOwner, first: u64, values: &[u64]) -> Vec<OwnedAmount> {
     (first..).map(owner).zip(values.iter().copied()).collect()
 }

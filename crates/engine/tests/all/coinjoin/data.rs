@@ -12,7 +12,7 @@ use assay_engine::utxo::{ScriptOwner, Txid};
 use bzip2::read::BzDecoder;
 use jiff::Timestamp;
 
-use super::common::{Candidate, Coin};
+use super::common::{Candidate, OwnedAmount};
 
 /// A transaction with its name and those whose outputs it spends.
 pub(crate) struct Recorded {
@@ -62,7 +62,7 @@ fn fields<'a, const COUNT: usize>(text: &'a str, separator: &str) -> [&'a str; C
     text.split(separator).collect::<Vec<_>>().try_into().unwrap()
 }
 
-fn coin(script: &str, value: &str) -> Coin {
+fn coin(script: &str, value: &str) -> OwnedAmount {
     let script = hex::decode(script).unwrap();
     (ScriptOwner::from_script(ChainId::BTC, &script), value.parse().unwrap())
 }

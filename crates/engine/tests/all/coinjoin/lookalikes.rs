@@ -3,7 +3,7 @@
 use assay_engine::utxo::ScriptOwner;
 use assay_test_random::Random;
 
-use super::common::{Candidate, Coin, coins, legacy, script, segwit, taproot};
+use super::common::{Candidate, OwnedAmount, coins, legacy, script, segwit, taproot};
 
 /// Amounts of a batch of payouts of an exchange: popular amounts, and any others.
 pub(crate) fn payouts(random: &mut Random, equal: usize, amount: u64, others: usize) -> Vec<u64> {
@@ -194,7 +194,7 @@ fn one_owner_collects_or_splits() {
 
 #[test]
 fn a_trade_of_inscriptions_traces_to_the_payer() {
-    let back: Vec<Coin> = vec![
+    let back: Vec<OwnedAmount> = vec![
         (taproot(1), 75_000),
         (taproot(2), 75_000),
         (taproot(3), 75_000),

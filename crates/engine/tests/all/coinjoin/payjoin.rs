@@ -4,7 +4,7 @@ use assay_engine::utxo::coinjoin::PayjoinSuspicion::{self, Impossible, Possible,
 use assay_test_random::Random;
 
 use super::{
-    common::{Candidate, Coin, coins, data, legacy, segwit},
+    common::{Candidate, OwnedAmount, coins, data, legacy, segwit},
     data as recorded,
 };
 
@@ -79,7 +79,7 @@ enum Choice {
 }
 
 /// A payment of a wallet with coins of very different values; `None` where one input suffices.
-fn payment(random: &mut Random, choice: Choice) -> Option<(Vec<Coin>, u64, u64)> {
+fn payment(random: &mut Random, choice: Choice) -> Option<(Vec<OwnedAmount>, u64, u64)> {
     let mut wallet: Vec<u64> =
         (0..12).map(|_| random.within(50_000, 1_000_000) << random.within(0, 7)).collect();
     if matches!(choice, Choice::LargestFirst) {

@@ -4,7 +4,7 @@ use assay_address::ChainId;
 use assay_engine::utxo::ScriptOwner;
 use proptest::{prelude::*, sample::select};
 
-use super::common::{Candidate, Coin, legacy, segwit, taproot, time};
+use super::common::{Candidate, OwnedAmount, legacy, segwit, taproot, time};
 
 /// Values that rules look for, and any others.
 fn value() -> impl Strategy<Value = u64> {
@@ -26,7 +26,7 @@ fn owner() -> impl Strategy<Value = ScriptOwner> {
     })
 }
 
-fn coin() -> impl Strategy<Value = Coin> {
+fn coin() -> impl Strategy<Value = OwnedAmount> {
     (owner(), value())
 }
 

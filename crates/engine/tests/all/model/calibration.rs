@@ -4,8 +4,8 @@ use super::common::*;
 use assay_engine::{
     assessment::{ActivityStatus, Assessment, ConflictResolution, LabelStatus, Relation},
     evidence::{
-        CarriedLabel, CarriedPart, ChainState, Distance, FlowDistance, FlowEnd, FlowPart, Label,
-        Pattern, PatternFact, PatternRole, Solicitation, Tier, Unavailable,
+        CarriedLabel, CarriedPart, ChainState, FlowDistance, FlowEnd, FlowPart, Label,
+        LabelDistance, Pattern, PatternFact, PatternRole, Solicitation, Tier, Unavailable,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, Counterparties, Counterparty, DifferingBranches,
@@ -458,7 +458,7 @@ fn returned(amount: u128, recent: u128, label: Option<(Category, Tier, u8)>) -> 
             entity: None,
             coinjoin: None,
         },
-        distance: Distance { hops: 1, decayed: part.mass },
+        distance: LabelDistance { hops: 1, decayed: part.mass },
     });
     FlowPart { carried: carried.into_iter().collect(), ..part }
 }

@@ -7,7 +7,7 @@ use assay_engine::{
     evidence::{
         BehaviorFacts, ChainFacts, ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts,
         FlowPart, IngestMode, Label, Ledger, ListedEntity, Listing, ListingEntry, PatternFact,
-        Searched, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
+        SearchExtent, SourceKind, SourceState, Tier, Tip, UnresolvedReason,
     },
     facts::{
         AccountControl, Cluster, ClusterMember, CoSpend, Counterparties, Environment, Facts,
@@ -157,7 +157,7 @@ pub fn flows_in(
 /// A part whose masses follow from its amounts and its hops.
 fn at_its_distance(part: FlowPart) -> FlowPart {
     let earlier = part.amount.saturating_sub(part.recent);
-    let mass = Mass::of(earlier, false) + Mass::of(part.recent, true);
+    let mass = Mass::from_base_units(earlier, false) + Mass::from_base_units(part.recent, true);
     let decay = Policy::default().decay_of_a_hop();
     let decayed = (1..part.distance.hops().unwrap_or(1)).fold(mass, |mass, _| mass.times(decay));
     FlowPart { mass, decayed, is_direct: part.distance <= FlowDistance::Hops(1), ..part }
@@ -165,11 +165,11 @@ fn at_its_distance(part: FlowPart) -> FlowPart {
 
 /// Patterns found by a search that left nothing out.
 pub fn behavior(patterns: Vec<PatternFact>) -> BehaviorFacts {
-    let searched = Searched {
+    let searched = SearchExtent {
         is_whole: true,
         is_whole_around: true,
         has_activity_of_others: true,
-        ..Searched::default()
+        ..SearchExtent::default()
     };
     BehaviorFacts { patterns, searched }
 }

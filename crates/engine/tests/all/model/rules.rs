@@ -25,7 +25,7 @@ fn own_rules(rules: &Value) -> Policy {
 }
 
 /// One part beside clean money of an exchange that was received long ago.
-fn beside(part_of: FlowPart, clean: u128) -> Vec<FlowPart> {
+fn with_clean_money(part_of: FlowPart, clean: u128) -> Vec<FlowPart> {
     vec![part_of, part(Category::Exchange, clean)]
 }
 
@@ -35,7 +35,7 @@ fn distant(part_of: FlowPart) -> FlowPart {
 
 #[test]
 fn a_rule_is_a_component_with_its_id_its_measure_and_its_transactions() {
-    let answer = assess_flows(flows(beside(part(Category::Scam, 50), 950), vec![]));
+    let answer = assess_flows(flows(with_clean_money(part(Category::Scam, 50), 950), vec![]));
     assert_eq!(rules(&answer), ["direct_illicit_income"]);
     let component = fired(&answer).next().unwrap();
     assert_eq!(component.share.as_deref(), Some("0.050000"));
@@ -117,8 +117,11 @@ fn severe_categories_lead_to_review_by_any_of_five_measures() {
         rules(&received).contains(&"severe_category_exposure")
     };
     let shares = |parts| fires("TEST", parts);
-    assert!(shares(beside(distant(stolen(100)), 900)), "a tenth of all funds, at any distance");
-    assert!(!shares(beside(distant(stolen(99)), 901)));
+    assert!(
+        shares(with_clean_money(distant(stolen(100)), 900)),
+        "a tenth of all funds, at any distance"
+    );
+    assert!(!shares(with_clean_money(distant(stolen(99)), 901)));
 
     // Half as much of all funds is recent as full weight needs, so that a fifth counts as a tenth.
     let some_recent = |part_of: FlowPart, clean: u128| {
@@ -135,7 +138,7 @@ fn severe_categories_lead_to_review_by_any_of_five_measures() {
     assert!(shares(a_quarter(distant(stolen(25)), 225)), "a tenth of a recent quarter");
     assert!(!shares(a_quarter(distant(stolen(24)), 225)));
 
-    let coins = |part_of: FlowPart, whole| fires("BTC", beside(part_of, whole));
+    let coins = |part_of: FlowPart, whole| fires("BTC", with_clean_money(part_of, whole));
     let one = 100_000_000;
     assert!(coins(stolen(one), 1000 * one), "one bitcoin directly, at any share");
     assert!(!coins(stolen(one - 1), 1000 * one));
@@ -155,7 +158,7 @@ fn direct_use_of_mixing_leads_to_review_by_share_or_amount() {
         (part(Category::Mixer, one), "BTC", 100 * one, true),
         (part(Category::Mixer, one - 1), "BTC", 100 * one, false),
     ] {
-        let parts = beside(part_of, clean);
+        let parts = with_clean_money(part_of, clean);
         for (source, destination) in [(parts.clone(), vec![]), (vec![], parts)] {
             let answer = assess_flows(flows_in(unit, 8, source, destination));
             let expected: &[&str] = if fires { &["direct_mixing"] } else { &[] };
@@ -167,12 +170,14 @@ fn direct_use_of_mixing_leads_to_review_by_share_or_amount() {
 #[test]
 fn a_twentieth_received_directly_from_illicit_trade_leads_to_review() {
     for category in [Category::DarknetMarket, Category::FraudShop, Category::Scam] {
-        let of = |part_of: FlowPart, clean| assess_flows(flows(beside(part_of, clean), vec![]));
+        let of = |part_of: FlowPart, clean| {
+            assess_flows(flows(with_clean_money(part_of, clean), vec![]))
+        };
         assert_eq!(rules(&of(part(category, 50), 950)), ["direct_illicit_income"]);
         assert!(rules(&of(part(category, 49), 951)).is_empty());
         assert!(rules(&of(distant(part(category, 50)), 950)).is_empty());
     }
-    let sent = assess_flows(flows(vec![], beside(part(Category::Scam, 50), 950)));
+    let sent = assess_flows(flows(vec![], with_clean_money(part(Category::Scam, 50), 950)));
     assert!(rules(&sent).is_empty(), "a victim sends");
 }
 
@@ -184,7 +189,7 @@ fn a_rule_of_the_policy_blocks_by_strong_evidence_and_stops_just_below_by_weak_o
     }]));
     let answer = |tier| {
         let gambling = FlowPart { tier, ..part(Category::Gambling, 20) };
-        let chain = flows(beside(gambling, 80), vec![]);
+        let chain = flows(with_clean_money(gambling, 80), vec![]);
         assess_by(&Facts { chain, ..nothing_known() }, &policy)
     };
     let strong = answer(Tier::Investigation);
@@ -201,7 +206,7 @@ fn the_strictest_rule_comes_first() {
         "id": "strict", "description": "Strict", "severityFrom": 90, "verdict": "block",
     }]));
     let stolen = FlowPart { distance: FlowDistance::Hops(6), ..part(Category::StolenFunds, 200) };
-    let chain = flows(beside(stolen, 800), vec![]);
+    let chain = flows(with_clean_money(stolen, 800), vec![]);
     let answer = assess_by(&Facts { chain, ..nothing_known() }, &policy);
     assert_eq!(rules(&answer), ["strict", "severe_category_exposure"]);
     let points: Vec<_> = fired(&answer).map(|component| component.contribution.tenths()).collect();
@@ -211,7 +216,7 @@ fn the_strictest_rule_comes_first() {
 #[test]
 fn a_default_rule_is_switched_off_by_its_id() {
     let off = own_rules(&json!([{"id": "direct_mixing", "enabled": false}]));
-    let mixer = || flows(beside(part(Category::Mixer, 100), 900), vec![]);
+    let mixer = || flows(with_clean_money(part(Category::Mixer, 100), 900), vec![]);
     let answer = assess_by(&Facts { chain: mixer(), ..nothing_known() }, &off);
     assert_eq!((rules(&answer), verdict(&answer)), (vec![], "allow"));
     assert_eq!(verdict(&assess_flows(mixer())), "review");

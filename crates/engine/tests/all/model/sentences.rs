@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_engine::{
     assessment::{Assessment, ComponentKind},
     evidence::{
-        CarriedLabel, CarriedPart, ChainState, Distance, FlowEnd, FlowPart, ListingPeriod,
+        CarriedLabel, CarriedPart, ChainState, FlowEnd, FlowPart, LabelDistance, ListingPeriod,
         PartyListing, Pattern, PatternFact, PatternRole, Solicitation, Tier, UnresolvedReason,
     },
     facts::Facts,
@@ -127,7 +127,7 @@ fn by_a_customer(percent: u8, amount: u128) -> FlowPart {
         entity: None,
         coinjoin: None,
     };
-    let distance = Distance { hops: 1, decayed: Mass::of(amount, false) };
+    let distance = LabelDistance { hops: 1, decayed: Mass::from_base_units(amount, false) };
     FlowPart {
         entity: Some("Harbor Lane Exchange".to_owned()),
         carried: vec![CarriedPart { label, distance }],

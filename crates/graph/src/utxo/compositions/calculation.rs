@@ -80,10 +80,10 @@ impl<'g> Calculation<'g> {
             let Attributed { end, is_labelled } = self.ends.of(input.owner);
             let mut labelled = CoinShare::NOTHING;
             if let Some(end) = end {
-                self.mixture.add_from(end.origin(moved_on), input.value);
+                self.mixture.add_origin(end.origin(moved_on), input.value);
             } else if let Some(made_by) = input.made_by {
                 let made = of(made_by)?;
-                self.mixture.add_made_of(&made.composition, input.value);
+                self.mixture.add_composition(&made.composition, input.value);
                 labelled = made.composition.labelled();
                 self.sources.push(made);
             }
@@ -131,10 +131,10 @@ impl<'g> Calculation<'g> {
             0 if fees == 0 => 1,
             mined => mined,
         };
-        self.mixture.add_from(Origin::Mining, u64::try_from(mined).unwrap_or(u64::MAX));
+        self.mixture.add_origin(Origin::Mining, u64::try_from(mined).unwrap_or(u64::MAX));
         for payer in payers {
             let made = of(payer.transaction.0)?;
-            self.mixture.add_made_of(&made.composition, payer.fee);
+            self.mixture.add_composition(&made.composition, payer.fee);
         }
         let composition = self.mixture.finish(fees + mined, false);
         Ok(Made { composition: Arc::new(composition), holder: Some(coinbase) })

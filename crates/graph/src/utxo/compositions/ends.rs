@@ -24,7 +24,8 @@ impl End {
     /// The origin of money that moved on a day.
     #[must_use]
     pub fn origin(self, moved_on: Date) -> Origin {
-        let period = self.listed_on.map(|listed_on| ListingPeriod::of(moved_on, listed_on));
+        let period =
+            self.listed_on.map(|listed_on| ListingPeriod::of_movement(moved_on, listed_on));
         Origin::Party(self.category, period)
     }
 }

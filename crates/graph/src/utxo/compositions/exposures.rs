@@ -40,7 +40,7 @@ impl CompositionReader {
             received += income;
             if let Some(composition) = self.composition(own.number)? {
                 // Sums of shares stay below 2^128 for any amount of a chain.
-                mixture.add_made_of(&composition, u64::try_from(income).unwrap_or(u64::MAX));
+                mixture.add_composition(&composition, u64::try_from(income).unwrap_or(u64::MAX));
             }
         }
         if received == 0 {

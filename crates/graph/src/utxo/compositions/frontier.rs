@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_columns::bytes::{Reading, put_varint};
+use assay_columns::bytes::{ByteReader, put_varint};
 
 /// What is computed next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Frontier {
     }
 
     /// Reads all of some bytes; `None` if they are no frontier.
-    pub(super) fn read(mut reading: Reading<'_>) -> Option<Self> {
+    pub(super) fn read(mut reading: ByteReader<'_>) -> Option<Self> {
         let (mut places, mut before) = (Vec::new(), 0_u64);
         while !reading.0.is_empty() {
             before = before.checked_add(reading.varint()?)?;
@@ -72,7 +72,7 @@ mod tests {
         }
         let mut bytes = Vec::new();
         frontier.put_bytes(&mut bytes);
-        assert_eq!(Frontier::read(Reading(&bytes)), Some(frontier.clone()));
+        assert_eq!(Frontier::read(ByteReader(&bytes)), Some(frontier.clone()));
         let popped: Vec<Next> = std::iter::from_fn(|| frontier.pop()).collect();
         assert_eq!(popped, in_order);
     }

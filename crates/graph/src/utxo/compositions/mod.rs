@@ -37,8 +37,8 @@ mod update;
 use std::{path::Path, sync::Arc};
 
 use assay_address::ChainId;
-use assay_columns::Table;
-use assay_mapped::{Environment, Format, MappedError, WriterLock};
+use assay_columns::NamedTable;
+use assay_mapped::{EnvironmentFormat, MappedEnvironment, MappedError, WriterLock};
 
 pub use advance::Advanced;
 pub(crate) use beside::CompositionsBeside;
@@ -53,7 +53,7 @@ use crate::{GraphError, error::damaged};
 const MAP_SIZE: usize = 1 << 38;
 
 /// The format of compositions.
-const FORMAT: Format = Format {
+const FORMAT: EnvironmentFormat = EnvironmentFormat {
     name: "assay-compositions",
     version: 4,
     tables: &["meta", "first", "second", "ends", "changed"],
@@ -63,33 +63,33 @@ const FORMAT: Format = Format {
 /// The environment with its tables.
 #[derive(Clone, Debug)]
 struct Tables {
-    environment: Arc<Environment>,
+    environment: Arc<MappedEnvironment>,
     /// 0: the state that answers; 1: the state that is computed to replace it; 2: the update of the state that answers.
-    meta: Table,
+    meta: NamedTable,
     /// By the number of a page: compositions. One half answers; in the other one all are computed anew.
-    halves: [Table; 2],
+    halves: [NamedTable; 2],
     /// By the number of an owner: the ends that the compositions rest on which answer.
-    ends: Table,
+    ends: NamedTable,
     /// By the number of a transaction: the compositions that an update computed and that do not answer yet.
-    changed: Table,
+    changed: NamedTable,
 }
 
 impl Tables {
-    fn of(environment: Arc<Environment>) -> Result<Self, GraphError> {
+    fn of(environment: Arc<MappedEnvironment>) -> Result<Self, GraphError> {
         let tables: [_; 5] =
             environment.tables().try_into().map_err(|_| damaged("format", "tables"))?;
         let [meta, first, second, ends, changed] = tables;
         Ok(Self {
             environment,
-            meta: Table::new("meta", meta),
-            halves: [Table::new("page", first), Table::new("page", second)],
-            ends: Table::new("ends", ends),
-            changed: Table::new("changed", changed),
+            meta: NamedTable::new("meta", meta),
+            halves: [NamedTable::new("page", first), NamedTable::new("page", second)],
+            ends: NamedTable::new("ends", ends),
+            changed: NamedTable::new("changed", changed),
         })
     }
 
     /// The pages of a half.
-    const fn page(&self, half: u8) -> Table {
+    const fn page(&self, half: u8) -> NamedTable {
         let [first, second] = self.halves;
         if half == 0 { first } else { second }
     }

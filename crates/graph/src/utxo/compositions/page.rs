@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use assay_engine::composition::{Composition, OriginDictionary};
 
-use assay_columns::bytes::{NUMBER, Reading, number, put_varint};
+use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number, put_varint};
 
 /// Transactions of a page.
 pub(super) const TRANSACTIONS: u64 = 64;
@@ -51,7 +51,7 @@ impl Entry {
 }
 
 /// The key of a page.
-pub(super) fn key(page: u64) -> [u8; NUMBER] {
+pub(super) fn key(page: u64) -> [u8; NUMBER_BYTES] {
     number(page)
 }
 
@@ -152,7 +152,7 @@ impl<'b> StoredPage<'b> {
 
     /// The kind and the bytes of an entry.
     fn find(&self, at: usize) -> Option<(u64, &'b [u8])> {
-        let mut reading = Reading(self.rest);
+        let mut reading = ByteReader(self.rest);
         let (mut kind, mut from, mut length) = (COMPOSITION, 0, 0);
         for nth in 0..self.count {
             let head = reading.varint()?;
@@ -173,11 +173,11 @@ impl<'b> StoredPage<'b> {
         match kind {
             COMPOSITION => composition(bytes).map(Entry::Composition),
             SAME_AS => {
-                let distance = Reading(bytes).varint()?;
+                let distance = ByteReader(bytes).varint()?;
                 Some(Entry::SameAs(transaction.checked_sub(distance)?))
             }
             REPLACED => {
-                let mut reading = Reading(bytes);
+                let mut reading = ByteReader(bytes);
                 let length = usize::try_from(reading.varint()?).ok()?;
                 let named = composition(reading.take(length)?)?;
                 Some(Entry::Replaced { named, own: composition(reading.0)? })

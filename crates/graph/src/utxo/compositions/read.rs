@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_columns::Table;
+use assay_columns::NamedTable;
 use assay_engine::{composition::Composition, ledger::TransactionNumber};
 use assay_mapped::ReadTransaction;
 use heed::RoTxn;
@@ -50,7 +50,7 @@ impl Compositions {
 
 /// One state of the compositions.
 pub struct CompositionReader {
-    page: Table,
+    page: NamedTable,
     transaction: ReadTransaction,
     state: CompositionState,
 }
@@ -98,7 +98,7 @@ impl CompositionReader {
 
 pub(super) fn state(
     txn: &RoTxn<'_>,
-    meta: Table,
+    meta: NamedTable,
     key: &[u8],
 ) -> Result<Option<CompositionState>, GraphError> {
     let found = meta.get(txn, key)?;
@@ -130,7 +130,7 @@ pub(super) fn resolve(
 /// What stands for a transaction in the table; `None` if it is not there or damaged.
 pub(super) fn stored(
     txn: &RoTxn<'_>,
-    table: Table,
+    table: NamedTable,
     transaction: u64,
 ) -> Result<Option<Entry>, GraphError> {
     let found = table.get(txn, &page::key(transaction / TRANSACTIONS));

@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use assay_columns::{
-    Table,
-    bytes::{Reading, number},
+    NamedTable,
+    bytes::{ByteReader, number},
 };
 use assay_engine::utxo::TransactionKind;
 use assay_mapped::WriteTransaction;
@@ -36,7 +36,7 @@ impl<'g> Slice<'g> {
     pub(super) fn begin(
         graph: &'g Reader<'g>,
         ends: &'g Ends,
-        table: Table,
+        table: NamedTable,
         txn: &WriteTransaction<'_>,
         state: CompositionState,
     ) -> Result<Self, GraphError> {
@@ -97,7 +97,7 @@ impl<'g> Slice<'g> {
         )?;
         for (found, transaction) in records.zip(first..) {
             let (key, bytes) = found?;
-            if Reading(key).number() != Some(transaction) {
+            if ByteReader(key).number() != Some(transaction) {
                 return Err(damaged("tx", transaction));
             }
             let record = TransactionRecord::read(transaction, bytes)?;
@@ -129,7 +129,7 @@ impl<'g> Slice<'g> {
 
 /// The pages of a half that is written, and what is computed for them.
 struct Pages {
-    table: Table,
+    table: NamedTable,
     /// The page that is not full yet, and its number.
     page: PageBuilder,
     number: u64,
@@ -144,7 +144,7 @@ struct Pages {
 impl Pages {
     /// Goes on behind so many transactions.
     fn open(
-        table: Table,
+        table: NamedTable,
         txn: &WriteTransaction<'_>,
         transactions: u64,
     ) -> Result<Self, GraphError> {
@@ -159,7 +159,7 @@ impl Pages {
             }
         };
         let last = table.last(txn)?;
-        let last = last.and_then(|(key, _)| Reading(key).number());
+        let last = last.and_then(|(key, _)| ByteReader(key).number());
         let appended_from = last.map_or(0, |last| last + 1);
         let (block, kept) = (Vec::new(), Kept::new());
         Ok(Self { table, page, number, appended_from, block, first: u64::MAX, kept })

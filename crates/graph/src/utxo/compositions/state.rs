@@ -1,6 +1,6 @@
 //! How far compositions go.
 
-use assay_columns::bytes::Reading;
+use assay_columns::bytes::ByteReader;
 
 /// How far the compositions of one revision of the ends go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl CompositionState {
     }
 
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let half = reading.byte().filter(|half| *half < 2)?;
         let start = reading.u64()?;
         let mut part = || {

@@ -3,8 +3,8 @@
 use std::ops::Bound;
 
 use assay_columns::{
-    Table,
-    bytes::{Reading, number},
+    NamedTable,
+    bytes::{ByteReader, number},
 };
 use assay_engine::{ledger::OwnerNumber, taxonomy::Category};
 use assay_mapped::WriteTransaction;
@@ -18,7 +18,11 @@ const SEPARATOR: char = '\0';
 const LABELLED: &str = "labelled";
 
 /// The stored ends of the first `owners`; `None` if one has a category that is not known any more.
-pub(super) fn load(txn: &RoTxn<'_>, table: Table, owners: u64) -> Result<Option<Ends>, GraphError> {
+pub(super) fn load(
+    txn: &RoTxn<'_>,
+    table: NamedTable,
+    owners: u64,
+) -> Result<Option<Ends>, GraphError> {
     let mut ends = Ends::default();
     for (owner, bytes) in entries(txn, table)? {
         if owner >= owners {
@@ -33,7 +37,7 @@ pub(super) fn load(txn: &RoTxn<'_>, table: Table, owners: u64) -> Result<Option<
 /// Makes the stored ends the same as these.
 pub(super) fn store(
     txn: &mut WriteTransaction<'_>,
-    table: Table,
+    table: NamedTable,
     ends: &Ends,
 ) -> Result<(), GraphError> {
     let mut missing = ends.clone();
@@ -52,11 +56,11 @@ pub(super) fn store(
 }
 
 /// The entries of the table, in the order of their owners.
-fn entries(txn: &RoTxn<'_>, table: Table) -> Result<Vec<(u64, Vec<u8>)>, GraphError> {
+fn entries(txn: &RoTxn<'_>, table: NamedTable) -> Result<Vec<(u64, Vec<u8>)>, GraphError> {
     let mut entries = Vec::new();
     for found in table.range(txn, Bound::Unbounded, Bound::Unbounded)? {
         let (key, value) = found?;
-        let owner = Reading(key).number().unwrap_or(u64::MAX);
+        let owner = ByteReader(key).number().unwrap_or(u64::MAX);
         entries.push((owner, value.to_vec()));
     }
     Ok(entries)

@@ -8,7 +8,7 @@
 
 use std::{ops::Bound, sync::Arc};
 
-use assay_columns::bytes::{Reading, number, put_varint};
+use assay_columns::bytes::{ByteReader, number, put_varint};
 use assay_engine::{composition::Composition, ledger::OwnerNumber, utxo::TransactionKind};
 use assay_mapped::WriteTransaction;
 use heed::RoTxn;
@@ -65,7 +65,7 @@ impl Progress {
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let (revision, computed) = (reading.array()?, reading.varint()?);
         Some(Self { revision, computed, frontier: Frontier::read(reading)? })
     }
@@ -330,7 +330,8 @@ impl<'g> Update<'g> {
         let found = self.tables.changed.range(txn, Bound::Included(&from), Bound::Unbounded)?;
         let changed = found.take(APPLIED_TOGETHER).map(|found| {
             let (key, value) = found?;
-            let transaction = Reading(key).number().ok_or_else(|| damaged("changed", "a key"))?;
+            let transaction =
+                ByteReader(key).number().ok_or_else(|| damaged("changed", "a key"))?;
             Ok((transaction, read_changed(transaction, value)?))
         });
         changed.collect()
@@ -406,7 +407,7 @@ fn to_bytes(transaction: u64, made: &Made) -> Vec<u8> {
 
 fn read_changed(transaction: u64, bytes: &[u8]) -> Result<Made, GraphError> {
     let parse = || {
-        let mut reading = Reading(bytes);
+        let mut reading = ByteReader(bytes);
         let distance = reading.varint()?;
         let holder = match distance.checked_sub(1) {
             None => None,

@@ -9,7 +9,8 @@ use assay_engine::{
     evidence::Direction,
     ledger::{OwnHistory, OwnTransaction, OwnerNumber, ReadLimits, Statistics, TransactionNumber},
     reading::{
-        ChainView, Entry, FeePayer, LookUp, SideTotals, TransactionRead, ViewError, Waypoint,
+        ChainView, FeePayer, LookupResult, SideTotals, TransactionEntry, TransactionRead,
+        ViewError, Waypoint,
     },
     utxo::{OutputNumber, ScriptOwner, TransactionKind, TxOut, Txid},
 };
@@ -39,9 +40,13 @@ impl MemoryGraph {
         found.ok_or_else(|| GraphError::unreadable("transaction", number.0).into())
     }
 
-    fn entry(&self, (index, output): (u32, &TxOut), leads_to: Option<Waypoint>) -> Option<Entry> {
+    fn entry(
+        &self,
+        (index, output): (u32, &TxOut),
+        leads_to: Option<Waypoint>,
+    ) -> Option<TransactionEntry> {
         let owner = OwnerNumber(*self.numbers.get(&output.owner)?);
-        Some(Entry { index, value: output.value, owner, leads_to })
+        Some(TransactionEntry { index, value: output.value, owner, leads_to })
     }
 
     /// Who pays a coinbase.
@@ -82,18 +87,18 @@ impl MemoryGraph {
 }
 
 impl ChainView for MemoryGraph {
-    fn look_up(&self, waypoint: Waypoint) -> Result<LookUp, ViewError> {
+    fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         let number = match waypoint {
             Waypoint::Transaction(number) => number,
             Waypoint::Output(output) => {
                 let (transaction, index) = transaction_and_index(output);
                 match self.spenders.get(&(transaction.0, index)) {
                     Some(spender) => TransactionNumber(*spender),
-                    None => return Ok(LookUp::Nothing),
+                    None => return Ok(LookupResult::Nothing),
                 }
             }
         };
-        Ok(LookUp::Transaction { number, position: number.0 })
+        Ok(LookupResult::Transaction { number, position: number.0 })
     }
 
     fn read(
@@ -239,7 +244,10 @@ impl GraphView for MemoryGraph {
         Ok(())
     }
 
-    async fn outputs_of(&self, transaction: TransactionNumber) -> Result<Vec<Entry>, GraphError> {
+    async fn outputs_of(
+        &self,
+        transaction: TransactionNumber,
+    ) -> Result<Vec<TransactionEntry>, GraphError> {
         Ok(read_outputs(self, transaction)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use assay_columns::{
     Cache,
-    run::{Filters, Unfinished},
+    run::{Filters, UnfinishedFilters},
 };
 use assay_engine::utxo::{OutPoint, ScriptOwner, TxOut};
 
@@ -33,7 +33,7 @@ pub(super) struct Caches {
     pub(super) owners: Cache<ScriptOwner, u64>,
     pub(super) clusters: Clusters,
     pub(super) filters: Filters,
-    pub(super) unfinished: Unfinished,
+    pub(super) unfinished: UnfinishedFilters,
 }
 
 impl Caches {
@@ -43,7 +43,7 @@ impl Caches {
             owners: Cache::within(OWNER_BYTES, OWNER_HEAP),
             clusters: Clusters::default(),
             filters,
-            unfinished: Unfinished::default(),
+            unfinished: UnfinishedFilters::default(),
         }
     }
 

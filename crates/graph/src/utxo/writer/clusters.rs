@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use assay_columns::bytes::{ByNumber, Numbers};
+use assay_columns::bytes::{NumberMap, NumberSet};
 
 use super::super::{
     link::{Confirmation, Link, Path, Slot, newest_between},
@@ -16,8 +16,8 @@ const MOST: usize = 1 << 20;
 /// The forest of clusters, as far as it was read or changed.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
-    slots: ByNumber<Slot>,
-    links: ByNumber<Link>,
+    slots: NumberMap<Slot>,
+    links: NumberMap<Link>,
     /// Owners below this number are recorded.
     recorded: u64,
     pub(super) changes: Changes,
@@ -27,7 +27,7 @@ pub(super) struct Clusters {
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Owners whose slots were changed.
-    pub(super) slots: Numbers,
+    pub(super) slots: NumberSet,
     /// Slots before the blocks that changed them and can be rolled back: height, owner.
     pub(super) undo: Vec<(u64, u64, Slot)>,
     /// Blocks and owners that `undo` has.
@@ -63,10 +63,10 @@ impl Clusters {
     /// Begins a batch, before which so many owners are recorded.
     pub(super) fn begin(&mut self, recorded: u64) {
         if self.slots.len() > MOST {
-            self.slots = ByNumber::default();
+            self.slots = NumberMap::default();
         }
         if self.links.len() > MOST {
-            self.links = ByNumber::default();
+            self.links = NumberMap::default();
         }
         self.recorded = recorded;
         self.changes = Changes::default();

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use assay_columns::{KeyedState, bytes::LARGEST, run::Hashed};
+use assay_columns::{KeyedState, bytes::LARGEST_NUMBER, run::NumberByHash};
 use assay_engine::{
     ledger::{TransactionNumber, change},
     reading::FeePayer,
@@ -145,7 +145,8 @@ impl<'p, 'b> Planner<'p, 'b> {
 
     fn expect_room(&self) -> Result<(), GraphError> {
         let chain = self.after.chain;
-        if self.after.next_transaction >= LARGEST || self.after.next_output >= LARGEST {
+        if self.after.next_transaction >= LARGEST_NUMBER || self.after.next_output >= LARGEST_NUMBER
+        {
             let what = "transactions or outputs";
             return Err(GraphError::TooMany { chain, what });
         }
@@ -199,7 +200,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         let head = self.head(height, transaction)?;
         let hash = txid_hash(&transaction.txid);
         self.plan.txids.extend_from_slice(transaction.txid.as_bytes());
-        self.entries(height).txids.push(Hashed { hash, number });
+        self.entries(height).txids.push(NumberByHash { hash, number });
         self.record.clear();
         self.flows.clear();
         for (input, index) in transaction.inputs.iter().zip(0..) {
@@ -358,7 +359,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                 into.extend_from_slice(key);
                 Some(())
             });
-            self.entries(height).scripts.push(Hashed { hash, number });
+            self.entries(height).scripts.push(NumberByHash { hash, number });
             self.begun.insert(owner, number);
             number
         };

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use assay_columns::{
-    bytes::{NUMBER, number},
+    bytes::{NUMBER_BYTES, number},
     run,
 };
 use assay_engine::utxo::ResolvedBlock;
@@ -119,14 +119,14 @@ impl Batch<'_> {
         if let Some(again) = again {
             return Err(self.spent_before(again));
         }
-        let old: Vec<(u64, [u8; NUMBER])> =
+        let old: Vec<(u64, [u8; NUMBER_BYTES])> =
             old.iter().map(|spend| (spend.output, number(spend.spender + 1))).collect();
         let count = usize::try_from(after.next_output.saturating_sub(before)).unwrap_or(0);
-        let mut slots = vec![0; count.saturating_mul(NUMBER)];
+        let mut slots = vec![0; count.saturating_mul(NUMBER_BYTES)];
         for spend in new {
             let at = usize::try_from(spend.output - before).unwrap_or(usize::MAX);
-            let slot = slots.get_mut(at.saturating_mul(NUMBER)..);
-            if let Some(slot) = slot.and_then(<[u8]>::first_chunk_mut::<NUMBER>) {
+            let slot = slots.get_mut(at.saturating_mul(NUMBER_BYTES)..);
+            if let Some(slot) = slot.and_then(<[u8]>::first_chunk_mut::<NUMBER_BYTES>) {
                 *slot = number(spend.spender + 1);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Bound};
 
-use assay_columns::bytes::{NUMBER, Reading, number};
+use assay_columns::bytes::{ByteReader, NUMBER_BYTES, number};
 use assay_mapped::WriteTransaction;
 
 use super::put_state;
@@ -35,7 +35,7 @@ pub(super) fn roll_back(
         for (transaction, index) in sources(reader, tx)? {
             if transaction < first.first_transaction {
                 let head = *reader.known_transaction(transaction)?.head();
-                unspent.push((head.first_output + u64::from(index), [0; NUMBER]));
+                unspent.push((head.first_output + u64::from(index), [0; NUMBER_BYTES]));
             }
         }
     }
@@ -108,8 +108,8 @@ fn slots(
     let mut restored: BTreeMap<u64, [u8; Slot::BYTES]> = BTreeMap::new();
     for row in undo.range(reader.txn, Bound::Included(&from), Bound::Unbounded)? {
         let (key, slot) = row?;
-        let mut reading = Reading(key);
-        let owner = reading.take(NUMBER).and_then(|_| reading.number());
+        let mut reading = ByteReader(key);
+        let owner = reading.take(NUMBER_BYTES).and_then(|_| reading.number());
         let invalid = || undo.damaged(hex::encode(key));
         let (owner, slot) = owner.zip(slot.first_chunk().copied()).ok_or_else(invalid)?;
         // The oldest one comes first.

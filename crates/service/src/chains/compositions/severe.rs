@@ -73,7 +73,7 @@ impl Receipt {
         self.received = self.received.saturating_add(income);
         for (category, share) in shares {
             let severe = self.severe.entry(*category).or_default();
-            *severe = severe.saturating_add(share.of(income));
+            *severe = severe.saturating_add(share.of_amount(income));
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
         let mut mixture = Mixture::default();
         let whole: u64 = parts.iter().map(|(_, amount)| amount).sum();
         for (origin, amount) in parts {
-            mixture.add_from(*origin, *amount);
+            mixture.add_origin(*origin, *amount);
         }
         mixture.finish(whole.into(), false)
     }
@@ -138,9 +138,13 @@ mod tests {
         let since = Origin::Party(Category::Sanctions, Some(ListingPeriod::Since));
         let before = Origin::Party(Category::Sanctions, Some(ListingPeriod::Before));
         let found = severe(&[(stolen, 1), (since, 2), (before, 2), (Origin::Mining, 195)]);
-        let units: Vec<_> = found.iter().map(|(of, share)| (*of, share.of(200))).collect();
+        let units: Vec<_> = found.iter().map(|(of, share)| (*of, share.of_amount(200))).collect();
         assert_eq!(units, [(Category::Sanctions, 3), (Category::StolenFunds, 0)]);
-        assert_eq!(found.values().map(|share| share.of(20_000)).sum::<u128>(), 498, "rounded down");
+        assert_eq!(
+            found.values().map(|share| share.of_amount(20_000)).sum::<u128>(),
+            498,
+            "rounded down"
+        );
     }
 
     #[test]

@@ -16,10 +16,10 @@ use assay_chain_protocol::message::{
 use assay_engine::{
     evidence::{
         ActivityFacts, AssetActivity, BehaviorFacts, CarriedLabel, CarriedPart, ChainFacts,
-        ChainState, DirectionFlows, Distance, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath,
-        IngestMode, Ledger, ListingPeriod, PartyListing, PathStep, Pattern, PatternDetails,
-        PatternFact, PatternRole, Searched, Solicitation, StepLabel, Tier, Tip, Unavailable,
-        UnresolvedReason, UnscoredReason,
+        ChainState, DirectionFlows, FlowDistance, FlowEnd, FlowFacts, FlowPart, FlowPath,
+        IngestMode, LabelDistance, Ledger, ListingPeriod, PartyListing, PathStep, Pattern,
+        PatternDetails, PatternFact, PatternRole, SearchExtent, Solicitation, StepLabel, Tier, Tip,
+        Unavailable, UnresolvedReason, UnscoredReason,
     },
     facts::CoSpend,
     fixed::Fraction,
@@ -152,7 +152,7 @@ fields! {
     PartyListing as PartyListingMessage { list_name, list, programs, entity_id, listed_on }
     CarriedPart as CarriedPartMessage { label, distance }
     CarriedLabel as CarriedLabelMessage { tier, category, confidence, severity, entity, coinjoin }
-    Distance as DistanceMessage { hops, decayed }
+    LabelDistance as DistanceMessage { hops, decayed }
     FlowPath as FlowPathMessage { amount, steps }
     PathStep as PathStepMessage { transaction, address, time, amount, label }
     StepLabel as StepLabelMessage { category, entity, tier, confidence, listed }
@@ -164,7 +164,7 @@ fields! {
     PatternDetails as PatternDetailsMessage {
         amount, parties, payments, length, seconds, threshold, coinjoin
     }
-    Searched as SearchedMessage {
+    SearchExtent as SearchedMessage {
         addresses, all_addresses, transactions, is_whole, around, is_whole_around,
         has_activity_of_others
     }

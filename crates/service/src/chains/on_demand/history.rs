@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     ledger::{OwnHistory, OwnerNumber, ReadLimits, Statistics, TransactionNumber},
-    reading::{GatheredChain, InBlock},
+    reading::{BlockPosition, GatheredChain},
     utxo::{ScriptOwner, TxOut, Txid},
 };
 
@@ -65,9 +65,9 @@ pub(super) fn history(
 }
 
 /// Where a transaction is in the chain, as long as its index in the block was not asked for.
-pub(super) fn in_block(confirmed: &ConfirmedTransaction) -> InBlock {
+pub(super) fn in_block(confirmed: &ConfirmedTransaction) -> BlockPosition {
     let index = index_by_identifier(&confirmed.transaction.txid);
-    InBlock { height: confirmed.height, time: confirmed.time, index }
+    BlockPosition { height: confirmed.height, time: confirmed.time, index }
 }
 
 /// What stands for the index of a transaction in its block where an API does not tell it: the order of transactions in

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_chain::histories::ConfirmedTransaction;
 use assay_engine::{
     ledger::TransactionNumber,
-    reading::{ChainView, GatheredChain, LookUp, ReadRequest, Waypoint},
+    reading::{ChainView, GatheredChain, LookupResult, ReadRequest, Waypoint},
     utxo::{OutPoint, OutputNumber, Txid},
 };
 use assay_graph::ReadSource;
@@ -78,7 +78,7 @@ impl OnDemandSource<'_> {
     /// True if the spender of an output is known, or that there is none.
     pub(super) fn knows_spender(&self, output: OutputNumber) -> bool {
         let found = self.gathered.look_up(Waypoint::Output(output));
-        matches!(found, Ok(LookUp::Transaction { .. } | LookUp::Nothing))
+        matches!(found, Ok(LookupResult::Transaction { .. } | LookupResult::Nothing))
     }
 }
 

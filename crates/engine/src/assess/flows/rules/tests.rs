@@ -51,7 +51,7 @@ fn clean(amount: u128, recent: u128) -> RuleFunds {
     funds(amount, recent, vec![])
 }
 
-fn fired(policy: &Policy, direction: Direction, funds: Vec<RuleFunds>) -> Option<Fired> {
+fn fired(policy: &Policy, direction: Direction, funds: Vec<RuleFunds>) -> Option<FiredRule> {
     let view = RuleView { direction, unit: "BTC", decimals: 8, funds };
     let mut fired = policy.rules().iter().filter_map(|rule| evaluate(rule, &view, policy));
     fired.next()
@@ -511,7 +511,7 @@ proptest! {
         split[which].amount -= piece.amount;
         split[which].recent -= piece.recent;
         split.push(piece);
-        let sum = |fired: Option<Fired>| fired.map(|fired| (fired.amount, fired.share));
+        let sum = |fired: Option<FiredRule>| fired.map(|fired| (fired.amount, fired.share));
         prop_assert_eq!(
             sum(fired(&policy, Direction::Source, split)),
             sum(fired(&policy, Direction::Source, parts))

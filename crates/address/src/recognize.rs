@@ -9,7 +9,7 @@ const PRIVATE_KEY_VERSIONS: [u8; 2] = [0x80, 0xEF];
 const EXTENDED_KEY_BYTES: usize = 78;
 
 /// Says what `text` is, where it is something well known that is not an address.
-pub(super) fn not_an_address(text: &str) -> Option<&'static str> {
+pub(super) fn describe_other_text(text: &str) -> Option<&'static str> {
     // Kaspa writes its prefix always, TON its workchain.
     let has_own_prefix = ["kaspa", "0:", "-1:"].iter().any(|prefix| text.starts_with(prefix));
     if text.contains(':') && !has_own_prefix {

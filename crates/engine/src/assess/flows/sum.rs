@@ -27,21 +27,21 @@ const BASES: [Basis; 3] = [Basis::Lifetime, Basis::Recent, Basis::Amount];
 
 /// The largest power sum of a choice of parts, and how it was read.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::assess) struct Reading {
+pub(in crate::assess) struct LargestSum {
     sum: PowerSum,
     ledger: usize,
     basis: Basis,
 }
 
-impl Reading {
+impl LargestSum {
     /// Score of the flows together.
     pub(in crate::assess) fn standalone_risk(&self) -> Fraction {
         self.sum.root()
     }
 }
 
-/// A part's weight `e x r^2.5` in a [`Reading`].
-pub(in crate::assess) struct Weighted {
+/// A part's weight `e x r^2.5` in a [`LargestSum`].
+pub(in crate::assess) struct WeightedPart {
     pub(in crate::assess) tier: Tier,
     pub(in crate::assess) weight: u128,
     pub(in crate::assess) component: ScoringComponent,
@@ -49,7 +49,7 @@ pub(in crate::assess) struct Weighted {
 
 /// Selection of parts.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::assess) struct Choice {
+pub(in crate::assess) struct PartSelection {
     /// Parts of this tier and stronger; `None` takes nothing.
     pub(in crate::assess) weakest: Option<Tier>,
     /// Parts of risky categories only.
@@ -58,7 +58,7 @@ pub(in crate::assess) struct Choice {
     pub(in crate::assess) decay: Decay,
 }
 
-impl Choice {
+impl PartSelection {
     /// The claim by which a part counts; `None` if it does not count.
     fn counted_claim<'p, 'f>(self, part: &'p Part<'f>, basis: Basis) -> Option<&'p PartClaim<'f>> {
         let weakest = self.weakest.filter(|_| part.counted)?;
@@ -70,37 +70,41 @@ impl Choice {
 
 impl Flows<'_> {
     /// The ledger and basis on which the chosen parts weigh most, both directions together.
-    pub(in crate::assess) fn strongest(&self, choice: Choice) -> Reading {
-        let mut best = Reading { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
+    pub(in crate::assess) fn strongest(&self, selection: PartSelection) -> LargestSum {
+        let mut best = LargestSum { sum: PowerSum::default(), ledger: 0, basis: Basis::Lifetime };
         let ledgers = self.directions.iter().map(|flows| flows.ledger + 1).max().unwrap_or(0);
         for ledger in 0..ledgers {
             for basis in BASES {
                 let directions = self.directions.iter().filter(|flows| flows.ledger == ledger);
                 let sum = directions
-                    .map(|flows| flows.sum(choice, basis))
+                    .map(|flows| flows.sum(selection, basis))
                     .fold(PowerSum::default(), PowerSum::plus);
                 if sum > best.sum {
-                    best = Reading { sum, ledger, basis };
+                    best = LargestSum { sum, ledger, basis };
                 }
             }
         }
         best
     }
 
-    /// Every part that can carry risk, with its weight in `reading` where `choice` takes it and none
+    /// Every part that can carry risk, with its weight in `largest` where `selection` takes it and none
     /// where it does not.
-    pub(in crate::assess) fn weighted(&self, reading: Reading, choice: Choice) -> Vec<Weighted> {
+    pub(in crate::assess) fn weighted(
+        &self,
+        largest: LargestSum,
+        selection: PartSelection,
+    ) -> Vec<WeightedPart> {
         let mut weighted = Vec::new();
         for flows in &self.directions {
-            let weights = flows.weights(choice, reading.basis);
+            let weights = flows.weights(selection, largest.basis);
             let risky = flows.parts.iter().zip(weights).filter(|(part, _)| part.is_risk());
             weighted.extend(risky.map(|(part, weight)| {
                 let claim =
-                    choice.counted_claim(part, reading.basis).or_else(|| part.shown_claim());
-                Weighted {
+                    selection.counted_claim(part, largest.basis).or_else(|| part.shown_claim());
+                WeightedPart {
                     tier: claim.map_or(part.flow.tier, |claim| claim.tier),
-                    weight: if flows.ledger == reading.ledger { weight } else { 0 },
-                    component: flows.component(part, claim, choice.decay),
+                    weight: if flows.ledger == largest.ledger { weight } else { 0 },
+                    component: flows.component(part, claim, selection.decay),
                 }
             }));
         }
@@ -109,8 +113,8 @@ impl Flows<'_> {
 }
 
 impl DirectionalFlows<'_> {
-    fn sum(&self, choice: Choice, basis: Basis) -> PowerSum {
-        let chosen = self.chosen(choice, basis);
+    fn sum(&self, selection: PartSelection, basis: Basis) -> PowerSum {
+        let chosen = self.chosen(selection, basis);
         match basis {
             Basis::Lifetime | Basis::Recent => PowerSum::weighted(
                 chosen.map(|chosen| (chosen.amount, chosen.power)),
@@ -124,18 +128,18 @@ impl DirectionalFlows<'_> {
     }
 
     /// The parts that count.
-    fn chosen(&self, choice: Choice, basis: Basis) -> impl Iterator<Item = Chosen> {
-        self.parts.iter().filter_map(move |part| Chosen::of(part, choice, basis))
+    fn chosen(&self, selection: PartSelection, basis: Basis) -> impl Iterator<Item = SelectedPart> {
+        self.parts.iter().filter_map(move |part| SelectedPart::of(part, selection, basis))
     }
 
     /// `e x r^2.5` of every part, comparable among all parts on one basis.
-    fn weights(&self, choice: Choice, basis: Basis) -> Vec<u128> {
+    fn weights(&self, selection: PartSelection, basis: Basis) -> Vec<u128> {
         let steps = match basis {
-            Basis::Amount => self.steps(self.chosen(choice, basis)),
+            Basis::Amount => self.steps(self.chosen(selection, basis)),
             Basis::Lifetime | Basis::Recent => BTreeMap::new(),
         };
         let whole = self.whole(basis);
-        let weight = |Chosen { power, amount }| match steps.get(&Reverse(power)) {
+        let weight = |SelectedPart { power, amount }| match steps.get(&Reverse(power)) {
             Some(step) => {
                 let product = step.rise.times(step.power);
                 proportion(amount, U256::from(step.amount), product.units().into())
@@ -144,14 +148,15 @@ impl DirectionalFlows<'_> {
             None => proportion(amount, whole, power.units().into()),
         };
         let parts = self.parts.iter();
-        parts.map(|part| Chosen::of(part, choice, basis).map_or(0, weight)).collect()
+        parts.map(|part| SelectedPart::of(part, selection, basis).map_or(0, weight)).collect()
     }
 
     /// Score that a part would have alone, on its best basis.
     pub(super) fn alone(&self, part: &Part<'_>, decay: Decay) -> Fraction {
-        let choice = Choice { weakest: Some(Tier::Behavior), risky_only: false, decay };
+        let selection = PartSelection { weakest: Some(Tier::Behavior), risky_only: false, decay };
         let on = |basis| {
-            let Some(Chosen { power, amount }) = Chosen::of(part, choice, basis) else {
+            let Some(SelectedPart { power, amount }) = SelectedPart::of(part, selection, basis)
+            else {
                 return PowerSum::default();
             };
             match (basis, self.curve) {
@@ -185,12 +190,15 @@ impl DirectionalFlows<'_> {
     }
 
     /// The amounts of `chosen` parts laid on the curve from the riskiest down, one step for each risk.
-    fn steps(&self, chosen: impl Iterator<Item = Chosen>) -> BTreeMap<Reverse<Power>, Step> {
-        let mut steps: BTreeMap<Reverse<Power>, Step> = BTreeMap::new();
+    fn steps(
+        &self,
+        chosen: impl Iterator<Item = SelectedPart>,
+    ) -> BTreeMap<Reverse<Power>, CurveStep> {
+        let mut steps: BTreeMap<Reverse<Power>, CurveStep> = BTreeMap::new();
         let Some(curve) = self.curve else {
             return steps;
         };
-        for Chosen { power, amount } in chosen {
+        for SelectedPart { power, amount } in chosen {
             let step = steps.entry(Reverse(power)).or_default();
             step.power = power;
             step.amount = step.amount.saturating_add(amount);
@@ -208,23 +216,23 @@ impl DirectionalFlows<'_> {
 
 /// A part that counts on a basis.
 #[derive(Clone, Copy)]
-struct Chosen {
+struct SelectedPart {
     /// Its risk to the power 2.5.
     power: Power,
     /// The money that counts, at the basis' scale.
     amount: u128,
 }
 
-impl Chosen {
-    fn of(part: &Part<'_>, choice: Choice, basis: Basis) -> Option<Self> {
-        let claim = choice.counted_claim(part, basis)?;
-        Some(Self { power: claim.power, amount: part.amount(claim, basis, choice.decay) })
+impl SelectedPart {
+    fn of(part: &Part<'_>, selection: PartSelection, basis: Basis) -> Option<Self> {
+        let claim = selection.counted_claim(part, basis)?;
+        Some(Self { power: claim.power, amount: part.amount(claim, basis, selection.decay) })
     }
 }
 
 /// One stretch of the amount curve: all amounts of one risk.
 #[derive(Default)]
-struct Step {
+struct CurveStep {
     power: Power,
     amount: u128,
     rise: Power,

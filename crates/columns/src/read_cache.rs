@@ -7,7 +7,7 @@ const FIRST: u32 = 48;
 
 /// Values by their numbers, in so many slots, which are a power of two: by the last bits of their numbers.
 #[derive(Debug)]
-pub struct Kept<T: Copy, const SLOTS: usize> {
+pub struct ReadCache<T: Copy, const SLOTS: usize> {
     looked_up: Cell<u32>,
     slots: OnceCell<Box<[Slot<T>]>>,
 }
@@ -15,13 +15,13 @@ pub struct Kept<T: Copy, const SLOTS: usize> {
 /// A value that was found, with its number.
 type Slot<T> = Cell<Option<(u64, T)>>;
 
-impl<T: Copy, const SLOTS: usize> Default for Kept<T, SLOTS> {
+impl<T: Copy, const SLOTS: usize> Default for ReadCache<T, SLOTS> {
     fn default() -> Self {
         Self { looked_up: Cell::default(), slots: OnceCell::new() }
     }
 }
 
-impl<T: Copy, const SLOTS: usize> Kept<T, SLOTS> {
+impl<T: Copy, const SLOTS: usize> ReadCache<T, SLOTS> {
     /// The value of a number; `find` looks it up where it is not kept.
     ///
     /// # Errors
