@@ -1,6 +1,6 @@
 //! The reasons of conditions, events and metrics: a closed set.
 
-use assay_manifests::Refusal;
+use assay_manifests::ManifestRefusal;
 use assay_tenancy::Cause;
 
 /// Declares the reasons, each with its name in conditions, events and metrics.
@@ -132,11 +132,11 @@ reasons! {
 impl Reason {
     /// The reason of a refused object. `is_deleted`: the refused change is the object's deletion.
     #[must_use]
-    pub(crate) const fn of(refusal: &Refusal, is_deleted: bool) -> Self {
+    pub(crate) const fn of(refusal: &ManifestRefusal, is_deleted: bool) -> Self {
         match refusal {
-            Refusal::BreaksDependent { .. } if is_deleted => Self::InUse,
-            Refusal::BreaksDependent { .. } => Self::BreaksDependents,
-            Refusal::Invalid(problem) => match problem.cause {
+            ManifestRefusal::BreaksDependent { .. } if is_deleted => Self::InUse,
+            ManifestRefusal::BreaksDependent { .. } => Self::BreaksDependents,
+            ManifestRefusal::Invalid(problem) => match problem.cause {
                 Cause::InvalidValue => Self::Invalid,
                 Cause::PlanNotFound => Self::PlanNotFound,
                 Cause::PolicyNotFound => Self::PolicyNotFound,

@@ -274,7 +274,7 @@ async fn try_to_open(
     settings: &Settings,
 ) -> Result<(Arc<dyn Store>, Environment), InstanceError> {
     instance::check(client, &settings.instance, &settings.namespace).await?;
-    let address = DatabaseAddress::in_file(&settings.database_url_file);
+    let address = DatabaseAddress::from_url_file(&settings.database_url_file);
     let store = PostgresStore::open(address).await?;
     instance::claim_database(&store, &settings.instance).await?;
     let environment = store.environment().await?;

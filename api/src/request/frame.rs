@@ -111,7 +111,7 @@ pub(crate) async fn frame(
 
     let response_future =
         answer(&app, side, request, next, RequestInfo { id: &id, route, arrived });
-    let response = assay_telemetry::request::answering(
+    let response = assay_telemetry::request::in_request_span(
         span.clone(),
         response_future.instrument(stage.clone()),
     )

@@ -84,7 +84,7 @@ pub async fn pass(
     service.key_use.note(&caller.key, now);
 
     let limits = caller.tenant.limits(now);
-    let store_loss = StoreLossPolicy::of(&caller.tenant.plan);
+    let store_loss = StoreLossPolicy::of_plan(&caller.tenant.plan);
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
     let admission =
         service.limiter.admit(caller.account(), gate.kind, &limits, store_loss, seconds);

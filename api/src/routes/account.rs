@@ -159,7 +159,7 @@ impl AccountResponse {
     pub(crate) fn of(tenant: &Tenant<Policy>, keys: &[KeyRecord], now: Timestamp) -> Self {
         let plan = &tenant.plan;
         let limits = plan.limits.iter().map(|limit| {
-            let change = tenant.change_of(limit, now);
+            let change = tenant.override_of(limit, now);
             AccountLimit {
                 name: limit.name.to_string(),
                 requests: change.map_or(limit.requests, |change| change.requests),

@@ -14,7 +14,7 @@ use assay_engine::{
 use assay_limiter::{Charge, StoreLossPolicy};
 use assay_request::{
     problem::{Code, Problem},
-    row::{Line, ScreenRequest},
+    row::{RowResult, ScreenRequest},
 };
 use assay_service::{Caller, DecidedBy, Screened, Screening, screen_subject};
 use assay_store::usage::Operation;
@@ -158,7 +158,7 @@ impl ScreenStream {
         (!answers.is_empty()).then_some(answers)
     }
 
-    async fn answer(&mut self, mut lines: VecDeque<Line>) -> Vec<ScreenResponse> {
+    async fn answer(&mut self, mut lines: VecDeque<RowResult>) -> Vec<ScreenResponse> {
         let service = Arc::clone(&self.app.service);
         let now = service.clock.now();
         // The key may have been revoked since the stream began.
@@ -182,7 +182,7 @@ impl ScreenStream {
         let seconds = u64::try_from(now.as_second()).unwrap_or_default();
         let wanted = lines.iter().filter(|line| line.is_ok()).count() as u64;
         let account = self.caller.account();
-        let store_loss = StoreLossPolicy::of(&self.caller.tenant.plan);
+        let store_loss = StoreLossPolicy::of_plan(&self.caller.tenant.plan);
         let taken =
             service.limiter.take_checks(account, wanted, &limits, store_loss, seconds).await;
         let mut checks_left = taken.charge.count();
@@ -341,7 +341,7 @@ struct RowReader {
 
 /// A batch of lines.
 struct RowBatch {
-    lines: Vec<Line>,
+    lines: Vec<RowResult>,
     /// True if these are the last.
     ended: bool,
     /// The error that ended the body early.
@@ -378,14 +378,14 @@ impl RowReader {
         }
     }
 
-    fn broken(&mut self, lines: Vec<Line>, error: String) -> RowBatch {
+    fn broken(&mut self, lines: Vec<RowResult>, error: String) -> RowBatch {
         self.body_ended = true;
         self.buffer.clear();
         RowBatch { lines, ended: true, error: Some(error) }
     }
 
     /// Moves complete lines out of the buffer; at the body's end the rest is a line too.
-    fn take_lines(&mut self, lines: &mut Vec<Line>, max: usize) {
+    fn take_lines(&mut self, lines: &mut Vec<RowResult>, max: usize) {
         let mut start = 0;
         while lines.len() < max {
             let rest = self.buffer.get(start..).unwrap_or_default();

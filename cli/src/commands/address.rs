@@ -8,7 +8,7 @@ use assay_intel::IntelSnapshot;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Context, Done, Failure, Output, output, terminal::output_row};
+use super::{CommandOutcome, Context, Failure, Output, output, terminal::output_row};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,19 +45,19 @@ struct Line<'a> {
     reason: Option<&'static str>,
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    near: Option<Vec<Near<'a>>>,
+    near: Option<Vec<LookAlikeLine<'a>>>,
 }
 
 /// Listed or labelled address that looks like the input.
 #[derive(Serialize)]
-struct Near<'a> {
+struct LookAlikeLine<'a> {
     address: &'a str,
     first: usize,
     last: usize,
     what: &'a str,
 }
 
-pub(super) async fn run(args: &AddressArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &AddressArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let intel = if args.near {
         Some(IntelSnapshot::load(&*context.open().await?, None).await?)
     } else {
@@ -77,7 +77,7 @@ pub(super) async fn run(args: &AddressArgs, context: &Context) -> Result<Done, F
             all_valid &= print(&mut output, args, intel, text)?;
         }
     }
-    Ok(if args.exit_code && !all_valid { Done::Code(3) } else { Done::Success })
+    Ok(if args.exit_code && !all_valid { CommandOutcome::Code(3) } else { CommandOutcome::Success })
 }
 
 fn print(
@@ -99,7 +99,7 @@ fn print(
             message: read.as_ref().err().map(ToString::to_string),
             near: near.as_ref().map(|near| {
                 near.iter()
-                    .map(|near| Near {
+                    .map(|near| LookAlikeLine {
                         address: near.address.as_str(),
                         first: near.first,
                         last: near.last,

@@ -6,7 +6,7 @@ use assay_service::manifests;
 use assay_tenancy::manifest::Document;
 use clap::Args;
 
-use super::{Context, Done, Failure, output};
+use super::{CommandOutcome, Context, Failure, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +25,7 @@ pub(super) struct ApplyArgs {
     files: Vec<PathBuf>,
 }
 
-pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let mut documents: Vec<Document> = Vec::new();
     for file in &args.files {
         documents.extend(manifests::read(file)?);
@@ -37,5 +37,5 @@ pub(super) async fn run(args: &ApplyArgs, context: &Context) -> Result<Done, Fai
     for (manifest, outcome) in applied {
         writeln!(output, "{} {} {}", manifest.kind.as_str(), manifest.name, outcome.as_str())?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }

@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_database::sqlite::private_directory;
+use assay_database::sqlite::create_private_directory;
 use assay_service::revocations::{self, RevocationError};
 use assay_store::{ControlStore, SqliteStore, Store};
 use clap::Args;
 
-use super::{Context, Done, Failure, output, serve};
+use super::{CommandOutcome, Context, Failure, output, serve};
 use crate::render::counted;
 
 /// Back up the embedded database to a file
@@ -58,7 +58,10 @@ fn embedded(context: &Context) -> Result<&Path, Failure> {
     }
 }
 
-pub(super) async fn backup(args: &BackupArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn backup(
+    args: &BackupArgs,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let store = SqliteStore::open(embedded(context)?).await?;
     if args.file.exists() {
         return Err(Failure::Usage(format!(
@@ -69,14 +72,17 @@ pub(super) async fn backup(args: &BackupArgs, context: &Context) -> Result<Done,
     store.back_up(&args.file).await?;
     store.close().await;
     writeln!(output(), "written to {}", args.file.display())?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
-pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn restore(
+    args: &RestoreArgs,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let directory = embedded(context)?;
     let now = context.clock.now();
     if !directory.is_dir() {
-        private_directory(directory)?;
+        create_private_directory(directory)?;
     }
     let _lock = serve::lock(directory)?;
     // First beside the database: an invalid backup must not replace it.
@@ -96,7 +102,7 @@ pub(super) async fn restore(args: &RestoreArgs, context: &Context) -> Result<Don
     reconcile(&store, &list, args.trust_keys, now, &mut output).await?;
     store.close().await;
     writeln!(output, "restored from {}", args.file.display())?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Revokes the keys that were, or may have been, revoked since the store was backed up.

@@ -22,7 +22,9 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, output, parse_address, print_json, terminal::text_width};
+use super::{
+    CommandOutcome, Context, Failure, output, parse_address, print_json, terminal::text_width,
+};
 use crate::render;
 
 const EXAMPLES: &str = "\
@@ -68,7 +70,7 @@ struct Answer<'a> {
     as_of: Option<Date>,
 }
 
-pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let subject = parse_address(args.chain, &args.address)?;
     let databases = context.open_databases().await?;
     let store = &databases.store;
@@ -105,12 +107,12 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<Done, Fai
 }
 
 /// The result of a check: with `--exit-code`, its exit code is that of the verdict.
-pub(super) const fn done(exit_code: bool, verdict: Verdict) -> Done {
+pub(super) const fn done(exit_code: bool, verdict: Verdict) -> CommandOutcome {
     match (exit_code, verdict) {
-        (false, _) | (true, Verdict::Allow) => Done::Success,
-        (true, Verdict::Review) => Done::Code(10),
-        (true, Verdict::Block) => Done::Code(11),
-        (true, Verdict::Indeterminate) => Done::Code(12),
+        (false, _) | (true, Verdict::Allow) => CommandOutcome::Success,
+        (true, Verdict::Review) => CommandOutcome::Code(10),
+        (true, Verdict::Block) => CommandOutcome::Code(11),
+        (true, Verdict::Indeterminate) => CommandOutcome::Code(12),
     }
 }
 

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Context, Done, Failure,
+    CommandOutcome, Context, Failure,
     check::{directory, done, policy},
     output, parse_address, print_json,
     terminal::text_width,
@@ -89,7 +89,10 @@ struct Answer<'a> {
     assessment_digest: String,
 }
 
-pub(super) async fn run(args: &CheckTransferArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    args: &CheckTransferArgs,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let query = query(args)?;
     let databases = context.open_databases().await?;
     let store = &databases.store;

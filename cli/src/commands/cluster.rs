@@ -16,7 +16,7 @@ use clap::Args;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{Context, Done, Failure, graph, output, print_json, terminal::text_width};
+use super::{CommandOutcome, Context, Failure, graph, output, print_json, terminal::text_width};
 use crate::render::{self, ClusterPage, ClusterRow};
 
 const EXAMPLES: &str = "\
@@ -48,7 +48,7 @@ pub(super) struct ClusterArgs {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct ClusterAnswer {
     blockchain: ChainId,
     address: String,
     /// Identifier: the member that appeared first on the chain.
@@ -100,7 +100,7 @@ struct Evidence {
     confirmed_by: Option<String>,
 }
 
-pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let subject = CanonicalAddress::parse(args.chain, &args.address)
         .map_err(|error| Failure::Input(error.to_string()))?;
     let databases = context.open_databases().await?;
@@ -123,7 +123,7 @@ pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<Done, F
     } else {
         write!(output(), "{}", draw(&shown))?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// The active listings and the labels in force of members.
@@ -170,7 +170,12 @@ fn with_category(name: &str, category: &str) -> String {
     if name == category { name.to_owned() } else { format!("{name} ({category})") }
 }
 
-fn shown(subject: &CanonicalAddress, cluster: &Cluster, claims: Vec<Claim>, most: usize) -> Shown {
+fn shown(
+    subject: &CanonicalAddress,
+    cluster: &Cluster,
+    claims: Vec<Claim>,
+    most: usize,
+) -> ClusterAnswer {
     let chain = subject.chain();
     let text = |owner: &ScriptOwner| owner.address(chain).map(|address| address.to_string());
     let evidence = |found: &ClusterEvidence| {
@@ -193,7 +198,7 @@ fn shown(subject: &CanonicalAddress, cluster: &Cluster, claims: Vec<Claim>, most
         last_seen: member.statistics.last_seen,
         evidence: member.evidence.as_ref().map(evidence),
     };
-    Shown {
+    ClusterAnswer {
         blockchain: chain,
         address: subject.to_string(),
         cluster: text(&cluster.id),
@@ -207,7 +212,7 @@ fn shown(subject: &CanonicalAddress, cluster: &Cluster, claims: Vec<Claim>, most
     }
 }
 
-fn draw(shown: &Shown) -> String {
+fn draw(shown: &ClusterAnswer) -> String {
     let row = |member: &ShownMember| ClusterRow {
         address: member.address.clone().unwrap_or_else(|| "(no address)".to_owned()),
         seen: [member.first_seen, member.last_seen],

@@ -7,7 +7,7 @@ use assay_intel::{FoundEntity, IntelSnapshot};
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use super::{Context, Done, Failure, output, print_json, terminal::text_width};
+use super::{CommandOutcome, Context, Failure, output, print_json, terminal::text_width};
 use crate::render::Page;
 
 const EXAMPLES: &str = "\
@@ -32,7 +32,7 @@ pub(super) struct EntityArgs {
     json: bool,
 }
 
-pub(super) async fn run(args: &EntityArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &EntityArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     if args.name.trim().is_empty() {
         return Err(Failure::Usage("the name is blank".into()));
     }
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &EntityArgs, context: &Context) -> Result<Done, Fa
     } else {
         write!(output(), "{}", drawn(&found, text_width()))?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 fn drawn(found: &[FoundEntity], width: usize) -> String {

@@ -20,7 +20,7 @@ use jiff::civil::Date;
 use tracing::Instrument;
 
 use super::{
-    Context, Done, Failure,
+    CommandOutcome, Context, Failure,
     check::directory,
     ingest_chain::{self, ChainArgs},
     output, print_json,
@@ -143,7 +143,7 @@ struct CredentialsArgs {
 impl CredentialsArgs {
     fn file(self) -> Option<CredentialsFile> {
         let file = self.credentials_file.map(CredentialsFile::new)?;
-        Some(file.only_for(self.credentials_hosts))
+        Some(file.restricted_to(self.credentials_hosts))
     }
 }
 
@@ -171,7 +171,10 @@ fn source_of(given: Option<SourceId>, format: &Format) -> Result<SourceId, Failu
         .ok_or_else(|| Failure::Usage(format!("--format {} needs --source", format.id)))
 }
 
-pub(super) async fn run(command: IngestCommand, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    command: IngestCommand,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     match command {
         IngestCommand::Sanctions(args) => {
             let timeout = Duration::from_secs(args.timeout);
@@ -214,7 +217,11 @@ fn access(
     UrlAccess { networks, credentials }
 }
 
-async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Result<Done, Failure> {
+async fn ingest(
+    request: &ImportRequest,
+    json: bool,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let store = context.open_or_create().await?;
     let progress = Arc::new(Progress::new("files read", request.format.files.several));
     let shown = Arc::clone(&progress);
@@ -228,12 +235,12 @@ async fn ingest(request: &ImportRequest, json: bool, context: &Context) -> Resul
     } else {
         write!(output(), "{}", import_outcome(&request.source, &outcome, text_width()))?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Outcome of one of several imports.
 #[derive(serde::Serialize)]
-struct OneOfAll {
+struct ListImport {
     source: SourceId,
     /// Time that it took, in seconds.
     seconds: f64,
@@ -244,7 +251,11 @@ struct OneOfAll {
 }
 
 /// Imports every enabled list. Each is a transaction of its own.
-async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<Done, Failure> {
+async fn ingest_all(
+    timeout: Duration,
+    json: bool,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let store = context.open_or_create().await?;
     let feeds = directory(&*store).await?.feeds;
     let files = context.source_files();
@@ -280,7 +291,7 @@ async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<
                 Ok(outcome) => (Some(outcome), None),
                 Err(error) => (None, Some(error)),
             };
-            OneOfAll { source, seconds, outcome, error }
+            ListImport { source, seconds, outcome, error }
         };
         imports.spawn(importing.instrument(stage));
     }
@@ -308,7 +319,7 @@ async fn ingest_all(timeout: Duration, json: bool, context: &Context) -> Result<
     let failed: Vec<&str> =
         all.iter().filter(|one| one.error.is_some()).map(|one| one.source.as_str()).collect();
     if failed.is_empty() {
-        return Ok(Done::Success);
+        return Ok(CommandOutcome::Success);
     }
     Err(Failure::Failed(format!(
         "{} of {} lists failed: {}",

@@ -23,7 +23,7 @@ use assay_graph::GraphStore;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Context, Done, Failure, output, print_json, progress::Progress};
+use super::{CommandOutcome, Context, Failure, output, print_json, progress::Progress};
 use crate::render::counted;
 
 const EXAMPLES: &str = "\
@@ -132,7 +132,7 @@ impl From<IngestError> for Failure {
     }
 }
 
-pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let (chain, json) = (args.chain, args.json);
     if chain.info().outputs().is_none() {
         return Err(Failure::Usage(format!(
@@ -167,7 +167,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
         .await
         .map_err(|error| Failure::Failed(error.to_string()))?
         .map_err(IngestError::from)?;
-    let shown = Shown::new(chain);
+    let shown = IngestProgress::new(chain);
     // The first process of a container is not ended by this signal unless it listens for it.
     let mut terminate = signal(SignalKind::terminate())?;
     let ingested = tokio::select! {
@@ -186,7 +186,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<Done, Fail
     } else {
         writeln!(output(), "{}", summary(chain, &report))?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 fn summary(chain: ChainId, report: &IngestReport) -> String {
@@ -208,7 +208,7 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
 }
 
 /// Shows how far it has come.
-struct Shown {
+struct IngestProgress {
     chain: ChainId,
     progress: Progress,
     begun: Instant,
@@ -220,7 +220,7 @@ struct Shown {
 /// Interval between progress lines where no progress bar is drawn.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-impl Shown {
+impl IngestProgress {
     fn new(chain: ChainId) -> Self {
         Self {
             chain,
@@ -242,7 +242,7 @@ impl Shown {
     }
 }
 
-impl IngestObserver for Shown {
+impl IngestObserver for IngestProgress {
     fn reached(&self, height: u64, target: u64, blocks: u64) {
         let done = self.done.fetch_add(blocks, Ordering::Relaxed) + blocks;
         self.reached.store(height, Ordering::Relaxed);
@@ -259,6 +259,6 @@ impl IngestObserver for Shown {
     }
 
     fn notice(&self, message: &str) {
-        self.progress.aside(|| tracing::warn!(chain = %self.chain, "{message}"));
+        self.progress.suspend(|| tracing::warn!(chain = %self.chain, "{message}"));
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, output, print_json, terminal::output_width};
+use super::{CommandOutcome, Context, Failure, output, print_json, terminal::output_width};
 use crate::render::{ago, table};
 
 /// List background jobs: fetches of sources and histories, and purges
@@ -23,7 +23,7 @@ pub(super) struct JobsArgs {
     json: bool,
 }
 
-pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let store = context.open().await?;
     let jobs = store.jobs(args.kind.as_deref()).await?;
     let now = context.clock.now();
@@ -33,7 +33,7 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
     }
     if jobs.is_empty() {
         writeln!(output(), "no background job yet: `assay serve` enqueues them")?;
-        return Ok(Done::Success);
+        return Ok(CommandOutcome::Success);
     }
     let header = ["KIND", "KEY", "STATUS", "DUE", "SUCCEEDED", "FAILURES", "ERROR"];
     let rows = jobs.iter().map(|job| {
@@ -49,7 +49,7 @@ pub(super) async fn run(args: &JobsArgs, context: &Context) -> Result<Done, Fail
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Time at which a job is due; empty if the job has ended.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use assay_service::{
-    keys::{Grant, issue},
+    keys::{NewKey, issue},
     revoked_keys,
 };
 use assay_store::{ControlStore, Store, control::KeyRecord};
@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::{
-    Context, Done, Failure, backup::reconcile, output, print_json, terminal::output_width,
+    CommandOutcome, Context, Failure, backup::reconcile, output, print_json, terminal::output_width,
 };
 use crate::render::{ago, table};
 
@@ -137,7 +137,10 @@ fn view<'a>(record: &'a KeyRecord, key: Option<&'a ApiKey>, now: Timestamp) -> K
     }
 }
 
-pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    command: KeysCommand,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let store = context.open().await?;
     let now = context.clock.now();
     match command {
@@ -147,7 +150,7 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
         KeysCommand::Reconcile(args) => {
             let list = context.revocations();
             reconcile(&*store, &list, args.trust_keys, now, &mut output()).await?;
-            Ok(Done::Success)
+            Ok(CommandOutcome::Success)
         }
         KeysCommand::Revoke(args) => {
             store.revoke_key(&args.id, now).await?;
@@ -157,12 +160,16 @@ pub(super) async fn run(command: KeysCommand, context: &Context) -> Result<Done,
                 revoked_keys::publish(&link, &prefix, &args.id).await;
             }
             writeln!(output(), "{} revoked", args.id)?;
-            Ok(Done::Success)
+            Ok(CommandOutcome::Success)
         }
     }
 }
 
-async fn create(args: &CreateArgs, store: &dyn Store, now: Timestamp) -> Result<Done, Failure> {
+async fn create(
+    args: &CreateArgs,
+    store: &dyn Store,
+    now: Timestamp,
+) -> Result<CommandOutcome, Failure> {
     let control = store.control().await?;
     let is_tenant = |manifest: &&assay_store::control::ManifestRecord| {
         manifest.kind == assay_tenancy::manifest::Kind::Tenant && manifest.name == args.tenant
@@ -173,15 +180,15 @@ async fn create(args: &CreateArgs, store: &dyn Store, now: Timestamp) -> Result<
             args.tenant
         )));
     }
-    let grant = Grant {
+    let new_key = NewKey {
         tenant: args.tenant.clone(),
         name: args.name.clone(),
         scopes: args.scopes.clone(),
-        expires_at: args.expires_in.map(|time| later(now, time)).transpose()?,
+        expires_at: args.expires_in.map(|time| time_after(now, time)).transpose()?,
     };
-    let (key, record) = issue(store.environment().await?, grant, now);
+    let (key, record) = issue(store.environment().await?, new_key, now);
     store.add_key(&record, None).await?;
-    show(&key, &record, args.json, now)
+    print_key(&key, &record, args.json, now)
 }
 
 async fn rotate(
@@ -189,7 +196,7 @@ async fn rotate(
     store: &dyn Store,
     context: &Context,
     now: Timestamp,
-) -> Result<Done, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let control = store.control().await?;
     let old = control
         .keys
@@ -202,12 +209,12 @@ async fn rotate(
             args.id
         )));
     }
-    let grant = Grant {
+    let new_key = NewKey {
         tenant: old.tenant.clone(),
         name: old.name.clone(),
         scopes: old.scopes.clone(),
         expires_at: match (args.expires_in, old.expires_at) {
-            (Some(time), _) => Some(later(now, time)?),
+            (Some(time), _) => Some(time_after(now, time)?),
             // The successor has the lifetime of its predecessor.
             (None, Some(expires)) => {
                 now.checked_add(expires.duration_since(old.created_at)).ok().or(Some(expires))
@@ -215,14 +222,18 @@ async fn rotate(
             (None, None) => None,
         },
     };
-    let (key, record) = issue(store.environment().await?, grant, now);
-    let ends = later(now, args.overlap)?;
+    let (key, record) = issue(store.environment().await?, new_key, now);
+    let ends = time_after(now, args.overlap)?;
     store.add_key(&record, Some((&old.id, ends))).await?;
     context.revocations().note(&old.id, ends)?;
-    show(&key, &record, args.json, now)
+    print_key(&key, &record, args.json, now)
 }
 
-async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Result<Done, Failure> {
+async fn list(
+    args: &ListArgs,
+    store: &dyn ControlStore,
+    now: Timestamp,
+) -> Result<CommandOutcome, Failure> {
     let control = store.control().await?;
     let of_tenant =
         |record: &&KeyRecord| args.tenant.as_ref().is_none_or(|tenant| record.tenant == *tenant);
@@ -256,16 +267,21 @@ async fn list(args: &ListArgs, store: &dyn ControlStore, now: Timestamp) -> Resu
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
-fn later(now: Timestamp, time: Period) -> Result<Timestamp, Failure> {
+fn time_after(now: Timestamp, time: Period) -> Result<Timestamp, Failure> {
     let seconds = i64::try_from(time.seconds()).unwrap_or(i64::MAX);
     now.checked_add(SignedDuration::from_secs(seconds))
         .map_err(|_| Failure::Usage(format!("{time} is too long")))
 }
 
-fn show(key: &ApiKey, record: &KeyRecord, json: bool, now: Timestamp) -> Result<Done, Failure> {
+fn print_key(
+    key: &ApiKey,
+    record: &KeyRecord,
+    json: bool,
+    now: Timestamp,
+) -> Result<CommandOutcome, Failure> {
     if json {
         print_json(&view(record, Some(key), now))?;
     } else {
@@ -277,5 +293,5 @@ fn show(key: &ApiKey, record: &KeyRecord, json: bool, now: Timestamp) -> Result<
             record.tenant
         )?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }

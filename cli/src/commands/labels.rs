@@ -8,7 +8,9 @@ use assay_store::intel::Suppression;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, output, parse_address, print_json, terminal::output_width};
+use super::{
+    CommandOutcome, Context, Failure, output, parse_address, print_json, terminal::output_width,
+};
 use crate::render::{counted, table};
 
 #[derive(Debug, Subcommand)]
@@ -68,7 +70,10 @@ pub(super) struct SuppressedArgs {
     json: bool,
 }
 
-pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    command: LabelsCommand,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     let store = context.open().await?;
     let now = context.clock.now();
     match command {
@@ -114,10 +119,10 @@ pub(super) async fn run(command: LabelsCommand, context: &Context) -> Result<Don
             return list(&store.suppressions().await?, args.json);
         }
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
-fn list(suppressions: &[Suppression], json: bool) -> Result<Done, Failure> {
+fn list(suppressions: &[Suppression], json: bool) -> Result<CommandOutcome, Failure> {
     if json {
         let rows: Vec<Value> = suppressions
             .iter()
@@ -152,5 +157,5 @@ fn list(suppressions: &[Suppression], json: bool) -> Result<Done, Failure> {
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }

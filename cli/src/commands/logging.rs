@@ -4,16 +4,16 @@ use assay_telemetry::otlp::Collector;
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
-use crate::settings::Settings;
+use crate::settings::CliSettings;
 
 /// The collector, if one is set.
-pub(super) fn collector(settings: &Settings) -> Result<Option<Collector>, Failure> {
+pub(super) fn collector(settings: &CliSettings) -> Result<Option<Collector>, Failure> {
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
     let collector = Collector::new("assay", endpoint, assay_system::now);
     collector.map(Some).map_err(|error| Failure::Usage(format!("otlp-endpoint: {error}")))
 }
 
-pub(super) fn start(settings: &Settings, collector: Option<&Collector>) -> Result<(), Failure> {
+pub(super) fn start(settings: &CliSettings, collector: Option<&Collector>) -> Result<(), Failure> {
     let filter: EnvFilter = settings
         .log_level
         .parse()

@@ -11,10 +11,10 @@ use assay_tenancy::Period;
 use clap::Args;
 use tokio::time::{self, Instant};
 
-use super::{Context, Done, Failure, output};
+use super::{CommandOutcome, Context, Failure, output};
 
 /// Interval between connection attempts.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,14 +37,14 @@ pub(super) struct MigrateArgs {
     wait: Period,
 }
 
-pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     if args.print_roles {
         output().write_all(roles_sql().as_bytes())?;
-        return Ok(Done::Success);
+        return Ok(CommandOutcome::Success);
     }
     let until = Instant::now() + Duration::from_secs(args.wait.seconds());
     if let Some(address) = context.settings.database() {
-        until_there(until, async || open_store(address.clone()).await).await;
+        wait_until_reachable(until, async || open_store(address.clone()).await).await;
     }
     let store = context.open_or_create().await?;
     let environment = store.environment().await?.as_str();
@@ -52,11 +52,11 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Done, F
     writeln!(output(), "the database is up to date ({environment} data)")?;
     if let Some(address) = context.settings.database() {
         let store = PostgresStore::open(address).await?;
-        let roles = store.arrange_roles().await?;
+        let roles = store.ensure_roles().await?;
         store.close().await;
         report(roles)?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Prints the state of the roles, and how to create them if they are missing.
@@ -78,10 +78,10 @@ async fn open_store(address: DatabaseAddress) -> Result<(), StoreError> {
 }
 
 /// Waits until a database is reachable, at most until a time: it may start together with this program.
-async fn until_there(until: Instant, open: impl AsyncFn() -> Result<(), StoreError>) {
+async fn wait_until_reachable(until: Instant, open: impl AsyncFn() -> Result<(), StoreError>) {
     while Instant::now() < until {
         match open().await {
-            Err(error) if error.is_absence() => time::sleep(AGAIN).await,
+            Err(error) if error.is_unavailable() => time::sleep(RETRY_INTERVAL).await,
             // The database is reachable; the migration comes next.
             _ => break,
         }

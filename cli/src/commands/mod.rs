@@ -62,7 +62,7 @@ use serde::Serialize;
 use tracing::Instrument;
 
 use self::flags::CommonFlags;
-use crate::settings::{Layers, Settings, read_file};
+use crate::settings::{CliSettings, Layers, read_file};
 
 /// The exit codes and the order of the settings, at the end of the long help.
 const EXIT_CODES: &str = "\
@@ -138,7 +138,7 @@ enum Command {
 
 /// The result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Done {
+enum CommandOutcome {
     /// Success, with exit code 0.
     Success,
     /// Success with an exit code of its own.
@@ -234,7 +234,7 @@ impl From<ImportError> for Failure {
             ImportError::Option { .. } => Self::Usage(error.to_string()),
             ImportError::Store(error) => error.into(),
             ImportError::Fetch(_)
-            | ImportError::Read(formats::ReadError::Input(InputError::Spool(_)))
+            | ImportError::Read(formats::FormatReadError::Input(InputError::Spool(_)))
             | ImportError::Stopped => Self::Failed(error.to_string()),
             ImportError::Read(_)
             | ImportError::NoLabels { .. }
@@ -292,10 +292,10 @@ fn parse_address(chain: ChainId, address: &str) -> Result<CanonicalAddress, Fail
 }
 
 /// Prints a value as JSON.
-fn print_json(value: &impl Serialize) -> Result<Done, Failure> {
+fn print_json(value: &impl Serialize) -> Result<CommandOutcome, Failure> {
     let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
     writeln!(output(), "{text}")?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Parses the command line, runs the command and returns its exit code.
@@ -318,8 +318,8 @@ pub fn run() -> ExitCode {
         done
     });
     match outcome {
-        Ok(Done::Success) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
-        Ok(Done::Code(code)) => ExitCode::from(code),
+        Ok(CommandOutcome::Success) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Ok(CommandOutcome::Code(code)) => ExitCode::from(code),
         Err(failure) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
             // If standard error fails too, the exit code remains.
@@ -345,9 +345,9 @@ const fn is_traced(command: &Command) -> bool {
 
 async fn execute(
     cli: Cli,
-    settings: Settings,
+    settings: CliSettings,
     collector: Option<Collector>,
-) -> Result<Done, Failure> {
+) -> Result<CommandOutcome, Failure> {
     let sample = cli.common.sample;
     let context = Context { settings, sample, clock: Clock::system(), collector };
     match cli.command {
@@ -380,18 +380,18 @@ async fn execute(
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut flags::command(), "assay", &mut script);
             output().write_all(&script)?;
-            Ok(Done::Success)
+            Ok(CommandOutcome::Success)
         }
     }
 }
 
 /// The graph of a chain that was ingested.
 async fn graph(graphs: &dyn GraphStore, chain: ChainId) -> Result<Arc<dyn Graph>, Failure> {
-    ingested(chain, graphs.graph(chain).await?)
+    require_graph(chain, graphs.graph(chain).await?)
 }
 
 /// The graph of a chain, if there is one.
-fn ingested<G>(chain: ChainId, graph: Option<G>) -> Result<G, Failure> {
+fn require_graph<G>(chain: ChainId, graph: Option<G>) -> Result<G, Failure> {
     graph.ok_or_else(|| {
         Failure::Failed(format!(
             "the {chain} chain is not ingested: run `assay ingest chain {chain}`"
@@ -400,13 +400,13 @@ fn ingested<G>(chain: ChainId, graph: Option<G>) -> Result<G, Failure> {
 }
 
 /// The state of a chain, if it holds a block.
-fn begun<V>(chain: ChainId, view: Option<V>) -> Result<V, Failure> {
+fn require_block<V>(chain: ChainId, view: Option<V>) -> Result<V, Failure> {
     view.ok_or_else(|| Failure::Failed(format!("the {chain} chain holds no block yet")))
 }
 
 /// The environment of a command.
 struct Context {
-    settings: Settings,
+    settings: CliSettings,
     sample: bool,
     clock: Clock,
     /// Collector of traces and metrics.
@@ -422,7 +422,7 @@ impl Context {
 
     /// The files that manifests of sources may name.
     fn source_files(&self) -> SourceFiles {
-        let Settings { source_dir, data_dir, credentials_dirs, .. } = &self.settings;
+        let CliSettings { source_dir, data_dir, credentials_dirs, .. } = &self.settings;
         SourceFiles {
             source_dir: source_dir.clone().unwrap_or_else(|| data_dir.join("sources")),
             credentials_dirs: credentials_dirs.clone(),
@@ -437,22 +437,22 @@ impl Context {
 
     /// Opens the databases, for commands that only read.
     async fn open_databases(&self) -> Result<Databases, Failure> {
-        self.with_chain_servers(self.open_together().await?)
+        self.with_chain_servers(self.open_with_graphs().await?)
     }
 
     /// Opens the store, for commands that only read.
     async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(self.open_together().await?.store)
+        Ok(self.open_with_graphs().await?.store)
     }
 
     /// Opens the store, created with its default manifests if it does not exist.
     async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
-        Ok(self.open_or_create_together().await?.store)
+        Ok(self.open_or_create_with_graphs().await?.store)
     }
 
     /// Opens the databases, created with default manifests if they do not exist.
     async fn open_or_create_databases(&self) -> Result<Databases, Failure> {
-        self.with_chain_servers(self.open_or_create_together().await?)
+        self.with_chain_servers(self.open_or_create_with_graphs().await?)
     }
 
     /// Adds the chain servers, if there are any.
@@ -475,7 +475,7 @@ impl Context {
     }
 
     /// Opens the store, with the graphs in the data directory, for commands that only read.
-    async fn open_together(&self) -> Result<Databases, Failure> {
+    async fn open_with_graphs(&self) -> Result<Databases, Failure> {
         let store: Arc<dyn Store> = match self.settings.database() {
             Some(address) => Arc::new(PostgresStore::open(address).await?),
             None => Arc::new(SqliteStore::open(&self.settings.data_dir).await?),
@@ -484,7 +484,7 @@ impl Context {
     }
 
     /// Opens the store, with the graphs in the data directory, created with default manifests if it does not exist.
-    async fn open_or_create_together(&self) -> Result<Databases, Failure> {
+    async fn open_or_create_with_graphs(&self) -> Result<Databases, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;
         let store: Arc<dyn Store> = match self.settings.database() {
@@ -501,7 +501,7 @@ impl Context {
     }
 }
 
-fn settings(cli: &Cli) -> Result<Settings, Failure> {
+fn settings(cli: &Cli) -> Result<CliSettings, Failure> {
     let mut layers = Layers::default();
     let common = &cli.common;
     common.flags(&mut layers);
@@ -529,7 +529,7 @@ fn settings(cli: &Cli) -> Result<Settings, Failure> {
         let name = path.display().to_string();
         layers.file(&name, &text).map_err(|error| Failure::Usage(error.to_string()))?;
     }
-    let mut settings = Settings::resolve(&layers).map_err(|problems| {
+    let mut settings = CliSettings::resolve(&layers).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::Usage(format!("invalid settings:\n  {}", lines.join("\n  ")))
     })?;

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    Context, Done, Failure,
+    CommandOutcome, Context, Failure,
     check::policy,
     output,
     policy_test::{self, TestArgs},
@@ -59,14 +59,17 @@ pub(super) struct DiffArgs {
     json: bool,
 }
 
-pub(super) async fn run(command: PolicyCommand, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    command: PolicyCommand,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     match command {
         PolicyCommand::Diff(args) => diff(args, context).await,
         PolicyCommand::Test(args) => policy_test::run(&args, context).await,
     }
 }
 
-async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
+async fn diff(args: DiffArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let store = context.open().await?;
     let intel = IntelSnapshot::load(&*store, None).await?;
     let (before, after) =
@@ -75,7 +78,8 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
     // No chain is followed: lists and labels alone decide, and not that flows are missing.
     let (chains, intel) = (&Chains::default(), &intel);
     let screening = |policy| Screening { chains, intel, policy, now, intel_stale: false };
-    let format = args.format.or_else(|| RowFormat::of(&args.file)).unwrap_or(RowFormat::Csv);
+    let format =
+        args.format.or_else(|| RowFormat::from_extension(&args.file)).unwrap_or(RowFormat::Csv);
     let mut reader = RowReader::open(&args.file, format)?;
     let progress = Progress::new("rows", true);
     let mut output = output();
@@ -88,7 +92,9 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
         let screened = |policy| screen_all(&rows, screening(policy), Scope::ListsAndLabels);
         let (old, new) = (screened(&*before), screened(&*after));
         for ((row, old), new) in rows.iter().zip(old).zip(new) {
-            let (Ok(old), Ok(new), Ok((blockchain, address))) = (old, new, row.asked()) else {
+            let (Ok(old), Ok(new), Ok((blockchain, address))) =
+                (old, new, row.blockchain_and_address())
+            else {
                 wrong += 1;
                 continue;
             };
@@ -125,5 +131,5 @@ async fn diff(args: DiffArgs, context: &Context) -> Result<Done, Failure> {
         writeln!(summary, "{count} from {old} to {new}")?;
     }
     writeln!(summary, "{same} unchanged, {wrong} not valid")?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }

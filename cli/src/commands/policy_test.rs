@@ -21,7 +21,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Context, Done, Failure, check::policy, output, terminal::output_row};
+use super::{CommandOutcome, Context, Failure, check::policy, output, terminal::output_row};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +51,7 @@ pub(super) struct TestArgs {
     json: bool,
 }
 
-pub(super) async fn run(args: &TestArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &TestArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let policy = policy(&*context.open().await?, args.policy.as_deref()).await?;
     let name = args.file.display().to_string();
     let input: Box<dyn Read> = if name == "-" {
@@ -101,7 +101,7 @@ pub(super) async fn run(args: &TestArgs, context: &Context) -> Result<Done, Fail
     if unreadable > 0 {
         return Err(Failure::Input(format!("{unreadable} records of {name} could not be tested")));
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// The parts of a recorded answer that rules depend on.
@@ -144,7 +144,7 @@ struct Amount {
 
 /// The result of one record.
 #[derive(Debug, Serialize, PartialEq, Eq)]
-struct Tested {
+struct TestedRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     check_id: Option<String>,
     blockchain: ChainId,
@@ -160,7 +160,7 @@ struct Outcome {
     rules: Vec<String>,
 }
 
-impl Tested {
+impl TestedRecord {
     /// True if the verdict or the rules change.
     fn changes(&self) -> bool {
         self.before.verdict != self.after.verdict || self.before.rules != self.after.rules
@@ -198,7 +198,7 @@ impl Record {
     }
 
     /// Applies the rules of a policy.
-    fn test(self, policy: &Policy) -> Result<Tested, String> {
+    fn test(self, policy: &Policy) -> Result<TestedRecord, String> {
         let before = Outcome {
             verdict: self.verdict,
             risk_score: self.risk_score,
@@ -227,7 +227,7 @@ impl Record {
             score = score.max(policy.spec().thresholds.review);
         }
         rules.sort();
-        Ok(Tested {
+        Ok(TestedRecord {
             check_id: self.check_id,
             blockchain: self.blockchain,
             address: self.address,
@@ -244,7 +244,8 @@ impl Record {
                 continue;
             }
             let rule = component.rule.as_ref();
-            let rule = rule.ok_or_else(|| lacks(&format!("scoring_components[{index}].rule")))?;
+            let rule =
+                rule.ok_or_else(|| missing_field(&format!("scoring_components[{index}].rule")))?;
             if !rules.contains(rule) {
                 rules.push(rule.clone());
             }
@@ -267,7 +268,8 @@ impl Record {
         let mut views: Vec<UnitFunds> = Vec::new();
         for (index, line) in self.exposure.iter().enumerate() {
             let path = format!("exposure[{index}]");
-            let parts = line.parts.as_ref().ok_or_else(|| lacks(&format!("{path}.parts")))?;
+            let parts =
+                line.parts.as_ref().ok_or_else(|| missing_field(&format!("{path}.parts")))?;
             let same = |view: &&mut UnitFunds| {
                 view.direction == line.direction && view.unit == line.amount.asset
             };
@@ -345,7 +347,7 @@ fn base_units(text: &str, path: &str) -> Result<u128, String> {
 }
 
 /// The problem of an answer that was given before rules were recorded.
-fn lacks(path: &str) -> String {
+fn missing_field(path: &str) -> String {
     format!(
         "`{path}` is missing: answers before model 2.0 do not record what rules measure; check the address again"
     )
@@ -447,7 +449,7 @@ mod tests {
         })
     }
 
-    fn test(answer: Value, policy: &Policy) -> Result<Tested, String> {
+    fn test(answer: Value, policy: &Policy) -> Result<TestedRecord, String> {
         Record::read(answer)?.test(policy)
     }
 

@@ -4,7 +4,7 @@ use std::{io::Write, time::Duration};
 
 use clap::Args;
 
-use super::{Done, Failure, output};
+use super::{CommandOutcome, Failure, output};
 
 /// Timeout of the request.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ pub(super) struct ProbeArgs {
     url: String,
 }
 
-pub(super) fn run(args: &ProbeArgs) -> Result<Done, Failure> {
+pub(super) fn run(args: &ProbeArgs) -> Result<CommandOutcome, Failure> {
     let url = &args.url;
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(TIMEOUT))
@@ -32,5 +32,5 @@ pub(super) fn run(args: &ProbeArgs) -> Result<Done, Failure> {
     let answer = agent.get(url).call();
     let answer = answer.map_err(|error| Failure::Failed(format!("{url}: {error}")))?;
     writeln!(output(), "{url} responds {}", answer.status().as_u16())?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }

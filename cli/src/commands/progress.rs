@@ -44,7 +44,7 @@ impl Progress {
     }
 
     /// Runs a function that writes to the terminal beside the line.
-    pub(super) fn aside(&self, write: impl FnOnce()) {
+    pub(super) fn suspend(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }
 

@@ -26,7 +26,7 @@ pub(super) enum RowFormat {
 
 impl RowFormat {
     /// The format that a file's extension names.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(super) fn from_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
         match extension.as_str() {
             "jsonl" | "ndjson" => Some(Self::Jsonl),
@@ -41,7 +41,7 @@ impl RowFormat {
 pub(super) struct InputRow {
     content: Content,
     /// The blockchain and the address, or the problem of the row.
-    asked: Result<(String, String), String>,
+    blockchain_and_address: Result<(String, String), String>,
 }
 
 #[derive(Clone, Debug)]
@@ -54,8 +54,8 @@ enum Content {
 
 impl InputRow {
     /// The blockchain and the address.
-    pub(super) fn asked(&self) -> Result<(&str, &str), String> {
-        match &self.asked {
+    pub(super) fn blockchain_and_address(&self) -> Result<(&str, &str), String> {
+        match &self.blockchain_and_address {
             Ok((blockchain, address)) => Ok((blockchain, address)),
             Err(error) => Err(error.clone()),
         }
@@ -246,7 +246,7 @@ fn csv_row(
     address: usize,
 ) -> InputRow {
     let read = cells_of(line);
-    let asked = match &read {
+    let blockchain_and_address = match &read {
         Err(error) => Err(format!("line {number}: {error}")),
         Ok(cells) if cells.len() != columns => {
             Err(format!("line {number}: {} cells where the header has {columns}", cells.len()))
@@ -259,13 +259,13 @@ fn csv_row(
     // The output stays a table for every input.
     let mut cells = read.unwrap_or_default();
     cells.resize(columns, String::new());
-    InputRow { content: Content::Cells(cells), asked }
+    InputRow { content: Content::Cells(cells), blockchain_and_address }
 }
 
 fn json_row(Line { text, too_long }: &Line, line: u64) -> InputRow {
     let broken = |error: String| InputRow {
         content: Content::Nothing,
-        asked: Err(format!("line {line}: {error}")),
+        blockchain_and_address: Err(format!("line {line}: {error}")),
     };
     if *too_long {
         return broken(format!("longer than {LONGEST_LINE} bytes"));
@@ -283,8 +283,9 @@ fn json_row(Line { text, too_long }: &Line, line: u64) -> InputRow {
         Some(_) => Err(format!("line {line}: `{name}` is not a text")),
         None => Err(format!("line {line}: `{name}` is missing")),
     };
-    let asked = field("blockchain").and_then(|chain| Ok((chain, field("address")?)));
-    InputRow { content: Content::Object(object), asked }
+    let blockchain_and_address =
+        field("blockchain").and_then(|chain| Ok((chain, field("address")?)));
+    InputRow { content: Content::Object(object), blockchain_and_address }
 }
 
 /// A row with the fields that it gained.

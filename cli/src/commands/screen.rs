@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::{
-    Context, Done, Failure,
+    CommandOutcome, Context, Failure,
     check::{directory, policy},
     progress::Progress,
     rows::{InputRow, OutputRow, RowFormat, RowReader, RowWriter},
@@ -57,7 +57,7 @@ pub(super) struct ScreenArgs {
     #[arg(long, value_enum, value_name = "FORMAT")]
     output_format: Option<RowFormat>,
     /// Former option for both formats.
-    #[arg(long, hide = true, value_parser = replaced)]
+    #[arg(long, hide = true, value_parser = refuse_format_flag)]
     format: Option<RowFormat>,
     /// Evidence that rows cover
     #[arg(long, value_enum, default_value_t = Scope::ListsAndLabels)]
@@ -70,7 +70,7 @@ pub(super) struct ScreenArgs {
     resume: bool,
 }
 
-fn replaced(_: &str) -> Result<RowFormat, &'static str> {
+fn refuse_format_flag(_: &str) -> Result<RowFormat, &'static str> {
     Err("this option was replaced by --input-format and --output-format")
 }
 
@@ -87,7 +87,7 @@ pub(super) enum Scope {
 /// The result of a row, or why it has none.
 pub(super) type Outcome = Result<Screened, String>;
 
-pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let databases = context.open_databases().await?;
     let store = &*databases.store;
     let intel = IntelSnapshot::load(store, None).await?;
@@ -96,8 +96,11 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     let now = context.clock.now();
     let (chains, intel, policy) = (&chains, &intel, &*policy);
     let screening = Screening { chains, intel, policy, now, intel_stale: false };
-    let format = args.input_format.or_else(|| RowFormat::of(&args.file)).unwrap_or(RowFormat::Csv);
-    let by_extension = || args.output.as_deref().and_then(RowFormat::of);
+    let format = args
+        .input_format
+        .or_else(|| RowFormat::from_extension(&args.file))
+        .unwrap_or(RowFormat::Csv);
+    let by_extension = || args.output.as_deref().and_then(RowFormat::from_extension);
     let output_format = args.output_format.or_else(by_extension).unwrap_or(format);
     let mut reader = RowReader::open(&args.file, format)?;
     if let Some(output) = &args.output
@@ -129,7 +132,7 @@ pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<Done, Fa
     }
     writer.finish()?;
     progress.finish();
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// The columns that each row gains.
@@ -206,7 +209,7 @@ pub(super) fn screen_all(
 }
 
 fn outcome(row: &InputRow, screening: Screening<'_>, scope: Scope, runtime: &Handle) -> Outcome {
-    let (blockchain, address) = row.asked()?;
+    let (blockchain, address) = row.blockchain_and_address()?;
     let subject = screen_subject(blockchain, address)?;
     Ok(match scope {
         Scope::ListsAndLabels => screening.by_lists_and_labels(&subject),

@@ -11,7 +11,7 @@ use assay_service::{
 use clap::{Args, Subcommand};
 
 use super::{
-    Context, Done, Failure,
+    CommandOutcome, Context, Failure,
     check::{directory, policy},
     output, print_json,
     terminal::output_width,
@@ -70,7 +70,7 @@ impl From<EnableError> for Failure {
 }
 
 /// Lists the ready-made sources.
-async fn available(json: bool, context: &Context) -> Result<Done, Failure> {
+async fn available(json: bool, context: &Context) -> Result<CommandOutcome, Failure> {
     if json {
         return print_json(&READY_SOURCES);
     }
@@ -97,7 +97,7 @@ async fn available(json: bool, context: &Context) -> Result<Done, Failure> {
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Stores the manifests of ready-made sources.
@@ -106,7 +106,7 @@ async fn enable(
     location: Option<&str>,
     licensed: bool,
     context: &Context,
-) -> Result<Done, Failure> {
+) -> Result<CommandOutcome, Failure> {
     if names.len() > 1 && location.is_some() {
         return Err(Failure::Usage("--location is for one source: name only that one".into()));
     }
@@ -124,10 +124,10 @@ async fn enable(
         output(),
         "`assay serve` fetches them on their schedules; `assay ingest sanctions --all` fetches the lists now"
     )?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
-pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     match &args.command {
         None => {}
         Some(SourcesCommand::Available { json }) => return available(*json, context).await,
@@ -154,7 +154,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
             output(),
             "no sources: enable some with `assay sources enable`, or import a list with `assay ingest sanctions`"
         )?;
-        return Ok(Done::Success);
+        return Ok(CommandOutcome::Success);
     }
     let header = ["SOURCE", "LISTS", "PUBLISHED", "VERIFIED", "ENTRIES", "STATE", "DIGEST"]
         .map(str::to_owned);
@@ -176,7 +176,7 @@ pub(super) async fn run(args: &SourcesArgs, context: &Context) -> Result<Done, F
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 fn state(source: &AssessedSource) -> String {

@@ -17,9 +17,10 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
 use super::{
-    Context, Done, Failure, check::policy, graph, output, print_json, terminal::text_width,
+    CommandOutcome, Context, Failure, check::policy, graph, output, print_json,
+    terminal::text_width,
 };
-use crate::render::{self, Side, SideRow, coins};
+use crate::render::{self, SideRow, SideTable, coins};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +44,7 @@ pub(super) struct TxArgs {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct TransactionAnswer {
     blockchain: ChainId,
     txid: String,
     height: u64,
@@ -78,7 +79,7 @@ struct ShownEntry {
     entity: Option<String>,
 }
 
-pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let databases = context.open_databases().await?;
     let store = &databases.store;
     // All inputs are read, so that the missing ones are those of unknown value.
@@ -93,7 +94,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     let TransactionWithForms { transaction, forms } = answer.ok_or_else(|| {
         Failure::Input(format!("there is no transaction {} on {}", args.txid, args.chain))
     })?;
-    let names = Names {
+    let names = EntityNames {
         chain: args.chain,
         snapshot: IntelSnapshot::load(&**store, None).await?,
         policy: policy(&**store, None).await?,
@@ -106,18 +107,23 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<Done, Failur
     } else {
         write!(output(), "{}", draw(args.chain, &transaction, &shown))?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Looks up the entities of addresses.
-struct Names {
+struct EntityNames {
     chain: ChainId,
     snapshot: IntelSnapshot,
     policy: Arc<Policy>,
     today: Date,
 }
 
-fn shown(names: &Names, transaction: &TransactionView, forms: &[Pattern], most: usize) -> Shown {
+fn shown(
+    names: &EntityNames,
+    transaction: &TransactionView,
+    forms: &[Pattern],
+    most: usize,
+) -> TransactionAnswer {
     let (kind, coinjoin) = match transaction.kind {
         TransactionKind::Payment => ("payment", None),
         TransactionKind::Coinbase => ("coinbase", None),
@@ -127,7 +133,7 @@ fn shown(names: &Names, transaction: &TransactionView, forms: &[Pattern], most: 
         side.largest.iter().take(most).map(|entry| shown_entry(names, entry)).collect()
     };
     let unknown = unknown_count(&transaction.inputs);
-    Shown {
+    TransactionAnswer {
         blockchain: names.chain,
         txid: transaction.txid.to_string(),
         height: transaction.height,
@@ -152,7 +158,7 @@ fn unknown_count(side: &TransactionSide) -> u64 {
     side.count.saturating_sub(u64::try_from(side.largest.len()).unwrap_or(u64::MAX))
 }
 
-fn shown_entry(names: &Names, entry: &SideEntry) -> ShownEntry {
+fn shown_entry(names: &EntityNames, entry: &SideEntry) -> ShownEntry {
     let owner = &entry.output.owner;
     let attribution = names.snapshot.attribution(names.chain, owner, &names.policy, names.today);
     let address = owner.address(names.chain);
@@ -167,7 +173,7 @@ fn shown_entry(names: &Names, entry: &SideEntry) -> ShownEntry {
     }
 }
 
-fn draw(chain: ChainId, transaction: &TransactionView, shown: &Shown) -> String {
+fn draw(chain: ChainId, transaction: &TransactionView, shown: &TransactionAnswer) -> String {
     let info = chain.info();
     let kind = shown
         .coinjoin
@@ -198,7 +204,7 @@ fn side<'a>(
     all: &TransactionSide,
     shown: &'a [ShownEntry],
     unknown: (u64, u128),
-) -> Side<'a> {
+) -> SideTable<'a> {
     let row = |entry: &'a ShownEntry| SideRow {
         index: entry.index,
         value: entry.value.parse().unwrap_or_default(),
@@ -209,5 +215,5 @@ fn side<'a>(
         },
     };
     let rows = shown.iter().map(row).collect();
-    Side { title, count: all.count, total: all.total, unknown, rows }
+    SideTable { title, count: all.count, total: all.total, unknown, rows }
 }

@@ -11,11 +11,13 @@ use clap::Args;
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use serde_json::{Value, json};
 
-use super::{Context, Done, Failure, check::directory, output, print_json, terminal::output_width};
+use super::{
+    CommandOutcome, Context, Failure, check::directory, output, print_json, terminal::output_width,
+};
 use crate::render::table;
 
 /// Days that are shown by default.
-const USUAL_DAYS: i32 = 30;
+const DEFAULT_DAYS: i32 = 30;
 
 /// Show the usage charged to tenants, by day, key, plan, operation and verdict
 #[derive(Debug, Args)]
@@ -55,10 +57,10 @@ pub(super) struct PurgeArgs {
     all: bool,
 }
 
-pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let store = context.open().await?;
     let to = args.to.unwrap_or_else(|| today(context.clock.now()));
-    let from = args.from.unwrap_or_else(|| to.saturating_sub(USUAL_DAYS.days()));
+    let from = args.from.unwrap_or_else(|| to.saturating_sub(DEFAULT_DAYS.days()));
     let counts = store.usage(args.tenant.as_ref(), from, to).await?;
     if args.json {
         let rows: Vec<Value> = counts.iter().map(row).collect();
@@ -78,7 +80,7 @@ pub(super) async fn usage(args: &UsageArgs, context: &Context) -> Result<Done, F
     });
     let rows: Vec<_> = std::iter::once(header.map(str::to_owned)).chain(rows).collect();
     write!(output(), "{}", table(&rows, output_width()))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 fn row(UsageCount { charged, count }: &UsageCount) -> Value {
@@ -93,7 +95,7 @@ fn row(UsageCount { charged, count }: &UsageCount) -> Value {
     })
 }
 
-pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let store = context.open().await?;
     let now = context.clock.now();
     let directory = directory(&*store).await?;
@@ -111,7 +113,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
             forget(tenant, &*store, &context.revocations(), now).await?;
             writeln!(output, "{tenant}: deleted")?;
         }
-        return Ok(Done::Success);
+        return Ok(CommandOutcome::Success);
     }
     let is_known = |name: &&Name| {
         directory.tenants.contains_key(*name) || directory.former_tenants.contains_key(*name)
@@ -136,7 +138,7 @@ pub(super) async fn purge(args: &PurgeArgs, context: &Context) -> Result<Done, F
         writeln!(output, "on-demand responses: {fetched} older than {COMMON_RETENTION}")?;
         writeln!(output, "ended background jobs: {jobs} older than {COMMON_RETENTION}")?;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 impl From<PurgeError> for Failure {

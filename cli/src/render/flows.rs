@@ -45,7 +45,7 @@ pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment, all:
             lines.iter().filter_map(|line| line.amount.value.parse::<u128>().ok()).sum();
         page.gap();
         page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), coins(chain, whole)));
-        let mut pieces: Vec<Piece<'_>> = lines.into_iter().flat_map(pieces).collect();
+        let mut pieces: Vec<FlowPiece<'_>> = lines.into_iter().flat_map(pieces).collect();
         let left_out = if all { Vec::new() } else { without_most_important(&mut pieces) };
         let mut root = Node::default();
         for piece in &pieces {
@@ -64,7 +64,7 @@ pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment, all:
 }
 
 /// Takes the pieces that are not drawn out of all of a direction: the risky ones stay first, then the largest.
-fn without_most_important<'a>(pieces: &mut Vec<Piece<'a>>) -> Vec<Piece<'a>> {
+fn without_most_important<'a>(pieces: &mut Vec<FlowPiece<'a>>) -> Vec<FlowPiece<'a>> {
     if pieces.len() <= MAX_PATHS {
         return Vec::new();
     }
@@ -80,19 +80,19 @@ fn is_risky(line: &Exposure) -> bool {
 
 /// The part of an exposure that took one way.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct FlowPiece<'a> {
     line: &'a Exposure,
     amount: u128,
     /// Millionths of all funds of the direction.
     share: u64,
-    way: Way<'a>,
+    route: FundsRoute<'a>,
 }
 
 /// The way that funds took.
 #[derive(Clone, Copy)]
-enum Way<'a> {
+enum FundsRoute<'a> {
     /// Without a known address in between.
-    Straight,
+    Direct,
     /// One of the exposure's paths.
     Path(&'a [PathStep]),
     /// Another path than those of the exposure, which are its largest only.
@@ -100,28 +100,29 @@ enum Way<'a> {
 }
 
 /// Splits an exposure by the ways that its funds took. The pieces sum to its amount and to its share.
-fn pieces(line: &Exposure) -> Vec<Piece<'_>> {
+fn pieces(line: &Exposure) -> Vec<FlowPiece<'_>> {
     let amount = |value: &str| value.parse::<u128>().unwrap_or_default();
     let of_paths: Vec<u128> = line.paths.iter().map(|path| amount(&path.amount.value)).collect();
     let left = amount(&line.amount.value).saturating_sub(of_paths.iter().sum());
-    let paths = line.paths.iter().map(|path| Way::Path(&path.steps));
-    let mut ways: Vec<(Way<'_>, u128)> = paths.zip(of_paths).collect();
-    let rest = if line.direct || line.paths.is_empty() { Way::Straight } else { Way::Further };
-    ways.push((rest, left));
-    let amounts: Vec<u128> = ways.iter().map(|(_, amount)| *amount).collect();
+    let paths = line.paths.iter().map(|path| FundsRoute::Path(&path.steps));
+    let mut routes: Vec<(FundsRoute<'_>, u128)> = paths.zip(of_paths).collect();
+    let rest =
+        if line.direct || line.paths.is_empty() { FundsRoute::Direct } else { FundsRoute::Further };
+    routes.push((rest, left));
+    let amounts: Vec<u128> = routes.iter().map(|(_, amount)| *amount).collect();
     let shares = apportion(millionths(&line.share), &amounts);
-    let pieces = ways.into_iter().zip(shares);
+    let pieces = routes.into_iter().zip(shares);
     pieces
         .filter(|((_, amount), _)| *amount > 0)
-        .map(|((way, amount), share)| Piece { line, amount, share, way })
+        .map(|((route, amount), share)| FlowPiece { line, amount, share, route })
         .collect()
 }
 
-impl<'a> Piece<'a> {
+impl<'a> FlowPiece<'a> {
     /// The addresses between the subject and the endpoint; the last step of a path leads to the endpoint itself. Of a
     /// long path the middle is counted only, unless `all` are asked for.
     fn stops(&self, all: bool) -> Vec<Stop<'a>> {
-        let Way::Path(steps) = self.way else { return Vec::new() };
+        let FundsRoute::Path(steps) = self.route else { return Vec::new() };
         let between = steps.split_last().map_or(&[][..], |(_, between)| between);
         let stop = |step: &'a PathStep| {
             let address = step.address.as_deref();
@@ -141,18 +142,18 @@ impl<'a> Piece<'a> {
 
     /// Fewest hops to the endpoint; `None` if it is further away than the trace went.
     fn hops(&self) -> Option<usize> {
-        match self.way {
-            Way::Path(steps) => Some(steps.len()),
-            Way::Straight | Way::Further => self.line.hops.map(usize::from),
+        match self.route {
+            FundsRoute::Path(steps) => Some(steps.len()),
+            FundsRoute::Direct | FundsRoute::Further => self.line.hops.map(usize::from),
         }
     }
 
     /// The transaction next to the subject.
     fn transaction(&self) -> Option<&'a str> {
-        match self.way {
-            Way::Path(steps) => steps.first().map(|step| step.transaction.as_str()),
-            Way::Straight => self.line.transactions.first().map(String::as_str),
-            Way::Further => None,
+        match self.route {
+            FundsRoute::Path(steps) => steps.first().map(|step| step.transaction.as_str()),
+            FundsRoute::Direct => self.line.transactions.first().map(String::as_str),
+            FundsRoute::Further => None,
         }
     }
 }
@@ -175,29 +176,29 @@ struct Node<'a> {
     share: u64,
     amount: u128,
     /// Funds that ended here.
-    ends: Vec<Piece<'a>>,
+    ends: Vec<FlowPiece<'a>>,
     next: Vec<Self>,
 }
 
 impl<'a> Node<'a> {
     /// Adds a piece that takes this way from here.
-    fn add(&mut self, piece: &Piece<'a>, stops: &[Stop<'a>]) {
+    fn add(&mut self, piece: &FlowPiece<'a>, stops: &[Stop<'a>]) {
         self.share += piece.share;
         self.amount += piece.amount;
-        match (stops, piece.way) {
+        match (stops, piece.route) {
             ([stop, further @ ..], _) => {
                 if let Some(next) = self.next(stop.key, || stop.name.clone()) {
                     next.add(piece, further);
                 }
             }
-            ([], Way::Further) => {
+            ([], FundsRoute::Further) => {
                 if let Some(all) = self.next(FURTHER, || FURTHER.to_owned()) {
                     all.share += piece.share;
                     all.amount += piece.amount;
                     all.end(piece);
                 }
             }
-            ([], Way::Straight | Way::Path(_)) => self.end(piece),
+            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.end(piece),
         }
     }
 
@@ -212,7 +213,7 @@ impl<'a> Node<'a> {
     }
 
     /// Adds funds that end here, to the endpoint of the same exposure where there is one.
-    fn end(&mut self, piece: &Piece<'a>) {
+    fn end(&mut self, piece: &FlowPiece<'a>) {
         match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
             Some(end) => {
                 end.share += piece.share;
@@ -247,7 +248,7 @@ impl<'a> Node<'a> {
 }
 
 enum Branch<'n, 'a> {
-    End(&'n Piece<'a>),
+    End(&'n FlowPiece<'a>),
     Node(&'n Node<'a>),
 }
 
@@ -261,7 +262,7 @@ impl Branch<'_, '_> {
 }
 
 /// An endpoint: its name, the labels on the way, the distance, the amount and a transaction.
-fn endpoint(chain: &Chain, piece: &Piece<'_>) -> String {
+fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
     let line = piece.line;
     let style = match (line.listed, line.category) {
         (true, _) => AnsiColor::Red.on_default().bold(),
@@ -394,7 +395,7 @@ mod tests {
         let mut lines: Vec<Exposure> =
             (0..30).map(|rank| line(100 - rank, Category::Exchange, 0)).collect();
         lines.push(line(1, Category::Scam, 0));
-        let mut kept: Vec<Piece<'_>> = lines.iter().flat_map(pieces).collect();
+        let mut kept: Vec<FlowPiece<'_>> = lines.iter().flat_map(pieces).collect();
         let left_out = without_most_important(&mut kept);
         let amounts: Vec<u128> = kept.iter().map(|piece| piece.amount).collect();
         assert_eq!(amounts, [1, 100, 99, 98, 97, 96, 95, 94, 93, 92]);

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write};
 
 use assay_engine::names::SourceId;
 use assay_intel::{
-    import::{ImportOutcome, Imported, ImportedLabels, ImportedListings},
+    import::{ImportOutcome, ImportedContent, ImportedLabels, ImportedListings},
     listings::Rejected,
     plan::{ImportReport, ReportedEntry},
 };
@@ -27,10 +27,12 @@ pub(crate) fn import_outcome(source: &SourceId, outcome: &ImportOutcome, width: 
         ImportOutcome::Unchanged { verified: false, .. } => {
             page.line(format!("{source}: this publication is known; nothing changed"));
         }
-        ImportOutcome::Imported(Imported::Listings(imported)) => {
+        ImportOutcome::Imported(ImportedContent::Listings(imported)) => {
             listings(&mut page, source, imported);
         }
-        ImportOutcome::Imported(Imported::Labels(imported)) => labels(&mut page, source, imported),
+        ImportOutcome::Imported(ImportedContent::Labels(imported)) => {
+            labels(&mut page, source, imported);
+        }
     }
     page.finish()
 }
@@ -227,7 +229,7 @@ mod tests {
             unknown_terms,
             unsupported: [("ADA".to_owned(), 1)].into(),
         };
-        let outcome = ImportOutcome::Imported(Imported::Labels(imported));
+        let outcome = ImportOutcome::Imported(ImportedContent::Labels(imported));
         // Then the report is short and fits a terminal.
         let text = import_outcome(&source(), &outcome, WIDTH);
         fits(&text);
@@ -262,7 +264,7 @@ mod tests {
             history: false,
             report,
         };
-        let outcome = ImportOutcome::Imported(Imported::Listings(imported));
+        let outcome = ImportOutcome::Imported(ImportedContent::Listings(imported));
         let text = import_outcome(&source(), &outcome, WIDTH);
         fits(&text);
         let head = "explorers: publication of 2026-11-21: 2 addresses of 1 party\n  1 added, 0 removed, \

@@ -18,4 +18,4 @@ pub(crate) use page::Page;
 pub(crate) use table::table;
 pub(crate) use text::{ago, coins, counted};
 pub(crate) use trace::{TracedDirection, TracedEnd, TracedPath, trace};
-pub(crate) use tx::{Side, SideRow, transaction};
+pub(crate) use tx::{SideRow, SideTable, transaction};

@@ -5,7 +5,7 @@ use assay_address::Chain;
 use super::{page::Page, text::coins};
 
 /// One side of a transaction.
-pub(crate) struct Side<'a> {
+pub(crate) struct SideTable<'a> {
     /// Title.
     pub(crate) title: &'static str,
     /// Number of inputs or outputs.
@@ -34,7 +34,7 @@ pub(crate) struct SideRow<'a> {
 pub(crate) fn transaction(
     chain: &Chain,
     head: &[String],
-    sides: &[Side<'_>],
+    sides: &[SideTable<'_>],
     width: usize,
 ) -> String {
     let mut page = Page::new(width);
@@ -47,7 +47,7 @@ pub(crate) fn transaction(
     page.finish()
 }
 
-fn draw(page: &mut Page, chain: &Chain, side: &Side<'_>) {
+fn draw(page: &mut Page, chain: &Chain, side: &SideTable<'_>) {
     let (unknown, least) = side.unknown;
     let bound = if unknown > 0 { "at least " } else { "" };
     page.gap();

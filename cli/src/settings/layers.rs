@@ -6,7 +6,7 @@ use super::{DEFINITIONS, SettingProblem};
 
 /// The layer and name that set a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// A flag of the command line.
     Flag(&'static str),
     /// An environment variable.
@@ -22,7 +22,7 @@ pub enum Origin {
     Default(&'static str),
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) => write!(formatter, "--{name}"),
@@ -35,7 +35,7 @@ impl fmt::Display for Origin {
 
 /// A failure to read the file.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum SettingsFileError {
     /// The file is not readable.
     #[error("failed to read the settings in {path}: {source}")]
     Io {
@@ -88,9 +88,9 @@ impl Layers {
     /// # Errors
     ///
     /// Returns an error if the text is not valid TOML.
-    pub fn file(&mut self, name: &str, text: &str) -> Result<(), ReadError> {
+    pub fn file(&mut self, name: &str, text: &str) -> Result<(), SettingsFileError> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            ReadError::Toml { path: name.to_owned(), detail: error.to_string() }
+            SettingsFileError::Toml { path: name.to_owned(), detail: error.to_string() }
         })?;
         name.clone_into(&mut self.file_name);
         self.file.extend(table.into_iter().map(|(key, value)| {
@@ -116,23 +116,23 @@ impl Layers {
     pub(super) fn unknown(&self) -> Vec<SettingProblem> {
         let known = |key: &str| DEFINITIONS.iter().any(|definition| definition.name == key);
         let unknown = self.file.keys().filter(|key| !known(key)).map(|key| SettingProblem {
-            origin: Origin::File { file: self.file_name.clone(), key: key.clone() },
+            origin: SettingOrigin::File { file: self.file_name.clone(), key: key.clone() },
             message: "there is no such setting".into(),
         });
         unknown.collect()
     }
 
     /// A setting's text and where it was found.
-    pub(super) fn find(&self, name: &'static str) -> (String, Origin) {
+    pub(super) fn find(&self, name: &'static str) -> (String, SettingOrigin) {
         let variable = variable(name);
         if let Some(value) = self.flags.get(name) {
-            return (value.clone(), Origin::Flag(name));
+            return (value.clone(), SettingOrigin::Flag(name));
         }
         if let Some(value) = self.variables.get(&variable) {
-            return (value.clone(), Origin::Variable(variable));
+            return (value.clone(), SettingOrigin::Variable(variable));
         }
         if let Some(value) = self.file.get(name) {
-            let origin = Origin::File { file: self.file_name.clone(), key: name.into() };
+            let origin = SettingOrigin::File { file: self.file_name.clone(), key: name.into() };
             return (value.clone(), origin);
         }
         let built_in = DEFINITIONS.iter().find(|definition| definition.name == name);
@@ -141,10 +141,10 @@ impl Layers {
             (None, Some(definition)) => definition.default.to_owned(),
             (None, None) => String::new(),
         };
-        (value, Origin::Default(name))
+        (value, SettingOrigin::Default(name))
     }
 
-    pub(super) fn origin(&self, name: &'static str) -> Origin {
+    pub(super) fn origin(&self, name: &'static str) -> SettingOrigin {
         self.find(name).1
     }
 }
@@ -154,7 +154,7 @@ impl Layers {
 /// # Errors
 ///
 /// Returns an error if the file cannot be read.
-pub fn read_file(path: &Path) -> Result<String, ReadError> {
+pub fn read_file(path: &Path) -> Result<String, SettingsFileError> {
     fs::read_to_string(path)
-        .map_err(|source| ReadError::Io { path: path.display().to_string(), source })
+        .map_err(|source| SettingsFileError::Io { path: path.display().to_string(), source })
 }

@@ -22,12 +22,12 @@ use assay_redis::{RedisSettings, RedisUrl};
 use assay_telemetry::LogFormat;
 
 pub use definitions::{DEFINITIONS, Definition};
-pub use layers::{Layers, Origin, ReadError, read_file};
+pub use layers::{Layers, SettingOrigin, SettingsFileError, read_file};
 pub use resolve::SettingProblem;
 
 /// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct CliSettings {
     /// Directory of the embedded database.
     pub data_dir: PathBuf,
     /// PostgreSQL database to use instead of the embedded one.
@@ -156,7 +156,7 @@ pub enum Feeds {
     Off,
 }
 
-impl Settings {
+impl CliSettings {
     /// Reads the URL of Redis from its file, if one is set.
     ///
     /// # Errors
@@ -184,8 +184,8 @@ impl Settings {
     #[must_use]
     pub fn database(&self) -> Option<DatabaseAddress> {
         let address = match (&self.database_url, &self.database_url_file) {
-            (Some(url), _) => DatabaseAddress::at(url.expose()),
-            (None, Some(file)) => DatabaseAddress::in_file(file),
+            (Some(url), _) => DatabaseAddress::from_url(url.expose()),
+            (None, Some(file)) => DatabaseAddress::from_url_file(file),
             (None, None) => return None,
         };
         let address = address.with_readers(self.database_readers);

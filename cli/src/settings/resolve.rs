@@ -5,19 +5,19 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use assay_egress::Networks;
 use assay_redis::RedisUrl;
 
-use super::{DatabaseUrl, Feeds, Layers, LogFormat, Origin, Settings, Switch, value};
+use super::{CliSettings, DatabaseUrl, Feeds, Layers, LogFormat, SettingOrigin, Switch, value};
 
 /// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {message}")]
 pub struct SettingProblem {
     /// Layer that sets it.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// The problem and the expected form.
     pub message: String,
 }
 
-impl Settings {
+impl CliSettings {
     /// Resolves the layers.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Settings {
     /// Returns all invalid settings.
     pub fn resolve(layers: &Layers) -> Result<Self, Vec<SettingProblem>> {
         let mut problems = layers.unknown();
-        let mut take = Taker { layers, problems: &mut problems };
+        let mut take = SettingParser { layers, problems: &mut problems };
         let settings = Self {
             data_dir: take.value("data-dir", value::path),
             database_url: take.value("database-url", value::database_url),
@@ -79,7 +79,7 @@ impl Settings {
 }
 
 /// Finds settings that contradict or lack each other.
-fn contradictions(settings: &Settings, layers: &Layers) -> Vec<SettingProblem> {
+fn contradictions(settings: &CliSettings, layers: &Layers) -> Vec<SettingProblem> {
     let mut problems = Vec::new();
     let is_set = |name| !layers.find(name).0.is_empty();
     let mut report = |name, message: String| {
@@ -112,12 +112,12 @@ fn contradictions(settings: &Settings, layers: &Layers) -> Vec<SettingProblem> {
 }
 
 /// Parses values and collects their problems.
-struct Taker<'a> {
+struct SettingParser<'a> {
     layers: &'a Layers,
     problems: &'a mut Vec<SettingProblem>,
 }
 
-impl Taker<'_> {
+impl SettingParser<'_> {
     /// The value of a setting; the default if the value is invalid.
     fn value<T>(&mut self, name: &'static str, read: fn(&str) -> Result<T, String>) -> T
     where

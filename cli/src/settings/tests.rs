@@ -14,7 +14,7 @@ fn layers(flags: &[(&'static str, &str)], env: &[(&str, &str)], file: &str) -> L
 
 #[test]
 fn the_defaults_are_right() {
-    let settings = Settings::resolve(&Layers::default()).unwrap();
+    let settings = CliSettings::resolve(&Layers::default()).unwrap();
     assert_eq!(settings.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(settings.cache_bytes, 64 * 1024 * 1024);
     assert_eq!(settings.refresh_interval, Duration::from_millis(250));
@@ -27,7 +27,7 @@ fn flags_override_the_environment_and_the_environment_the_file() {
         &[("ASSAY_LISTEN", "127.0.0.1:2"), ("ASSAY_REQUEST_TIMEOUT", "2s")],
         "listen = \"127.0.0.1:3\"\nrequest-timeout = \"3s\"\nmax-connections = 3\n",
     );
-    let settings = Settings::resolve(&layers).unwrap();
+    let settings = CliSettings::resolve(&layers).unwrap();
     assert_eq!(settings.listen.port(), 1);
     assert_eq!(settings.request_timeout, Duration::from_secs(2));
     assert_eq!(settings.max_connections, 3);
@@ -41,7 +41,7 @@ fn all_errors_are_reported_at_once_with_their_positions() {
         "cache-bytes = \"lots\"\ncolour = \"red\"\n[nested]\na = 1\n",
     );
     let problems: Vec<String> =
-        Settings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
+        CliSettings::resolve(&layers).unwrap_err().iter().map(ToString::to_string).collect();
     assert_eq!(
         problems,
         [
@@ -61,7 +61,7 @@ fn the_redis_url_may_be_in_a_file_and_is_set_once() {
     let read = |text: &str| {
         std::fs::write(path, text).unwrap();
         let layers = layers(&[("redis-url-file", path)], &[], "");
-        let mut settings = Settings::resolve(&layers).unwrap();
+        let mut settings = CliSettings::resolve(&layers).unwrap();
         settings.read_redis_url().map(|()| settings.redis_url)
     };
     let place = "redis://cache:7000".parse().unwrap();
@@ -70,7 +70,7 @@ fn the_redis_url_may_be_in_a_file_and_is_set_once() {
     assert!(refused.contains("must begin with redis://") && !refused.contains("secret"));
     assert!(read("").unwrap_err().ends_with("holds no URL"));
     let both = [("redis-url", "redis://cache"), ("redis-url-file", path)];
-    let problems = Settings::resolve(&layers(&both, &[], "")).unwrap_err();
+    let problems = CliSettings::resolve(&layers(&both, &[], "")).unwrap_err();
     assert_eq!(problems[0].message, "redis-url is set too: remove one of them");
 }
 
@@ -78,7 +78,7 @@ fn the_redis_url_may_be_in_a_file_and_is_set_once() {
 fn the_database_is_set_once() {
     let problems = |flags: &[(&'static str, &str)]| -> Vec<String> {
         let layers = layers(flags, &[], "");
-        let problems = Settings::resolve(&layers).err().unwrap_or_default();
+        let problems = CliSettings::resolve(&layers).err().unwrap_or_default();
         problems.iter().map(ToString::to_string).collect()
     };
     let (url, url_file) = (("database-url", "postgres://x/y"), ("database-url-file", "/url"));
@@ -96,7 +96,7 @@ fn the_database_is_set_once() {
 
 #[test]
 fn chain_servers_are_read_from_a_list_and_tls_needs_authorities() {
-    let resolve = |flags: &[(&'static str, &str)]| Settings::resolve(&layers(flags, &[], ""));
+    let resolve = |flags: &[(&'static str, &str)]| CliSettings::resolve(&layers(flags, &[], ""));
     let problem = |flags: &[(&'static str, &str)]| resolve(flags).unwrap_err()[0].to_string();
     let settings = resolve(&[("chain-servers", "btc=http://one:1, ltc=http://two:2")]).unwrap();
     assert_eq!(settings.chain_servers, ["btc=http://one:1", "ltc=http://two:2"]);
@@ -110,27 +110,27 @@ fn chain_servers_are_read_from_a_list_and_tls_needs_authorities() {
 
 #[test]
 fn origins_are_a_list_wherever_they_are_set() {
-    let origins = |layers: &Layers| Settings::resolve(layers).unwrap().cors_origin;
+    let origins = |layers: &Layers| CliSettings::resolve(layers).unwrap().cors_origin;
     let two = ["https://a.example", "http://localhost:3000"];
     let flag = "https://a.example,http://localhost:3000";
     assert_eq!(origins(&layers(&[("cors-origin", flag)], &[], "")), two);
     let file = "cors-origin = [\"https://a.example\", \"http://localhost:3000\"]";
     assert_eq!(origins(&layers(&[], &[], file)), two);
     let wrong = layers(&[("cors-origin", "https://a.example/path")], &[], "");
-    let problems = Settings::resolve(&wrong).unwrap_err();
+    let problems = CliSettings::resolve(&wrong).unwrap_err();
     assert!(problems[0].to_string().starts_with("--cors-origin: `https://a.example/path`"));
 }
 
 #[test]
 fn a_certificate_needs_its_key() {
-    let problems = Settings::resolve(&layers(&[("tls-cert", "a.pem")], &[], "")).unwrap_err();
+    let problems = CliSettings::resolve(&layers(&[("tls-cert", "a.pem")], &[], "")).unwrap_err();
     assert_eq!(problems[0].to_string(), "--tls-cert: needs --tls-key too");
 }
 
 #[test]
 fn the_two_listeners_differ() {
     let layers = layers(&[("admin-listen", "127.0.0.1:8080")], &[], "");
-    let problems = Settings::resolve(&layers).unwrap_err();
+    let problems = CliSettings::resolve(&layers).unwrap_err();
     assert_eq!(
         problems[0].to_string(),
         "--admin-listen: is the address of the API: choose another port"

@@ -19,7 +19,7 @@ use assay_engine::{ledger::BlockRef, utxo::Block};
 pub use write::write_block;
 
 use assay_input::{
-    InputLimits, Spooled,
+    InputLimits, SpooledFile,
     text::{TextError, TextFault, TextLines},
 };
 
@@ -76,7 +76,7 @@ fn unpacked(path: &Path) -> io::Result<File> {
         unpacked_bytes: 1 << 40,
         unpacking_ratio: InputLimits::RATIO_FROM_BYTES,
     };
-    let spooled = Spooled::from_file(path, LIMITS).map_err(|error| error.source)?;
+    let spooled = SpooledFile::from_file(path, LIMITS).map_err(|error| error.source)?;
     let mut file = tempfile::tempfile()?;
     spooled.unpack(LIMITS, |content| io::copy(content, &mut file)).map_err(io::Error::other)??;
     Ok(file)
@@ -91,7 +91,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
     pub fn index(chain: ChainId, file: &str, mut input: R) -> Result<Self, SourceError> {
         let wrong = |line, reason| SourceError::Line { file: file.to_owned(), line, reason };
         input.rewind().map_err(|error| wrong(1, error.to_string()))?;
-        let mut lines = TextLines::with_longest(BufReader::new(&mut input), LONGEST_LINE);
+        let mut lines = TextLines::with_max_line(BufReader::new(&mut input), LONGEST_LINE);
         let (mut first, mut last): (u64, Option<BlockRef>) = (0, None);
         let mut blocks = Vec::new();
         loop {
@@ -138,7 +138,7 @@ impl<R: Read + Seek + Send> JsonLines<R> {
             .seek(SeekFrom::Start(place.byte))
             .map_err(|error| wrong(place.line, error.to_string()))?;
         let before = place.line - 1;
-        let mut lines = TextLines::with_longest(BufReader::new(input), LONGEST_LINE);
+        let mut lines = TextLines::with_max_line(BufReader::new(input), LONGEST_LINE);
         let mut block: Option<Block> = None;
         while let Some((line, text)) =
             lines.next_line().map_err(|error| text_error(file, before, error))?

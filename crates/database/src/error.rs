@@ -116,14 +116,14 @@ impl DatabaseError {
 
     /// True if the server may become available: it did not answer, or it is starting.
     #[must_use]
-    pub fn is_absence(&self) -> bool {
+    pub fn is_unavailable(&self) -> bool {
         match self {
             // Any other answer of the server itself is final.
             Self::Connect { source: sqlx::Error::Database(error), .. } => {
                 error.code().as_deref() == Some(CANNOT_CONNECT_NOW)
             }
             Self::Connect { .. } | Self::NoAnswer { .. } => true,
-            Self::NoPrimary(each) => each.iter().any(Self::is_absence),
+            Self::NoPrimary(each) => each.iter().any(Self::is_unavailable),
             _ => false,
         }
     }

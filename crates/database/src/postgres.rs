@@ -14,13 +14,13 @@ pub use suitability::expect_suitable;
 use crate::{ChangeSubscription, DatabaseError};
 
 /// Begins a transaction in which every statement reads the same state. The level is named because a
-/// server may have another one as its default; the same holds for [`WRITE`].
-pub const READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// server may have another one as its default; the same holds for [`BEGIN_WRITE`].
+pub const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Begins a transaction that writes. Each statement sees the transactions that were committed
 /// before it, so that rows read under a lock are the newest. A writer waits for another one as long
 /// as in `SQLite`. The timeout holds for one transaction: poolers between this program and the
 /// server do not keep settings of a connection.
-pub const WRITE: &str =
+pub const BEGIN_WRITE: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 
 /// Connections for short statements: a few at once, and one that loads or imports.

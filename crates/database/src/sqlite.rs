@@ -50,7 +50,7 @@ pub async fn pool(
 /// # Errors
 ///
 /// Returns an error if it cannot be made.
-pub fn private_directory(directory: &Path) -> Result<(), DatabaseError> {
+pub fn create_private_directory(directory: &Path) -> Result<(), DatabaseError> {
     let mut private = DirBuilder::new();
     private.recursive(true);
     #[cfg(unix)]

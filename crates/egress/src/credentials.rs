@@ -10,7 +10,7 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use rustix::fs::{Mode, OFlags};
 
-use crate::{OutsideError, ServerName, SourceFiles};
+use crate::{ForbiddenFileError, ServerName, SourceFiles};
 
 /// The most bytes of credentials.
 const MOST_BYTES: u64 = 4096;
@@ -30,7 +30,7 @@ pub struct CredentialsFile {
 pub enum CredentialsError {
     /// A manifest names a file elsewhere.
     #[error(transparent)]
-    Outside(#[from] OutsideError),
+    Outside(#[from] ForbiddenFileError),
     /// The file cannot be read.
     #[error("failed to read the credentials in {}: {source}", path.display())]
     Read {
@@ -84,7 +84,7 @@ impl CredentialsFile {
 
     /// The same file, for these servers only. `None`: for that of any URL.
     #[must_use]
-    pub fn only_for(self, servers: Option<Vec<ServerName>>) -> Self {
+    pub fn restricted_to(self, servers: Option<Vec<ServerName>>) -> Self {
         Self { servers, ..self }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     fn credentials_are_for_the_servers_that_are_named() {
         let servers = ServerName::parse_list("lists.example:443,node:8332").unwrap();
         let (_file, credentials) = file(b"token");
-        let credentials = credentials.only_for(Some(servers));
+        let credentials = credentials.restricted_to(Some(servers));
         for allowed in [URL, "https://LISTS.example:443", "http://node:8332/wallet"] {
             assert!(credentials.authorization(allowed).is_ok(), "{allowed}");
         }

@@ -34,7 +34,7 @@ use ureq::{
 pub use credentials::{CredentialsError, CredentialsFile, basic};
 pub use networks::{InvalidNetwork, Networks};
 pub use server::{InvalidServer, ServerName};
-pub use source_files::{OutsideError, SourceFiles};
+pub use source_files::{ForbiddenFileError, SourceFiles};
 pub use trace_parent::TraceParent;
 
 /// Environment variable with the path of the CA bundle.

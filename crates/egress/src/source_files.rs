@@ -19,7 +19,7 @@ pub struct SourceFiles {
 
 /// A file that a manifest must not name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OutsideError {
+pub enum ForbiddenFileError {
     /// The location of a list or label set.
     #[error(
         "the location `{location}` is no file below {folder}: put it there, or choose the folder with --source-dir"
@@ -63,7 +63,7 @@ impl SourceFiles {
     /// # Errors
     ///
     /// Returns an error if there is no such file below the folder.
-    pub fn location(&self, location: &str) -> Result<String, OutsideError> {
+    pub fn location(&self, location: &str) -> Result<String, ForbiddenFileError> {
         if location.contains("://") {
             return Ok(location.to_owned());
         }
@@ -71,7 +71,7 @@ impl SourceFiles {
         let found = below(Path::new(location), folders.into_iter());
         let path =
             found.filter(|path| path.exists()).and_then(|path| path.to_str().map(str::to_owned));
-        path.ok_or_else(|| OutsideError::Location {
+        path.ok_or_else(|| ForbiddenFileError::Location {
             location: location.to_owned(),
             folder: self.source_dir.display().to_string(),
         })
@@ -82,11 +82,13 @@ impl SourceFiles {
     /// # Errors
     ///
     /// Returns an error if the file lies outside the folders.
-    pub fn credentials_path(&self, path: &Path) -> Result<PathBuf, OutsideError> {
+    pub fn credentials_path(&self, path: &Path) -> Result<PathBuf, ForbiddenFileError> {
         let folders = || [&self.source_dir].into_iter().chain(&self.credentials_dirs);
-        below(path, folders().map(PathBuf::as_path)).ok_or_else(|| OutsideError::Credentials {
-            path: path.display().to_string(),
-            folders: Folders(folders().cloned().collect()),
+        below(path, folders().map(PathBuf::as_path)).ok_or_else(|| {
+            ForbiddenFileError::Credentials {
+                path: path.display().to_string(),
+                folders: Folders(folders().cloned().collect()),
+            }
         })
     }
 }

@@ -18,7 +18,7 @@ use ureq::{
     },
 };
 
-use super::{InputLimits, SpoolError, Spooled, location::Location};
+use super::{InputLimits, SpoolError, SpooledFile, location::Location};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
@@ -43,11 +43,11 @@ pub struct Conditions {
 
 /// Result of a request.
 #[derive(Debug)]
-pub enum Fetched {
+pub enum FetchOutcome {
     /// Nothing newer.
     NotModified,
     /// A list, and what to say next time.
-    New(Spooled, Conditions),
+    New(SpooledFile, Conditions),
 }
 
 /// Why a list could not be got. Messages name a URL without its user name, password and query, which may be secret.
@@ -72,7 +72,7 @@ pub enum FetchError {
     #[error(
         "failed to fetch {url}: {address} is not a public address; allow its network with --source-networks"
     )]
-    Private {
+    PrivateAddressError {
         /// The URL, which may be that of a redirect.
         url: String,
         /// The address.
@@ -114,7 +114,7 @@ pub fn fetch(
     limits: InputLimits,
     timeout: Duration,
     access: &UrlAccess,
-) -> Result<Fetched, FetchError> {
+) -> Result<FetchOutcome, FetchError> {
     let mut location =
         Location::parse(url).ok_or_else(|| FetchError::Scheme(Location::redacted(url)))?;
     let credentials = access.credentials.as_ref();
@@ -127,11 +127,14 @@ pub fn fetch(
         let status = response.status();
         let url = || location.shown();
         match status {
-            StatusCode::NOT_MODIFIED => return Ok(Fetched::NotModified),
+            StatusCode::NOT_MODIFIED => return Ok(FetchOutcome::NotModified),
             _ if status.is_success() => {
                 let conditions = conditions(&response);
                 let body = response.into_body().into_reader();
-                return Ok(Fetched::New(Spooled::from_reader(body, &url(), limits)?, conditions));
+                return Ok(FetchOutcome::New(
+                    SpooledFile::from_reader(body, &url(), limits)?,
+                    conditions,
+                ));
             }
             _ if status.is_redirection() => {
                 let target = location.redirected(&response)?;
@@ -161,7 +164,7 @@ fn request(
     // A proxy resolves names itself, and decides by its own rules; an address is known here too.
     let literal = location.address().filter(|address| !networks.permit(*address));
     if let Some(address) = literal {
-        return Err(FetchError::Private { url: location.shown(), address });
+        return Err(FetchError::PrivateAddressError { url: location.shown(), address });
     }
     let config = egress
         .configure(Agent::config_builder(), url)
@@ -192,11 +195,15 @@ fn request(
 fn failed(location: &Location, source: ureq::Error) -> FetchError {
     let url = location.shown();
     let private = match &source {
-        ureq::Error::Io(error) => error.get_ref().and_then(|error| error.downcast_ref::<Private>()),
+        ureq::Error::Io(error) => {
+            error.get_ref().and_then(|error| error.downcast_ref::<PrivateAddressError>())
+        }
         _ => None,
     };
     match private {
-        Some(Private(address)) => FetchError::Private { url, address: *address },
+        Some(PrivateAddressError(address)) => {
+            FetchError::PrivateAddressError { url, address: *address }
+        }
         None => FetchError::Transport { url, source: Box::new(source) },
     }
 }
@@ -231,7 +238,7 @@ struct GuardedResolver {
 /// The error of a name that resolves to an address that may not be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} is not a public address")]
-struct Private(IpAddr);
+struct PrivateAddressError(IpAddr);
 
 impl Resolver for GuardedResolver {
     fn resolve(
@@ -246,7 +253,8 @@ impl Resolver for GuardedResolver {
         };
         match found.iter().map(SocketAddr::ip).find(is_refused) {
             Some(address) => {
-                let error = io::Error::new(io::ErrorKind::PermissionDenied, Private(address));
+                let error =
+                    io::Error::new(io::ErrorKind::PermissionDenied, PrivateAddressError(address));
                 Err(ureq::Error::Io(error))
             }
             None => Ok(found),

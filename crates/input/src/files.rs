@@ -9,7 +9,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{DigestReader, InputError, InputLimits, SpoolError, Spooled, unpack::Archive};
+use super::{DigestReader, InputError, InputLimits, SpoolError, SpooledFile, unpack::Archive};
 
 /// Rule that selects the files of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,9 +46,9 @@ impl FileSelection {
 
 /// A file to be read.
 #[derive(Debug)]
-enum Pending {
+enum PendingFile {
     Path(PathBuf),
-    Spooled(String, Spooled),
+    Spooled(String, SpooledFile),
 }
 
 /// Name and digest of a file.
@@ -64,7 +64,7 @@ pub struct FileDigest {
 pub struct Files {
     selection: FileSelection,
     limits: InputLimits,
-    pending: VecDeque<Pending>,
+    pending: VecDeque<PendingFile>,
     /// The archive that is being read, and the names of its entries that are left.
     archive: Option<(Archive, VecDeque<String>)>,
     /// Files and archives that were opened, before unpacking.
@@ -80,36 +80,36 @@ impl Files {
     /// # Errors
     ///
     /// Returns an error if the folder cannot be read or holds no such file.
-    pub fn at(
+    pub fn from_path(
         path: &Path,
         selection: FileSelection,
         limits: InputLimits,
     ) -> Result<Self, InputError> {
         if !(selection.several && path.is_dir()) {
-            return Ok(Self::new([Pending::Path(path.to_owned())], selection, limits));
+            return Ok(Self::new([PendingFile::Path(path.to_owned())], selection, limits));
         }
         let origin = path.display().to_string();
         let failed = |source: io::Error| SpoolError { origin: origin.clone(), source };
         let mut paths = Vec::new();
-        collect(path, selection, 0, &mut paths).map_err(failed)?;
+        collect_files(path, selection, 0, &mut paths).map_err(failed)?;
         selection.check(&origin, paths.len())?;
         paths.sort();
-        Ok(Self::new(paths.into_iter().map(Pending::Path), selection, limits))
+        Ok(Self::new(paths.into_iter().map(PendingFile::Path), selection, limits))
     }
 
     /// One file that was spooled before, such as a download.
     #[must_use]
     pub fn spooled(
         name: &str,
-        spooled: Spooled,
+        spooled: SpooledFile,
         selection: FileSelection,
         limits: InputLimits,
     ) -> Self {
-        Self::new([Pending::Spooled(name.to_owned(), spooled)], selection, limits)
+        Self::new([PendingFile::Spooled(name.to_owned(), spooled)], selection, limits)
     }
 
     fn new(
-        pending: impl IntoIterator<Item = Pending>,
+        pending: impl IntoIterator<Item = PendingFile>,
         selection: FileSelection,
         limits: InputLimits,
     ) -> Self {
@@ -134,16 +134,17 @@ impl Files {
         {
             let origin = archive.origin().to_owned();
             let name = file_name(&entry);
-            let read = |content: &mut dyn Read| digested(&origin, &name, content, read);
+            let read = |content: &mut dyn Read| read_digested(&origin, &name, content, read);
             let (outcome, file) = archive.read(&entry, read)??;
             self.read.push(file);
             return Ok(Some(outcome));
         }
         let (name, spooled) = match self.pending.pop_front() {
             None => return Ok(None),
-            Some(Pending::Spooled(name, spooled)) => (name, spooled),
-            Some(Pending::Path(path)) => {
-                let spooled = Spooled::from_file(&path, self.limits).map_err(InputError::from)?;
+            Some(PendingFile::Spooled(name, spooled)) => (name, spooled),
+            Some(PendingFile::Path(path)) => {
+                let spooled =
+                    SpooledFile::from_file(&path, self.limits).map_err(InputError::from)?;
                 (file_name(&path.to_string_lossy()), spooled)
             }
         };
@@ -154,13 +155,13 @@ impl Files {
             return self.try_read_next(read);
         }
         let origin = spooled.origin();
-        let read = |content: &mut dyn Read| digested(origin, &name, content, read);
+        let read = |content: &mut dyn Read| read_digested(origin, &name, content, read);
         let (outcome, file) = spooled.unpack(self.limits, read).map_err(InputError::from)??;
         self.read.push(file);
         Ok(Some(outcome))
     }
 
-    fn open(&mut self, spooled: &Spooled) -> Result<(), InputError> {
+    fn open(&mut self, spooled: &SpooledFile) -> Result<(), InputError> {
         let archive = Archive::open(spooled, self.limits)?;
         let mut names = archive.names()?;
         names.retain(|name| self.selection.matches(name));
@@ -184,21 +185,21 @@ impl Files {
     /// SHA-256 of the input before unpacking: that of the file, or one over the digests of several.
     #[must_use]
     pub fn file_digest(&self) -> String {
-        combined(&self.packed)
+        combined_digest(&self.packed)
     }
 
     /// SHA-256 of the input after unpacking: that of the file, or one over the digests of several.
     #[must_use]
     pub fn content_digest(&self) -> String {
-        combined(&self.read)
+        combined_digest(&self.read)
     }
 }
 
 /// Deepest folder that is looked into.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Adds the selected files of a folder and of those in it.
-fn collect(
+fn collect_files(
     folder: &Path,
     selection: FileSelection,
     depth: usize,
@@ -209,8 +210,8 @@ fn collect(
         let path = entry.path();
         // A link to a folder could lead back to it.
         if entry.file_type()?.is_dir() {
-            if depth < DEEPEST && !entry.file_name().to_string_lossy().starts_with('.') {
-                collect(&path, selection, depth + 1, paths)?;
+            if depth < MAX_DEPTH && !entry.file_name().to_string_lossy().starts_with('.') {
+                collect_files(&path, selection, depth + 1, paths)?;
             }
         } else if path.is_file() && selection.matches(&path.to_string_lossy()) {
             paths.push(path);
@@ -220,7 +221,7 @@ fn collect(
 }
 
 /// Passes the content of a file to `read` and computes its digest.
-fn digested<T, E: From<InputError>>(
+fn read_digested<T, E: From<InputError>>(
     origin: &str,
     name: &str,
     content: &mut dyn Read,
@@ -234,7 +235,7 @@ fn digested<T, E: From<InputError>>(
     Ok((outcome, FileDigest { name: name.to_owned(), digest }))
 }
 
-fn combined(files: &[FileDigest]) -> String {
+fn combined_digest(files: &[FileDigest]) -> String {
     if let [file] = files {
         return file.digest.clone();
     }
@@ -270,7 +271,7 @@ mod tests {
     }
 
     fn spooled(bytes: &[u8], selection: FileSelection, limits: InputLimits) -> Files {
-        let spooled = Spooled::from_reader(bytes, "the input", limits).unwrap();
+        let spooled = SpooledFile::from_reader(bytes, "the input", limits).unwrap();
         Files::spooled("input", spooled, selection, limits)
     }
 
@@ -299,15 +300,15 @@ mod tests {
             fs::create_dir(folder.path().join(hidden)).unwrap();
             fs::write(folder.path().join(hidden).join("f.yaml"), hidden).unwrap();
         }
-        let mut files = Files::at(folder.path(), YAML, InputLimits::default()).unwrap();
+        let mut files = Files::from_path(folder.path(), YAML, InputLimits::default()).unwrap();
         assert_eq!(all(&mut files).unwrap(), ["a.yaml=1", "b.YML=2", "f.yaml=packs"]);
         let names: Vec<_> = files.read().iter().map(|file| &*file.name).collect();
         assert_eq!(names, ["a.yaml", "b.YML", "f.yaml"]);
 
-        let nothing = Files::at(&folder.path().join("e.yaml"), YAML, InputLimits::default());
+        let nothing = Files::from_path(&folder.path().join("e.yaml"), YAML, InputLimits::default());
         let error = nothing.err().unwrap().to_string();
         assert!(error.ends_with("e.yaml holds no `.yaml` or `.yml` file: expected at least one"));
-        let mut single = Files::at(folder.path(), ONE_CSV, InputLimits::default()).unwrap();
+        let mut single = Files::from_path(folder.path(), ONE_CSV, InputLimits::default()).unwrap();
         assert!(all(&mut single).unwrap_err().to_string().ends_with("is a directory"));
     }
 

@@ -4,7 +4,7 @@
 //! digest of the bytes that are read, and memory use does not depend on the input's size.
 //!
 //! - [`fetch`]: conditional download over HTTP
-//! - [`Spooled`]: one file in private storage, with its digest
+//! - [`SpooledFile`]: one file in private storage, with its digest
 //! - [`Files`]: the files of an input, which may be a file, a folder or an archive
 //! - [`text`]: bounded lines of UTF-8
 //! - [`rows`]: rows of CSV, with their lines
@@ -27,10 +27,10 @@ pub use {
     error::InputError,
     files::{FileDigest, FileSelection, Files},
     limit::InputLimits,
-    spool::{SpoolError, Spooled},
+    spool::{SpoolError, SpooledFile},
 };
 #[cfg(feature = "fetch")]
 pub use {
-    fetch::{Conditions, FetchError, Fetched, UrlAccess, fetch},
+    fetch::{Conditions, FetchError, FetchOutcome, UrlAccess, fetch},
     location::redacted,
 };

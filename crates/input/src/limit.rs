@@ -37,14 +37,14 @@ impl Default for InputLimits {
 }
 
 /// Reader that fails once more than `limit` bytes were read, instead of ending early.
-pub(super) struct Limited<R> {
+pub(super) struct LimitedReader<R> {
     inner: R,
     left: u64,
     limit: u64,
     subject: &'static str,
 }
 
-impl<R> Limited<R> {
+impl<R> LimitedReader<R> {
     /// Wraps `inner`; the error message begins with `subject`.
     pub(super) const fn new(inner: R, limit: u64, subject: &'static str) -> Self {
         Self { inner, left: limit, limit, subject }
@@ -61,7 +61,7 @@ impl<R> Limited<R> {
     }
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         match self.left.checked_sub(u64::try_from(count).unwrap_or(u64::MAX)) {

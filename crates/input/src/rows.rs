@@ -99,8 +99,8 @@ impl<R: BufRead> CsvRows<R> {
         if self.quotes == Quotes::OneLine {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
         }
-        let mut place = Place::CellStart.after(line, text, self.quotes)?;
-        while place == Place::Inside {
+        let mut place = QuoteState::CellStart.after(line, text, self.quotes)?;
+        while place == QuoteState::Inside {
             if self.quotes == Quotes::OneLine {
                 return Err(syntax(line, "a cell holds a line break: is a closing quote missing?"));
             }
@@ -129,7 +129,7 @@ impl<R: BufRead> CsvRows<R> {
 
 /// A place in a row while it is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum QuoteState {
     CellStart,
     /// In an unquoted cell.
     Plain,
@@ -141,7 +141,7 @@ enum Place {
     Return,
 }
 
-impl Place {
+impl QuoteState {
     /// The place after a line.
     fn after(mut self, line: u64, text: &str, quotes: Quotes) -> Result<Self, RowError> {
         let malformed = |reason: &str| Err(RowError::Syntax { line, reason: reason.to_owned() });

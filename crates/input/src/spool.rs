@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{DigestReader, InputLimits, limit::Limited};
+use super::{DigestReader, InputLimits, limit::LimitedReader};
 
 /// Failure to read or to spool an input.
 #[derive(Debug, thiserror::Error)]
@@ -21,14 +21,14 @@ pub struct SpoolError {
 
 /// Copy of an input in a private temporary file, which is removed when this is dropped.
 #[derive(Debug)]
-pub struct Spooled {
+pub struct SpooledFile {
     origin: String,
     file: File,
     bytes: u64,
     digest: String,
 }
 
-impl Spooled {
+impl SpooledFile {
     /// Spools a local file.
     ///
     /// # Errors
@@ -59,7 +59,8 @@ impl Spooled {
         limits: InputLimits,
     ) -> Result<Self, SpoolError> {
         let spool = || -> io::Result<Self> {
-            let mut reader = DigestReader::new(Limited::new(reader, limits.file_bytes, "the file"));
+            let mut reader =
+                DigestReader::new(LimitedReader::new(reader, limits.file_bytes, "the file"));
             let mut file = tempfile::tempfile()?;
             let mut bytes = 0;
             let mut buffer = vec![0; 128 * 1024];

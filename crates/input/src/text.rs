@@ -58,11 +58,11 @@ pub struct TextLines<R> {
 impl<R: BufRead> TextLines<R> {
     /// A reader of lines of at most [`LONGEST_LINE`] bytes.
     pub const fn new(input: R) -> Self {
-        Self::with_longest(input, LONGEST_LINE)
+        Self::with_max_line(input, LONGEST_LINE)
     }
 
     /// A reader of lines of at most `longest` bytes.
-    pub const fn with_longest(input: R, longest: usize) -> Self {
+    pub const fn with_max_line(input: R, longest: usize) -> Self {
         Self { input, longest, most: u64::MAX, line: 0, buffer: Vec::new(), read: 0 }
     }
 

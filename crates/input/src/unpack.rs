@@ -14,7 +14,7 @@ use liblzma::{
 };
 use zip::{ZipArchive, result::ZipError};
 
-use super::{InputError, InputLimits, SpoolError, Spooled, limit::Limited};
+use super::{InputError, InputLimits, SpoolError, SpooledFile, limit::LimitedReader};
 
 /// Largest memory for unpacking xz, in bytes. The header of an xz file can ask for gigabytes.
 const XZ_MEMORY_BYTES: u64 = 96 * 1024 * 1024;
@@ -27,7 +27,7 @@ const ZIP: &[u8] = b"PK\x03\x04";
 /// Subject of the message about content beyond the limit.
 const UNPACKED: &str = "the unpacked content";
 
-impl Spooled {
+impl SpooledFile {
     /// Passes the content to `read`, unpacked if it is gzip, bzip2 or xz.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Spooled {
         } else {
             Box::new(file)
         };
-        Ok(read(&mut Limited::new(&mut content, limit, UNPACKED)))
+        Ok(read(&mut LimitedReader::new(&mut content, limit, UNPACKED)))
     }
 
     /// Says whether this is a zip archive.
@@ -86,7 +86,7 @@ pub(super) struct Archive {
 
 impl Archive {
     /// Opens a spooled archive.
-    pub(super) fn open(spooled: &Spooled, limits: InputLimits) -> Result<Self, InputError> {
+    pub(super) fn open(spooled: &SpooledFile, limits: InputLimits) -> Result<Self, InputError> {
         let file = spooled.file().try_clone().map_err(|source| spooled.failed(source))?;
         let origin = spooled.origin().to_owned();
         let entries = ZipArchive::new(BufReader::new(file))
@@ -119,7 +119,7 @@ impl Archive {
         let mut entry = entries
             .by_name(name)
             .map_err(|source| InputError::Zip { origin: origin.clone(), source })?;
-        let mut content = Limited::resume(&mut entry, *left, *limit, UNPACKED);
+        let mut content = LimitedReader::resume(&mut entry, *left, *limit, UNPACKED);
         let outcome = read(&mut content);
         *left = content.left();
         Ok(outcome)

@@ -16,7 +16,7 @@ pub(crate) const UTF16: &str = "a byte order mark of UTF-16";
 
 /// Reason to refuse the input of an import as a whole.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum FormatReadError {
     /// The files cannot be found, read or unpacked.
     #[error(transparent)]
     Input(#[from] InputError),

@@ -40,13 +40,13 @@ pub struct FoldedName {
 impl FoldedName {
     /// Folds a name.
     #[must_use]
-    pub fn of(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let plain: Vec<String> = words(
             &name.to_lowercase().nfkd().filter(|c| !is_combining_mark(*c)).collect::<String>(),
         );
         let latin: String = plain.join(" ").chars().map(transliterated).collect();
         let words = words(&latin);
-        let sounds = words.iter().map(|word| sound(word)).collect();
+        let sounds = words.iter().map(|word| phonetic_key(word)).collect();
         Self { plain: plain.join(" "), words, sounds }
     }
 
@@ -74,8 +74,8 @@ impl FoldedName {
             return Some((NameMatch::Transliterated, 97));
         }
         // A word that is alike in one form only is alike.
-        let spelled = alike(&self.words, &other.words);
-        let sounded = alike(&self.sounds, &other.sounds);
+        let spelled = name_similarity(&self.words, &other.words);
+        let sounded = name_similarity(&self.sounds, &other.sounds);
         let score = (spelled.max(sounded * 0.97) * 96.0).round();
         #[expect(
             clippy::cast_possible_truncation,
@@ -96,7 +96,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// Share of two names' letters that are alike: each word of the shorter name with its best partner, less a
 /// part of the letters that are left over.
-fn alike(one: &[String], other: &[String]) -> f64 {
+fn name_similarity(one: &[String], other: &[String]) -> f64 {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     let mut free: Vec<&String> = long.iter().collect();
     let (mut weight, mut sum) = (0.0, 0.0);
@@ -104,7 +104,7 @@ fn alike(one: &[String], other: &[String]) -> f64 {
         let best = free
             .iter()
             .enumerate()
-            .map(|(index, partner)| (index, similarity(word, partner)))
+            .map(|(index, partner)| (index, word_similarity(word, partner)))
             .max_by(|(_, one), (_, other)| one.total_cmp(other));
         let length = letters(word);
         weight += length;
@@ -125,7 +125,7 @@ fn letters(word: &str) -> f64 {
 
 /// Share of the letters of two words that need no edit: insertion, deletion, replacement, or exchange of
 /// neighbours.
-fn similarity(one: &str, other: &str) -> f64 {
+fn word_similarity(one: &str, other: &str) -> f64 {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let longest = one.len().max(other.len());
     if longest > 64 {
@@ -155,7 +155,7 @@ fn similarity(one: &str, other: &str) -> f64 {
 
 /// The sound of a word, roughly: letters that transliterations write in several ways are made equal, and
 /// doubled letters single.
-fn sound(word: &str) -> String {
+fn phonetic_key(word: &str) -> String {
     let mut text = word.to_owned();
     for (from, to) in [
         ("shch", "s"),
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     fn found(one: &str, other: &str) -> Option<(NameMatch, u8)> {
-        FoldedName::of(one).matches(&FoldedName::of(other))
+        FoldedName::new(one).matches(&FoldedName::new(other))
     }
 
     #[test]

@@ -21,7 +21,7 @@ const LARGEST_PIECE: usize = 1024 * 1024;
 /// Overhead in bytes that each returned tag or text counts beside its own bytes; a reader that
 /// keeps it needs about as much.
 const WEIGHT: usize = 64;
-/// Limit of returned bytes until [`Elements::allow`] is called.
+/// Limit of returned bytes until [`Elements::begin_part`] is called.
 const FIRST_ALLOWANCE: usize = 1024 * 1024;
 
 /// Why XML could not be read. Lines count from one.
@@ -130,7 +130,7 @@ impl Element {
 
 /// An element with everything in it, for parts of a file that are small: a party of a list.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
+pub(crate) struct ElementTree {
     /// The name without its prefix.
     pub(crate) name: String,
     attributes: Vec<(String, String)>,
@@ -139,7 +139,7 @@ pub(crate) struct Tree {
     pub(crate) children: Vec<Self>,
 }
 
-impl Tree {
+impl ElementTree {
     /// The text without surrounding white space.
     pub(crate) fn text(&self) -> &str {
         self.text.trim()
@@ -186,37 +186,37 @@ fn local(name: &str) -> &str {
 
 /// A cursor over elements. The reader of an element reads exactly up to its end.
 pub(crate) struct Elements<R> {
-    reader: Reader<Pieces<R>>,
+    reader: Reader<LimitedPieces<R>>,
     buffer: Vec<u8>,
     open: Vec<String>,
     /// Limit of returned bytes, and the number of them that were returned.
     allowed: usize,
-    handed_out: usize,
+    returned_bytes: usize,
 }
 
 impl<R: BufRead> Elements<R> {
     pub(crate) fn new(input: R) -> Self {
-        let mut reader = Reader::from_reader(Pieces { inner: input, piece: 0, line: 1 });
+        let mut reader = Reader::from_reader(LimitedPieces { inner: input, piece: 0, line: 1 });
         reader.config_mut().expand_empty_elements = true;
-        let (allowed, handed_out) = (FIRST_ALLOWANCE, 0);
-        Self { reader, buffer: Vec::new(), open: Vec::new(), allowed, handed_out }
+        let (allowed, returned_bytes) = (FIRST_ALLOWANCE, 0);
+        Self { reader, buffer: Vec::new(), open: Vec::new(), allowed, returned_bytes }
     }
 
     /// Begins a part of the file from which tags and texts of at most `bytes` are returned. Skipped
     /// elements do not count: the limit bounds the memory that a reader can use, regardless of the
     /// file's size.
-    pub(crate) fn allow(&mut self, bytes: usize) {
-        (self.allowed, self.handed_out) = (bytes, 0);
+    pub(crate) fn begin_part(&mut self, bytes: usize) {
+        (self.allowed, self.returned_bytes) = (bytes, 0);
     }
 
     /// Number of bytes that were returned from the current part.
-    pub(crate) const fn handed_out(&self) -> usize {
-        self.handed_out
+    pub(crate) const fn returned_bytes(&self) -> usize {
+        self.returned_bytes
     }
 
-    fn hand_out(&mut self, bytes: usize) -> Result<(), XmlError> {
-        self.handed_out += bytes + WEIGHT;
-        if self.handed_out > self.allowed {
+    fn count_returned(&mut self, bytes: usize) -> Result<(), XmlError> {
+        self.returned_bytes += bytes + WEIGHT;
+        if self.returned_bytes > self.allowed {
             return Err(XmlError::TooLarge { line: self.line(), allowed: self.allowed });
         }
         Ok(())
@@ -237,12 +237,12 @@ impl<R: BufRead> Elements<R> {
     pub(crate) fn child(&mut self) -> Result<Option<Element>, XmlError> {
         loop {
             match self.next()? {
-                Piece::Start(element) => {
-                    self.hand_out(element.0.len())?;
+                XmlPiece::Start(element) => {
+                    self.count_returned(element.0.len())?;
                     return Ok(Some(element));
                 }
-                Piece::End => return Ok(None),
-                Piece::Text(_) => {}
+                XmlPiece::End => return Ok(None),
+                XmlPiece::Text(_) => {}
             }
         }
     }
@@ -252,10 +252,10 @@ impl<R: BufRead> Elements<R> {
         let mut text = String::new();
         loop {
             match self.next()? {
-                Piece::Text(piece) => text.push_str(&piece),
-                Piece::Start(_) => self.skip()?,
-                Piece::End => {
-                    self.hand_out(text.len())?;
+                XmlPiece::Text(piece) => text.push_str(&piece),
+                XmlPiece::Start(_) => self.skip()?,
+                XmlPiece::End => {
+                    self.count_returned(text.len())?;
                     return Ok(text);
                 }
             }
@@ -266,20 +266,21 @@ impl<R: BufRead> Elements<R> {
     }
 
     /// Reads the current element, whose opening tag is `element`, with everything in it.
-    pub(crate) fn tree(&mut self, element: &Element) -> Result<Tree, XmlError> {
+    pub(crate) fn tree(&mut self, element: &Element) -> Result<ElementTree, XmlError> {
         let attributes = element.attributes().map_err(|detail| self.malformed(&detail))?;
-        let mut tree = Tree { name: element.name().to_owned(), attributes, ..Tree::default() };
+        let mut tree =
+            ElementTree { name: element.name().to_owned(), attributes, ..ElementTree::default() };
         loop {
             match self.next()? {
-                Piece::Text(piece) => {
-                    self.hand_out(piece.len())?;
+                XmlPiece::Text(piece) => {
+                    self.count_returned(piece.len())?;
                     tree.text.push_str(&piece);
                 }
-                Piece::Start(child) => {
-                    self.hand_out(child.0.len())?;
+                XmlPiece::Start(child) => {
+                    self.count_returned(child.0.len())?;
                     tree.children.push(self.tree(&child)?);
                 }
-                Piece::End => return Ok(tree),
+                XmlPiece::End => return Ok(tree),
             }
         }
     }
@@ -332,7 +333,7 @@ impl<R: BufRead> Elements<R> {
         self.reader.get_ref().line
     }
 
-    fn next(&mut self) -> Result<Piece, XmlError> {
+    fn next(&mut self) -> Result<XmlPiece, XmlError> {
         loop {
             self.buffer.clear();
             self.reader.get_mut().piece = 0;
@@ -351,14 +352,14 @@ impl<R: BufRead> Elements<R> {
                     if self.open.len() > DEEPEST {
                         return Err(XmlError::TooDeep { line });
                     }
-                    return Ok(Piece::Start(element));
+                    return Ok(XmlPiece::Start(element));
                 }
                 Event::End(_) => {
                     self.open.pop();
-                    return Ok(Piece::End);
+                    return Ok(XmlPiece::End);
                 }
-                Event::Text(text) => return Ok(Piece::Text(text.xml10_content().into_owned())),
-                Event::CData(text) => return Ok(Piece::Text(text.xml10_content().into_owned())),
+                Event::Text(text) => return Ok(XmlPiece::Text(text.xml10_content().into_owned())),
+                Event::CData(text) => return Ok(XmlPiece::Text(text.xml10_content().into_owned())),
                 Event::GeneralRef(reference) => {
                     let name = reference.xml10_content();
                     let text = match reference.resolve_char_ref() {
@@ -368,7 +369,7 @@ impl<R: BufRead> Elements<R> {
                             return Err(XmlError::Malformed { line, detail: error.to_string() });
                         }
                     };
-                    return text.map(Piece::Text).ok_or_else(|| XmlError::UnknownEntity {
+                    return text.map(XmlPiece::Text).ok_or_else(|| XmlError::UnknownEntity {
                         line,
                         name: name.chars().take(64).collect(),
                     });
@@ -376,7 +377,7 @@ impl<R: BufRead> Elements<R> {
                 Event::DocType(_) => return Err(XmlError::DocumentType { line }),
                 Event::Eof => {
                     return match self.open.last() {
-                        None => Ok(Piece::End),
+                        None => Ok(XmlPiece::End),
                         Some(element) => {
                             Err(XmlError::Truncated { line, element: element.clone() })
                         }
@@ -388,7 +389,7 @@ impl<R: BufRead> Elements<R> {
     }
 }
 
-enum Piece {
+enum XmlPiece {
     Start(Element),
     Text(String),
     End,
@@ -406,13 +407,13 @@ fn predefined(name: &str) -> Option<&'static str> {
 }
 
 /// Counts lines, and fails where a single piece grows too large.
-struct Pieces<R> {
+struct LimitedPieces<R> {
     inner: R,
     piece: usize,
     line: u64,
 }
 
-impl<R: BufRead> Read for Pieces<R> {
+impl<R: BufRead> Read for LimitedPieces<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let available = self.fill_buf()?;
         let count = available.len().min(buffer.len());
@@ -424,7 +425,7 @@ impl<R: BufRead> Read for Pieces<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Pieces<R> {
+impl<R: BufRead> BufRead for LimitedPieces<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.piece > LARGEST_PIECE {
             return Err(io::Error::new(

@@ -2,7 +2,7 @@
 
 /// Decaying estimate of the demand for tokens.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Demand {
+pub(crate) struct DemandEstimate {
     /// Demand within about the last horizon, in thousandths of a token.
     level: u64,
     since: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Demand {
     count: u64,
 }
 
-impl Demand {
+impl DemandEstimate {
     /// Records a demand of `count` tokens at `now`.
     pub(crate) fn note(&mut self, count: u64, horizon: u64, now: u64) {
         if now.saturating_sub(self.since) >= (horizon / 8).max(1) {
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_steady_rate_is_estimated_within_a_few_horizons_and_decays() {
-        let (mut demand, horizon) = (Demand::default(), 400_000);
+        let (mut demand, horizon) = (DemandEstimate::default(), 400_000);
         assert_eq!(demand.within(horizon, 0), 0);
         for now in (0..2_000_000).step_by(2_000) {
             demand.note(1, horizon, now);
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_first_request_raises_the_estimate_at_once() {
-        let mut demand = Demand::default();
+        let mut demand = DemandEstimate::default();
         demand.note(3, 400_000, 77);
         assert_eq!(demand.within(400_000, 77), 3);
         assert_eq!(demand.within(0, 77), 0, "without a horizon nothing is kept ready");

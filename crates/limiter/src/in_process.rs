@@ -9,8 +9,8 @@ use std::sync::{
 use assay_tenancy::{directory::Limit, manifest::OnTokenStoreLoss};
 
 use crate::{
-    Account, Admission, ApplicableLimits, Charge, Decision, DecisionContext, Ledger, LimitStatus,
-    LimiterSettings, RequestKind, SECOND, ServerClock, StoreLossPolicy, TakenChecks,
+    Account, Admission, ApplicableLimits, Charge, Decision, DecisionContext, LimitStatus,
+    LimiterSettings, RequestKind, SECOND, ServerClock, StoreLossPolicy, TakenChecks, TokenLedger,
     TokenStoreKind, admit, note, sharded::ShardedLimits, take_checks,
 };
 
@@ -24,7 +24,7 @@ const REPLICA_ID: u64 = 0;
 #[derive(Debug)]
 pub struct InProcessLimiter {
     sharded: ShardedLimits,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<TokenLedger>,
     /// Latest time seen, in microseconds. If the clock is behind it, this time is used instead, so
     /// that no window is counted twice.
     latest: AtomicU64,
@@ -32,7 +32,7 @@ pub struct InProcessLimiter {
 
 impl Default for InProcessLimiter {
     fn default() -> Self {
-        let mut ledger = Ledger::new(0);
+        let mut ledger = TokenLedger::new(0);
         let (epoch, _) = ledger.open(&server(0));
         ledger.confirm_first_epoch(epoch);
         Self {

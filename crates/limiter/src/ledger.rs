@@ -27,7 +27,7 @@ pub struct ServerClock {
 
 /// Memory of a token store. A snapshot or a replica of the server holds a copy of it.
 #[derive(Clone, Debug)]
-pub struct Ledger {
+pub struct TokenLedger {
     /// Time after the start of an epoch during which nothing is granted, beyond the windows in which it
     /// began, in microseconds: more than the clocks of a server and its successor differ.
     margin: u64,
@@ -59,7 +59,7 @@ struct StoredWindow {
     replicas: BTreeMap<u64, u64>,
 }
 
-impl Ledger {
+impl TokenLedger {
     /// Creates an empty memory that grants nothing until `margin` microseconds after the start of an
     /// epoch and in the windows in which it began.
     #[must_use]
@@ -131,7 +131,7 @@ impl Ledger {
             Some(epoch) => (epoch.latest, epoch.unknown_before),
             None => (server.now, u64::MAX),
         };
-        self.forget(now);
+        self.prune(now);
         let mut windows = Vec::with_capacity(request.windows.len());
         for wanted in &request.windows {
             let key = (subject.clone(), wanted.limit.clone(), wanted.window_seconds);
@@ -186,7 +186,7 @@ impl Ledger {
         self.epoch.iter_mut().for_each(|epoch| epoch.latest = latest);
     }
 
-    fn forget(&mut self, now: u64) {
+    fn prune(&mut self, now: u64) {
         if self.windows.len() >= self.prune_at {
             self.windows.retain(|(_, _, seconds), stored| {
                 let length = seconds.max(&1).saturating_mul(SECOND);

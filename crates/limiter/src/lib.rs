@@ -5,7 +5,7 @@
 //!
 //! - pure, with time as an argument: [`SubjectLimits`] is the state of one replica for one subject
 //!   (key, tenant or plan), [`admit`] takes one token from every window counter of a request or none,
-//!   [`Ledger`] is the state machine of a token store, [`SlotView`] the share that a replica may spend
+//!   [`TokenLedger`] is the state machine of a token store, [`SlotView`] the share that a replica may spend
 //!   without a token store
 //! - [`token_store`]: requests and responses of token stores, and their trait
 //! - [`redis`]: the token store of short windows
@@ -51,7 +51,7 @@ pub use decision::{
 };
 #[cfg(feature = "shared")]
 pub use in_process::InProcessLimiter;
-pub use ledger::{Ledger, ServerClock};
+pub use ledger::{ServerClock, TokenLedger};
 #[cfg(feature = "shared")]
 pub use limiter::Limiter;
 pub use settings::{LimiterSettings, StoreLossPolicy, StoreTimings, TokenStoreKind};

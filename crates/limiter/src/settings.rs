@@ -30,7 +30,7 @@ pub struct StoreLossPolicy {
 impl StoreLossPolicy {
     /// Returns the policy of `plan`.
     #[must_use]
-    pub const fn of(plan: &Plan) -> Self {
+    pub const fn of_plan(plan: &Plan) -> Self {
         Self { on_token_store_loss: plan.on_token_store_loss, fallback_share: plan.fallback_share }
     }
 

@@ -96,10 +96,12 @@ impl SubjectLimits {
     ) -> &mut WindowCounter {
         // Plans have at most eight limits: a search is faster than a map.
         let index =
-            self.counters.iter().position(|counter| counter.is_of(limit)).unwrap_or_else(|| {
-                self.counters.push(WindowCounter::new(limit, policy, settings));
-                self.counters.len() - 1
-            });
+            self.counters.iter().position(|counter| counter.counts_limit(limit)).unwrap_or_else(
+                || {
+                    self.counters.push(WindowCounter::new(limit, policy, settings));
+                    self.counters.len() - 1
+                },
+            );
         #[expect(clippy::indexing_slicing, reason = "the index was just found")]
         let counter = &mut self.counters[index];
         counter.update(limit, policy);

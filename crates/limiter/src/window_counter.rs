@@ -8,7 +8,7 @@ use assay_tenancy::{
 
 use crate::{
     LimitStatus, LimiterSettings, SECOND, SlotView, SpentTokens, StoreLossPolicy, TokenStoreKind,
-    demand::Demand,
+    demand::DemandEstimate,
     fallback::FallbackAllowance,
     lease::Lease,
     token_store::{ReturnedTokens, WindowGrant, WindowRequest},
@@ -28,7 +28,7 @@ pub(crate) struct WindowCounter {
     /// Newest window that the store reported.
     newest_window: u64,
     fallback: FallbackAllowance,
-    demand: Demand,
+    demand: DemandEstimate,
     /// Tokens that requests wait for.
     waiting: u64,
     asked_at: u64,
@@ -80,13 +80,13 @@ impl WindowCounter {
             exhausted: None,
             newest_window: 0,
             fallback: FallbackAllowance::default(),
-            demand: Demand::default(),
+            demand: DemandEstimate::default(),
             waiting: 0,
             asked_at: 0,
         }
     }
 
-    pub(crate) fn is_of(&self, limit: &Limit) -> bool {
+    pub(crate) fn counts_limit(&self, limit: &Limit) -> bool {
         self.limit == limit.name && self.window_seconds == limit.window.seconds().max(1)
     }
 
@@ -178,13 +178,13 @@ impl WindowCounter {
         let target = self.target(context);
         // A low lease is filled by a whole target, so that requests are half as frequent.
         let more = if held < target.div_ceil(2) { target } else { target.saturating_sub(held) };
-        let more = more.min(self.most_held(context).saturating_sub(held));
+        let more = more.min(self.max_held(context).saturating_sub(held));
         let requested = match (early, lost) {
             (true, _) => 0,
             // Tokens granted by an unreachable store are lost: one token shows whether it responds
             // again.
             (false, true) => more.min(1),
-            (false, false) => more.max(self.waiting).min(self.fair(context)),
+            (false, false) => more.max(self.waiting).min(self.fair_share(context)),
         };
         self.window_request(requested, None, context)
     }
@@ -340,13 +340,13 @@ impl WindowCounter {
         if context.now.saturating_sub(self.asked_at) >= self.timings(context.settings).idle {
             return 0;
         }
-        self.demand.within(self.horizon(context.settings), context.now).min(self.most_held(context))
+        self.demand.within(self.horizon(context.settings), context.now).min(self.max_held(context))
     }
 
     /// Returns the most tokens to hold unspent: tokens of a replica that is killed are lost for the window, which is
     /// long for the store of long windows. All replicas together hold a hundredth of the limit, and each one at least
     /// one token.
-    fn most_held(&self, context: &DecisionContext<'_>) -> u64 {
+    fn max_held(&self, context: &DecisionContext<'_>) -> u64 {
         if self.store == TokenStoreKind::Short {
             return u64::MAX;
         }
@@ -355,7 +355,7 @@ impl WindowCounter {
 
     /// Returns the most tokens to take at once near exhaustion, as far as known: other replicas need
     /// some too.
-    fn fair(&self, context: &DecisionContext<'_>) -> u64 {
+    fn fair_share(&self, context: &DecisionContext<'_>) -> u64 {
         if self.store == TokenStoreKind::Short {
             // The store of short windows knows the number of replicas better.
             return u64::MAX;

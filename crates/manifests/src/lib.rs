@@ -8,5 +8,7 @@
 mod reconcile;
 mod resolve;
 
-pub use reconcile::{DesiredManifests, Reconciled, Refusal, reconcile};
-pub use resolve::{Manifest, Manifests, Resolved, resolve, resolve_manifests, resolve_onto};
+pub use reconcile::{DesiredManifests, ManifestRefusal, Reconciled, reconcile};
+pub use resolve::{
+    Manifest, Manifests, ResolvedManifests, resolve, resolve_manifests, resolve_onto,
+};

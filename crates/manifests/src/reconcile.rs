@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_engine::policy::Policy;
-use assay_tenancy::{Directory, FieldProblem, Name, Problem, manifest::Kind};
+use assay_tenancy::{Directory, FieldProblem, ManifestProblem, Name, manifest::Kind};
 
 use crate::{Manifest, Manifests, resolve_manifests};
 
@@ -18,12 +18,12 @@ pub struct Reconciled {
     /// Their directory.
     pub directory: Directory<Policy>,
     /// The refused changes, each with its reason. Their manifests stay as they were.
-    pub refused: BTreeMap<(Kind, Name), Refusal>,
+    pub refused: BTreeMap<(Kind, Name), ManifestRefusal>,
 }
 
 /// Why a change of a manifest is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ManifestRefusal {
     /// The desired manifest is invalid.
     Invalid(FieldProblem),
     /// The change would make another manifest invalid.
@@ -35,7 +35,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl ManifestRefusal {
     /// The problem, of the desired manifest or of the dependent one.
     #[must_use]
     pub const fn problem(&self) -> &FieldProblem {
@@ -57,7 +57,7 @@ type Changes<'a> = BTreeMap<&'a (Kind, Name), Option<&'a Arc<Manifest>>>;
 pub fn reconcile(
     stored: &Manifests,
     desired: &DesiredManifests,
-) -> Result<Reconciled, Vec<Problem>> {
+) -> Result<Reconciled, Vec<ManifestProblem>> {
     let mut open: Changes<'_> = desired
         .iter()
         .map(|(key, manifest)| (key, manifest.as_ref()))
@@ -82,7 +82,7 @@ pub fn reconcile(
             else {
                 continue;
             };
-            refused.insert(key.clone(), Refusal::Invalid(problem.field.clone()));
+            refused.insert(key.clone(), ManifestRefusal::Invalid(problem.field.clone()));
             found = true;
         }
         if found {
@@ -101,7 +101,7 @@ pub fn reconcile(
         for key in chosen {
             open.remove(key);
             let (dependent, problem) = (dependent.clone(), problem.field.clone());
-            refused.insert(key.clone(), Refusal::BreaksDependent { dependent, problem });
+            refused.insert(key.clone(), ManifestRefusal::BreaksDependent { dependent, problem });
         }
     }
 }
@@ -110,7 +110,7 @@ fn is_valid_without(
     key: &(Kind, Name),
     stored: &Manifests,
     open: &Changes<'_>,
-    problem: &Problem,
+    problem: &ManifestProblem,
 ) -> bool {
     let mut others = open.clone();
     others.remove(key);
@@ -185,8 +185,8 @@ mod tests {
     fn refusals(reconciled: &Reconciled) -> Vec<(String, &str, Option<String>)> {
         let words = reconciled.refused.iter().map(|(key, refusal)| {
             let dependent = match refusal {
-                Refusal::Invalid(_) => None,
-                Refusal::BreaksDependent { dependent, .. } => Some(label(dependent)),
+                ManifestRefusal::Invalid(_) => None,
+                ManifestRefusal::BreaksDependent { dependent, .. } => Some(label(dependent)),
             };
             (label(key), refusal.problem().path.as_str(), dependent)
         });

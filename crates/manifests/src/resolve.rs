@@ -5,24 +5,24 @@ use std::sync::Arc;
 use assay_address::ChainId;
 use assay_engine::policy::{MandatorySource, Policy, PolicyProblem, PolicySpec, TraceSpec};
 use assay_tenancy::{
-    Directory, FieldProblem, Problem,
-    directory::{Mandatory, Tenant},
+    Directory, FieldProblem, ManifestProblem,
+    directory::{RequiredSource, Tenant},
     manifest::{Document, Kind, TraceCeiling},
 };
 
 /// A manifest with the engine's risk policy.
-pub type Manifest = assay_tenancy::manifest::Manifest<PolicySpec>;
+pub type Manifest = assay_tenancy::manifest::ParsedManifest<PolicySpec>;
 /// Manifests by kind and name.
-pub type Manifests = assay_tenancy::Manifests<PolicySpec>;
+pub type Manifests = assay_tenancy::ManifestMap<PolicySpec>;
 /// The directory of all manifests, and the manifests.
-pub type Resolved = assay_tenancy::Resolved<PolicySpec, Policy>;
+pub type ResolvedManifests = assay_tenancy::Resolution<PolicySpec, Policy>;
 
 /// Parses all manifests, and resolves them to one directory.
 ///
 /// # Errors
 ///
 /// Every problem of every manifest, in the documents' order.
-pub fn resolve(documents: &[Document]) -> Result<Resolved, Vec<Problem>> {
+pub fn resolve(documents: &[Document]) -> Result<ResolvedManifests, Vec<ManifestProblem>> {
     resolve_onto(&Manifests::new(), documents)
 }
 
@@ -32,7 +32,10 @@ pub fn resolve(documents: &[Document]) -> Result<Resolved, Vec<Problem>> {
 /// # Errors
 ///
 /// Every problem of every manifest: those of the earlier manifests, then in the documents' order.
-pub fn resolve_onto(stored: &Manifests, documents: &[Document]) -> Result<Resolved, Vec<Problem>> {
+pub fn resolve_onto(
+    stored: &Manifests,
+    documents: &[Document],
+) -> Result<ResolvedManifests, Vec<ManifestProblem>> {
     let mut resolved = assay_tenancy::resolve_onto(stored, documents, compile)?;
     complete(&mut resolved.directory, &resolved.manifests).map_err(|mut problems| {
         problems.sort_by_key(|problem| {
@@ -48,15 +51,18 @@ pub fn resolve_onto(stored: &Manifests, documents: &[Document]) -> Result<Resolv
 /// # Errors
 ///
 /// Every problem of every manifest, by kind and name.
-pub fn resolve_manifests(manifests: &Manifests) -> Result<Directory<Policy>, Vec<Problem>> {
+pub fn resolve_manifests(manifests: &Manifests) -> Result<Directory<Policy>, Vec<ManifestProblem>> {
     let mut directory = assay_tenancy::resolve_manifests(manifests, compile)?;
     complete(&mut directory, manifests)?;
     Ok(directory)
 }
 
 /// Compiles a risk policy, with the mandatory sources added.
-fn compile(mut spec: PolicySpec, mandatory: &[Mandatory]) -> Result<Policy, Vec<FieldProblem>> {
-    for Mandatory { name, maximum_age_hours } in mandatory {
+fn compile(
+    mut spec: PolicySpec,
+    mandatory: &[RequiredSource],
+) -> Result<Policy, Vec<FieldProblem>> {
+    for RequiredSource { name, maximum_age_hours } in mandatory {
         let known = spec.mandatory_sources.iter_mut().find(|source| source.name == *name);
         if let Some(known) = known {
             // The stricter of the two applies.
@@ -73,7 +79,10 @@ fn compile(mut spec: PolicySpec, mandatory: &[Mandatory]) -> Result<Policy, Vec<
 }
 
 /// Checks the chains, and limits traces to the ceilings of the plans.
-fn complete(directory: &mut Directory<Policy>, manifests: &Manifests) -> Result<(), Vec<Problem>> {
+fn complete(
+    directory: &mut Directory<Policy>,
+    manifests: &Manifests,
+) -> Result<(), Vec<ManifestProblem>> {
     let problems = unreadable_chains(directory, manifests);
     if !problems.is_empty() {
         return Err(problems);
@@ -83,7 +92,7 @@ fn complete(directory: &mut Directory<Policy>, manifests: &Manifests) -> Result<
 }
 
 /// The problems of chain sources whose chains cannot be read, by name.
-fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Vec<Problem> {
+fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Vec<ManifestProblem> {
     let problems = directory.chains.values().filter_map(|feed| {
         let message = match feed.spec.chain.parse::<ChainId>() {
             Err(error) => error.to_string(),
@@ -95,7 +104,7 @@ fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Ve
         let manifest = manifests.get(&(Kind::ChainSource, feed.name.clone()))?;
         Some(manifest.problem(FieldProblem::invalid("spec.chain", message)))
     });
-    let mut problems: Vec<Problem> = problems.collect();
+    let mut problems: Vec<ManifestProblem> = problems.collect();
     problems.sort_by(|one, other| one.manifest.cmp(&other.manifest));
     problems
 }

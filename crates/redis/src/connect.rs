@@ -13,7 +13,7 @@ use redis::{
 
 use crate::{
     RedisClientError, RedisSettings, Topology,
-    settings::{Credentials, RedisTlsFiles},
+    settings::{RedisCredentials, RedisTlsFiles},
     url::Host,
 };
 
@@ -43,7 +43,7 @@ pub(crate) async fn connect(settings: &RedisSettings) -> Result<Connection, Redi
             ))
         }
         Topology::Sentinel { sentinels, master } => {
-            let client = master_of(settings, sentinels, master, &credentials).await?;
+            let client = find_master(settings, sentinels, master, &credentials).await?;
             Ok(Connection::Single(
                 client.get_multiplexed_async_connection_with_config(&config).await?,
             ))
@@ -57,7 +57,7 @@ pub(crate) async fn subscribe(settings: &RedisSettings) -> Result<PubSub, RedisC
     let client = match &settings.url.topology {
         Topology::Single(host) => single(settings, host, &credentials)?,
         Topology::Sentinel { sentinels, master } => {
-            master_of(settings, sentinels, master, &credentials).await?
+            find_master(settings, sentinels, master, &credentials).await?
         }
         Topology::Cluster(nodes) => {
             let mut last = None;
@@ -73,7 +73,7 @@ pub(crate) async fn subscribe(settings: &RedisSettings) -> Result<PubSub, RedisC
     Ok(client.get_async_pubsub().await?)
 }
 
-fn credentials(settings: &RedisSettings) -> Result<Credentials, RedisClientError> {
+fn credentials(settings: &RedisSettings) -> Result<RedisCredentials, RedisClientError> {
     settings.credentials().map_err(RedisClientError::Credentials)
 }
 
@@ -89,7 +89,7 @@ fn address(settings: &RedisSettings, (name, port): &Host) -> ConnectionAddr {
 fn single(
     settings: &RedisSettings,
     host: &Host,
-    credentials: &Credentials,
+    credentials: &RedisCredentials,
 ) -> Result<Client, RedisClientError> {
     let mut identity = RedisConnectionInfo::default().set_db(settings.url.database);
     if let Some(user) = &credentials.user {
@@ -106,11 +106,11 @@ fn single(
     }
 }
 
-async fn master_of(
+async fn find_master(
     settings: &RedisSettings,
     sentinels: &[Host],
     master: &str,
-    credentials: &Credentials,
+    credentials: &RedisCredentials,
 ) -> Result<Client, RedisClientError> {
     let addresses = sentinels.iter().map(|host| address(settings, host));
     let mut builder = SentinelClientBuilder::new(addresses, master, SentinelServerType::Master)?
@@ -137,7 +137,7 @@ async fn master_of(
 fn cluster(
     settings: &RedisSettings,
     nodes: &[Host],
-    credentials: &Credentials,
+    credentials: &RedisCredentials,
 ) -> Result<ClusterClient, RedisClientError> {
     let nodes: Vec<ConnectionInfo> = nodes
         .iter()
@@ -236,7 +236,7 @@ mod tests {
         let mut settings = RedisSettings::new(parsed);
         settings.tls.ca_bundle = Some("/nowhere/ca.crt".into());
         let nodes = [("a".to_owned(), 6379)];
-        let credentials = Credentials { user: None, password: None };
+        let credentials = RedisCredentials { user: None, password: None };
         assert!(cluster(&settings, &nodes, &credentials).is_ok());
         assert!(single(&settings, &nodes[0], &credentials).is_ok());
     }

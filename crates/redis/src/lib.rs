@@ -18,6 +18,6 @@ pub mod url;
 
 pub use client::RedisClient;
 pub use error::RedisClientError;
-pub use settings::{Credentials, RedisSettings, RedisTlsFiles};
-pub use subscription::{Event, Subscription};
+pub use settings::{RedisCredentials, RedisSettings, RedisTlsFiles};
+pub use subscription::{Subscription, SubscriptionEvent};
 pub use url::{RedisUrl, RedisUrlError, Topology};

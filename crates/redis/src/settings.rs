@@ -30,14 +30,14 @@ pub struct RedisTlsFiles {
 
 /// Credentials for Redis.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Credentials {
+pub struct RedisCredentials {
     /// The user; `None` for the server's default user.
     pub user: Option<String>,
     /// The password.
     pub password: Option<String>,
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for RedisCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Credentials").field("user", &self.user).finish_non_exhaustive()
     }
@@ -61,12 +61,12 @@ impl RedisSettings {
     /// # Errors
     ///
     /// Returns an error if the password's file cannot be read.
-    pub fn credentials(&self) -> io::Result<Credentials> {
+    pub fn credentials(&self) -> io::Result<RedisCredentials> {
         let password = match &self.password_file {
             Some(file) => Some(read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
             None => self.url.password.clone(),
         };
-        Ok(Credentials { user: self.url.user.clone(), password })
+        Ok(RedisCredentials { user: self.url.user.clone(), password })
     }
 }
 

@@ -13,7 +13,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(250);
 
 /// Event of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SubscriptionEvent {
     /// The subscription is active from now on: earlier messages were missed.
     Subscribed,
     /// A published message.
@@ -51,12 +51,12 @@ impl Subscription {
     }
 
     /// Returns the next event, and waits for it, reconnecting as often as necessary.
-    pub async fn next(&mut self) -> Event {
+    pub async fn next(&mut self) -> SubscriptionEvent {
         loop {
             if let Some(pubsub) = &mut self.pubsub {
                 let message = pubsub.on_message().next().await;
                 if let Some(message) = message {
-                    return Event::Message {
+                    return SubscriptionEvent::Message {
                         channel: message.get_channel_name().to_owned(),
                         payload: message.get_payload_bytes().to_vec(),
                     };
@@ -67,7 +67,7 @@ impl Subscription {
                 Ok(pubsub) => {
                     self.pubsub = Some(pubsub);
                     self.is_loss_logged = false;
-                    return Event::Subscribed;
+                    return SubscriptionEvent::Subscribed;
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut self.is_loss_logged, true) {

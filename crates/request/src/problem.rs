@@ -11,7 +11,7 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Effect of a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
+pub enum RetryAdvice {
     /// The same request fails again.
     No,
     /// The same request may succeed later; `Retry-After`, if present, says when.
@@ -44,8 +44,8 @@ macro_rules! codes {
 
             /// Returns the effect of a retry.
             #[must_use]
-            pub const fn retry(self) -> Retry {
-                match self { $(Self::$variant => Retry::$retry,)+ }
+            pub const fn retry(self) -> RetryAdvice {
+                match self { $(Self::$variant => RetryAdvice::$retry,)+ }
             }
 
             /// Returns the meaning in one sentence.
@@ -167,7 +167,7 @@ pub struct ProblemDetails {
 /// Returns a time in seconds that is up to a fifth longer than `seconds`, by a random number. Never shorter: a
 /// caller who comes back earlier is refused again.
 #[must_use]
-pub const fn spread(seconds: u64, random: u64) -> u64 {
+pub const fn add_jitter(seconds: u64, random: u64) -> u64 {
     seconds.saturating_add(random % (seconds / 5).saturating_add(1))
 }
 
@@ -204,11 +204,11 @@ impl Problem {
         self
     }
 
-    /// Adds `Retry-After`, spread by [`spread`] with a random number, so that callers who were refused at once
+    /// Adds `Retry-After`, spread by [`add_jitter`] with a random number, so that callers who were refused at once
     /// do not come back at once.
     #[must_use]
     pub fn retry_after(self, seconds: u64, random: u64) -> Self {
-        self.header(header::RETRY_AFTER, &spread(seconds, random).to_string())
+        self.header(header::RETRY_AFTER, &add_jitter(seconds, random).to_string())
     }
 
     /// Returns the code.
@@ -247,10 +247,10 @@ mod tests {
     #[test]
     fn callers_who_are_refused_at_once_come_back_over_a_fifth_of_the_time() {
         for (seconds, latest) in [(0, 0), (1, 1), (4, 4), (5, 6), (60, 72), (86_400, 103_680)] {
-            let spread: Vec<u64> = (0..100_000).map(|random| spread(seconds, random)).collect();
+            let spread: Vec<u64> = (0..100_000).map(|random| add_jitter(seconds, random)).collect();
             let ends = (spread.iter().min().copied(), spread.iter().max().copied());
             assert_eq!(ends, (Some(seconds), Some(latest)));
         }
-        assert_eq!(spread(u64::MAX, u64::MAX), u64::MAX);
+        assert_eq!(add_jitter(u64::MAX, u64::MAX), u64::MAX);
     }
 }

@@ -26,7 +26,7 @@ pub struct ScreenRequest {
 }
 
 /// Outcome of reading a line: the row, or a description of the error.
-pub type Line = Result<ScreenRequest, String>;
+pub type RowResult = Result<ScreenRequest, String>;
 
 impl ScreenRequest {
     /// Reads a row.
@@ -34,7 +34,7 @@ impl ScreenRequest {
     /// # Errors
     ///
     /// Returns a message for the row's answer.
-    pub fn read(line: &[u8]) -> Line {
+    pub fn read(line: &[u8]) -> RowResult {
         if line.trim_ascii().first() != Some(&b'{') {
             return Err("expected a JSON object".to_owned());
         }

@@ -14,12 +14,12 @@ use assay_chain::{
 use assay_engine::facts::Environment;
 use assay_graph::{GraphError, GraphStore};
 use assay_intel::{
-    import::{ImportError, Provenance, listings},
+    import::{ImportError, ImportOrigin, listings},
     plan::ImportOptions,
 };
 use assay_service::{
     Databases,
-    keys::{Grant, issue},
+    keys::{NewKey, issue},
     manifests::{self, ApplyError, SourceFiles},
 };
 use assay_store::{ControlStore, StoreError, control::KeyRecord, intel::LabelImport};
@@ -105,7 +105,7 @@ pub async fn load(
     }
     for (source, publication) in world::publications() {
         let digest = hex_digest(&format!("{publication:?}"));
-        let provenance = Provenance {
+        let provenance = ImportOrigin {
             source,
             sample: true,
             format: "sample".into(),
@@ -215,13 +215,13 @@ async fn keys(
         if keys.iter().any(|key| key.tenant == tenant) {
             continue;
         }
-        let grant = Grant {
+        let new_key = NewKey {
             tenant: tenant.clone(),
             name: "sample".into(),
             scopes: Scope::ALL.to_vec(),
             expires_at: None,
         };
-        let (key, record) = issue(Environment::Sample, grant, now);
+        let (key, record) = issue(Environment::Sample, new_key, now);
         store.add_key(&record, None).await?;
         keys.push(SampleKey { tenant, key });
     }

@@ -49,7 +49,7 @@ impl DetachedTasks {
                 () = deadline => None,
             }
         };
-        let done = assay_telemetry::request::on_task(detached).await;
+        let done = assay_telemetry::request::run_on_task(detached).await;
         drop(caller);
         match done {
             Ok(Some(done)) => done,

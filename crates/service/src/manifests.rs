@@ -16,7 +16,7 @@ use assay_store::{
     control::{ManifestRecord, ManifestSet},
 };
 use assay_tenancy::{
-    Directory, FieldProblem, Problem,
+    Directory, FieldProblem, ManifestProblem,
     manifest::{Document, Kind, ManifestSpec},
 };
 use jiff::Timestamp;
@@ -178,7 +178,7 @@ impl Applied {
 pub enum ApplyError {
     /// The manifests have problems.
     #[error("{} problem(s)", .0.len())]
-    Problems(Vec<Problem>),
+    Problems(Vec<ManifestProblem>),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -237,7 +237,7 @@ pub async fn apply(
 }
 
 /// The problems of sources whose credentials are in a file that a manifest must not name.
-fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<Problem> {
+fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<ManifestProblem> {
     let problem = |document: &Document| {
         let manifest = Manifest::parse(document).ok()?;
         let path = match manifest.spec.ok()? {
@@ -246,7 +246,7 @@ fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<Probl
             _ => return None,
         };
         let error = files.credentials_path(&path).err()?;
-        Some(Problem {
+        Some(ManifestProblem {
             origin: document.origin.clone(),
             manifest: Some((manifest.kind, manifest.name)),
             field: FieldProblem::invalid("spec.credentialsFile", error.to_string()),
@@ -260,7 +260,9 @@ fn credentials_outside(documents: &[Document], files: &SourceFiles) -> Vec<Probl
 /// # Errors
 ///
 /// Returns all problems of the manifests.
-pub fn resolve_stored(records: Vec<ManifestRecord>) -> Result<Directory<Policy>, Vec<Problem>> {
+pub fn resolve_stored(
+    records: Vec<ManifestRecord>,
+) -> Result<Directory<Policy>, Vec<ManifestProblem>> {
     resolve_manifests(&parse_stored(records))
 }
 
@@ -273,7 +275,7 @@ fn parse_stored(records: Vec<ManifestRecord>) -> Manifests {
 }
 
 /// The manifests of the added documents, if they and the stored manifests are valid together.
-fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<Problem>> {
+fn overlay(stored: &Manifests, added: &[Document]) -> Result<Manifests, Vec<ManifestProblem>> {
     let mut manifests = resolve_onto(stored, added)?.manifests;
     manifests.retain(|_, manifest| added.iter().any(|document| document.origin == manifest.origin));
     Ok(manifests)

@@ -11,7 +11,7 @@ use std::{
 use assay_engine::score::Verdict;
 use assay_store::{
     StoreError, UsageStore,
-    usage::{Charged, KeptCheck, Operation, UsageBatch, UsageCount},
+    usage::{ChargeKey, KeptCheck, Operation, UsageBatch, UsageCount},
 };
 use assay_tenancy::Name;
 use jiff::{Timestamp, tz::TimeZone};
@@ -37,7 +37,7 @@ pub struct Recorder {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    usage: HashMap<Charged, u64>,
+    usage: HashMap<ChargeKey, u64>,
     /// Batch that is being written. It is sent again unchanged until the store confirms it, because the
     /// confirmation may be lost.
     sent: Option<UsageBatch>,
@@ -69,7 +69,7 @@ impl Recorder {
 
     /// Records the charge of one answer, by its verdict, on the day of `now` by the store's clock.
     pub fn charge(&self, caller: &Caller, operation: Operation, verdict: Verdict, now: Timestamp) {
-        let charged = Charged {
+        let charged = ChargeKey {
             tenant: caller.tenant.name.clone(),
             day: now.to_zoned(TimeZone::UTC).date(),
             key: caller.key.clone(),
@@ -81,7 +81,7 @@ impl Recorder {
     }
 
     /// Adds one charge of a kind.
-    pub(crate) fn count(&self, charged: Charged) {
+    pub(crate) fn count(&self, charged: ChargeKey) {
         *self.lock().usage.entry(charged).or_default() += 1;
     }
 

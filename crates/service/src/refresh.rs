@@ -11,7 +11,7 @@ use assay_store::{
     ControlStore, Revisions, Store, StoreError,
     control::{KeyRecord, KeySet},
 };
-use assay_tenancy::{Problem, key::KeyId};
+use assay_tenancy::{ManifestProblem, key::KeyId};
 use tokio::{
     sync::Notify,
     time::{MissedTickBehavior, interval, sleep},
@@ -34,10 +34,10 @@ pub enum LoadError {
     Chain(#[from] ReadError),
     /// The stored manifests have problems.
     #[error("the stored manifests have problems: {}", join(.0))]
-    Manifests(Vec<Problem>),
+    Manifests(Vec<ManifestProblem>),
 }
 
-fn join(problems: &[Problem]) -> String {
+fn join(problems: &[ManifestProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -218,7 +218,7 @@ mod tests {
     use assay_graph::EmbeddedGraphs;
     use assay_limiter::Limiter;
     use assay_store::SqliteStore;
-    use assay_store::control::{Grant, ManifestRecord};
+    use assay_store::control::{ManifestRecord, NewKey};
     use assay_tenancy::{
         key::{ApiKey, KeyEnvironment},
         manifest::Kind,
@@ -279,8 +279,8 @@ mod tests {
         let first = service.access();
         let key = ApiKey::generate(KeyEnvironment::Live, 1, [1, 2]);
         let tenant = "acme".parse().unwrap();
-        let grant = Grant { tenant, name: "back end".into(), scopes: vec![], expires_at: None };
-        store.add_key(&grant.record(&key, Timestamp::UNIX_EPOCH), None).await.unwrap();
+        let new_key = NewKey { tenant, name: "back end".into(), scopes: vec![], expires_at: None };
+        store.add_key(&new_key.record(&key, Timestamp::UNIX_EPOCH), None).await.unwrap();
         refresher.refresh().await.unwrap();
         let second = service.access();
         assert!(second.keys.contains_key(key.id()));

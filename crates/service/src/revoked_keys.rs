@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_redis::{Event, RedisClient, Subscription};
+use assay_redis::{RedisClient, Subscription, SubscriptionEvent};
 use assay_tenancy::key::KeyId;
 use redis::cmd;
 
@@ -68,8 +68,8 @@ pub async fn subscribe(service: Arc<Service>, client: RedisClient, prefix: Strin
     let mut messages = Subscription::new(client.settings().clone(), vec![channel(&prefix)]);
     loop {
         match messages.next().await {
-            Event::Subscribed => service.refresh_requested.notify_one(),
-            Event::Message { payload, .. } => {
+            SubscriptionEvent::Subscribed => service.refresh_requested.notify_one(),
+            SubscriptionEvent::Message { payload, .. } => {
                 let text = String::from_utf8_lossy(&payload);
                 let Ok(key) = text.parse::<KeyId>() else {
                     tracing::warn!("ignored a revocation without a key identifier");

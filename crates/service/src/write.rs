@@ -133,7 +133,7 @@ mod tests {
     use std::sync::{Mutex, atomic::AtomicUsize};
 
     use assay_store::usage::{
-        Charged, KeptCheck, Operation, Purge, Purged, UsageBatch, UsageCount,
+        ChargeKey, KeptCheck, Operation, Purge, PurgeCounts, UsageBatch, UsageCount,
     };
     use assay_tenancy::{
         Name,
@@ -178,8 +178,8 @@ mod tests {
             Ok(None)
         }
 
-        async fn purge_tenant(&self, _: &Purge) -> Result<Purged, StoreError> {
-            Ok(Purged::default())
+        async fn purge_tenant(&self, _: &Purge) -> Result<PurgeCounts, StoreError> {
+            Ok(PurgeCounts::default())
         }
 
         async fn purge_usage_writers(&self, _: Timestamp) -> Result<u64, StoreError> {
@@ -191,9 +191,9 @@ mod tests {
         "acme".parse().unwrap()
     }
 
-    fn charged() -> Charged {
+    fn charged() -> ChargeKey {
         let key: KeyId = ApiKey::generate(KeyEnvironment::Live, 1, [1, 2]).id().clone();
-        Charged {
+        ChargeKey {
             tenant: tenant(),
             day: date(2026, 11, 25),
             key,

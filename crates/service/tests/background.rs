@@ -14,7 +14,7 @@ use assay_engine::facts::Environment;
 use assay_service::background::{JobError, JobKind, Runner, RunnerSettings, runner::Background};
 use assay_store::{
     JobStore, PostgresStore,
-    jobs::{Job, JobId, JobOutcome, NewJob, Retry},
+    jobs::{Job, JobId, JobOutcome, NewJob, RetryPolicy},
 };
 use assay_system::Clock;
 use assay_test_servers::{Postgres, eventually};
@@ -58,9 +58,9 @@ impl JobKind for Work {
         "work"
     }
 
-    fn retry(&self) -> Retry {
+    fn retry(&self) -> RetryPolicy {
         let delay = SignedDuration::from_millis(10);
-        Retry { first_delay: delay, longest_delay: delay, attempts: None }
+        RetryPolicy { first_delay: delay, longest_delay: delay, attempts: None }
     }
 
     async fn run(&self, job: &Job, _now: Timestamp) -> Result<JobOutcome, JobError> {

@@ -4,7 +4,7 @@ use assay_engine::facts::Environment;
 use assay_tenancy::{
     Name,
     key::{ApiKey, KeyEnvironment, KeyHash, KeyId, Scope},
-    manifest::{Kind, Manifest},
+    manifest::{Kind, ParsedManifest},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -126,9 +126,9 @@ pub struct ManifestRecord {
 impl ManifestRecord {
     /// Parses the manifest. `R` is the spec of a risk policy.
     #[must_use]
-    pub fn parse<R: DeserializeOwned>(self) -> Manifest<R> {
+    pub fn parse<R: DeserializeOwned>(self) -> ParsedManifest<R> {
         let Self { kind, name, spec } = self;
-        Manifest::parse_spec(format!("stored {} {name}", kind.as_str()), kind, name, &spec)
+        ParsedManifest::parse_spec(format!("stored {} {name}", kind.as_str()), kind, name, &spec)
     }
 }
 
@@ -198,7 +198,7 @@ impl KeyRecord {
 
 /// The properties of a key to be created.
 #[derive(Clone, Debug)]
-pub struct Grant {
+pub struct NewKey {
     /// The tenant that the key belongs to.
     pub tenant: Name,
     /// The name that its owner gives it.
@@ -209,7 +209,7 @@ pub struct Grant {
     pub expires_at: Option<Timestamp>,
 }
 
-impl Grant {
+impl NewKey {
     /// The record of `key`, created at `now` with these properties.
     #[must_use]
     pub fn record(self, key: &ApiKey, now: Timestamp) -> KeyRecord {

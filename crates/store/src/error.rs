@@ -19,7 +19,7 @@ pub enum StoreError {
     Empty(String),
     /// A source that holds labels was given listings, or the other way round.
     #[error("the source `{source_name}` holds {held}: import {given} under another name")]
-    OtherKind {
+    SourceKindMismatch {
         /// The source.
         source_name: String,
         /// Kind of data that the source holds.
@@ -49,8 +49,8 @@ impl StoreError {
 
     /// True if the database may become available: it did not answer, or it is starting.
     #[must_use]
-    pub fn is_absence(&self) -> bool {
-        matches!(self, Self::Database(error) if error.is_absence())
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_unavailable())
     }
 
     /// True if a unique constraint refused a row.

@@ -15,10 +15,10 @@ pub trait FetchedStore: std::fmt::Debug + Send + Sync {
         chain: ChainId,
         kind: FetchedKind,
         keys: &[String],
-    ) -> Result<Vec<Fetched>, StoreError>;
+    ) -> Result<Vec<FetchedRecord>, StoreError>;
 
     /// Stores records. Each replaces the record with the same key.
-    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError>;
+    async fn put_fetched(&self, records: &[FetchedRecord]) -> Result<(), StoreError>;
 
     /// Deletes records that were fetched before a moment. Returns how many.
     async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError>;
@@ -49,7 +49,7 @@ impl FetchedKind {
 
 /// A record of fetched history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedRecord {
     /// The chain.
     pub chain: ChainId,
     /// The kind.

@@ -16,7 +16,7 @@ pub(crate) fn migration(version: i64, name: &'static str, sql: &'static str) -> 
 
 /// A migration that a database has had.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Applied {
+pub(crate) struct AppliedMigration {
     pub(crate) version: i64,
     /// The oldest program, by the newest migration that it knows, that goes on working; `None` where
     /// nothing is said.
@@ -25,7 +25,7 @@ pub(crate) struct Applied {
 
 /// Relation between a database's schema and a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum SchemaState {
     /// It has what the program needs, and perhaps more.
     Ready,
     /// It lacks migrations that the program knows.
@@ -38,10 +38,10 @@ pub(crate) enum Standing {
 /// # Errors
 ///
 /// Returns an error if the schema is incompatibly newer, or older than the oldest known migration.
-pub(crate) fn standing(
+pub(crate) fn schema_state(
     known: &[Migration],
-    applied: &[Applied],
-) -> Result<Standing, DatabaseError> {
+    applied: &[AppliedMigration],
+) -> Result<SchemaState, DatabaseError> {
     let versions = || known.iter().map(|migration| migration.version);
     let newest = versions().max().unwrap_or_default();
     let oldest = versions().min().unwrap_or_default();
@@ -55,8 +55,8 @@ pub(crate) fn standing(
     let has = |version| applied.iter().any(|migration| migration.version == version);
     match applied.iter().map(|migration| migration.version).max() {
         Some(found) if !has(oldest) => Err(DatabaseError::OlderSchema { found, oldest }),
-        _ if versions().all(has) => Ok(Standing::Ready),
-        _ => Ok(Standing::Behind),
+        _ if versions().all(has) => Ok(SchemaState::Ready),
+        _ => Ok(SchemaState::Behind),
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn standing(
 pub(crate) async fn apply(
     connection: &mut impl Migrate,
     known: &[Migration],
-    applied: &[Applied],
+    applied: &[AppliedMigration],
 ) -> Result<(), MigrateError> {
     connection.ensure_migrations_table(TABLE).await?;
     for migration in known {
@@ -86,9 +86,9 @@ mod tests {
     /// Compares a program that knows migrations 4 to 6 with a database.
     fn against(
         applied: impl IntoIterator<Item = (i64, Option<i64>)>,
-    ) -> Result<Standing, DatabaseError> {
-        let row = |(version, compatible_from)| Applied { version, compatible_from };
-        standing(&known(4..=6), &applied.into_iter().map(row).collect::<Vec<_>>())
+    ) -> Result<SchemaState, DatabaseError> {
+        let row = |(version, compatible_from)| AppliedMigration { version, compatible_from };
+        schema_state(&known(4..=6), &applied.into_iter().map(row).collect::<Vec<_>>())
     }
 
     fn up_to(newest: i64) -> impl Iterator<Item = (i64, Option<i64>)> {
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn a_schema_is_migrated_to_the_version_of_the_program() {
-        assert_eq!(against([]).unwrap(), Standing::Behind);
-        assert_eq!(against(up_to(5)).unwrap(), Standing::Behind);
-        assert_eq!(against(up_to(6)).unwrap(), Standing::Ready);
-        assert_eq!(against(up_to(6).skip(3)).unwrap(), Standing::Ready, "made as a whole");
+        assert_eq!(against([]).unwrap(), SchemaState::Behind);
+        assert_eq!(against(up_to(5)).unwrap(), SchemaState::Behind);
+        assert_eq!(against(up_to(6)).unwrap(), SchemaState::Ready);
+        assert_eq!(against(up_to(6).skip(3)).unwrap(), SchemaState::Ready, "made as a whole");
         // From before anything was said about compatibility.
-        assert_eq!(against([(4, None), (5, None)]).unwrap(), Standing::Behind);
+        assert_eq!(against([(4, None), (5, None)]).unwrap(), SchemaState::Behind);
     }
 
     #[test]
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn a_newer_schema_is_used_if_its_changes_are_compatible() {
         let with = |newer: &[(i64, Option<i64>)]| against(up_to(6).chain(newer.iter().copied()));
-        assert_eq!(with(&[(7, Some(5))]).unwrap(), Standing::Ready);
-        assert_eq!(with(&[(7, Some(6)), (8, Some(1))]).unwrap(), Standing::Ready);
+        assert_eq!(with(&[(7, Some(5))]).unwrap(), SchemaState::Ready);
+        assert_eq!(with(&[(7, Some(6)), (8, Some(1))]).unwrap(), SchemaState::Ready);
         for newer in [&[(7, Some(7))][..], &[(7, None)], &[(7, Some(1)), (8, Some(7))]] {
             let error = with(newer).unwrap_err();
             assert!(matches!(error, DatabaseError::NewerSchema(_)), "{newer:?}: {error}");

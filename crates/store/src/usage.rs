@@ -27,7 +27,7 @@ pub trait UsageStore: std::fmt::Debug + Send + Sync {
     async fn kept_check(&self, tenant: &Name, id: &str) -> Result<Option<KeptCheck>, StoreError>;
 
     /// Deletes charges and checks of one tenant that are older than its plan keeps them.
-    async fn purge_tenant(&self, purge: &Purge) -> Result<Purged, StoreError>;
+    async fn purge_tenant(&self, purge: &Purge) -> Result<PurgeCounts, StoreError>;
 
     /// Forgets writers that have added no batch since `before`. Returns how many.
     async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError>;
@@ -37,7 +37,7 @@ pub trait UsageStore: std::fmt::Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageCount {
     /// The kind.
-    pub charged: Charged,
+    pub charged: ChargeKey,
     /// The number.
     pub count: u64,
 }
@@ -67,7 +67,7 @@ impl UsageBatch {
 
 /// A kind of charges: those that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Charged {
+pub struct ChargeKey {
     /// The tenant.
     pub tenant: Name,
     /// The UTC day.
@@ -131,7 +131,7 @@ pub struct Purge {
 
 /// The number of rows that a purge deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeCounts {
     /// Checks.
     pub checks: u64,
     /// Rows of charges.

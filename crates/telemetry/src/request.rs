@@ -8,29 +8,29 @@ tokio::task_local! {
     static REQUEST: Span;
 }
 
-/// Runs `answer` with all its log lines in `span`, including those of [`on_thread`] and [`on_task`].
-pub async fn answering<F: Future>(span: Span, answer: F) -> F::Output {
+/// Runs `answer` with all its log lines in `span`, including those of [`run_on_thread`] and [`run_on_task`].
+pub async fn in_request_span<F: Future>(span: Span, answer: F) -> F::Output {
     REQUEST.scope(span.clone(), answer.instrument(span)).await
 }
 
 /// Runs blocking work on a thread of its own. Its log lines and outgoing requests belong to the present
 /// request and stage.
-pub fn on_thread<T: Send + 'static>(
+pub fn run_on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> tokio::task::JoinHandle<T> {
-    let (lines, stage) = (of_request(), Span::current());
+    let (lines, stage) = (request_span(), Span::current());
     tokio::task::spawn_blocking(move || lines.in_scope(|| stage.in_scope(work)))
 }
 
 /// Runs work as a task of its own, which goes on if the caller is canceled. Its log lines and outgoing
 /// requests belong to the present request and stage.
-pub fn on_task<T: Send + 'static>(
+pub fn run_on_task<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> tokio::task::JoinHandle<T> {
-    tokio::spawn(answering(of_request(), work.in_current_span()))
+    tokio::spawn(in_request_span(request_span(), work.in_current_span()))
 }
 
 /// Returns the span for log lines of the request that this task handles.
-fn of_request() -> Span {
+fn request_span() -> Span {
     REQUEST.try_with(Span::clone).unwrap_or_else(|_| Span::none())
 }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::{
     Name, Period,
     manifest::{
-        ChainSourceSpec, Counts, FormerTenantSpec, IntelSourceSpec, LimitName, OnTokenStoreLoss,
-        Per, RetentionSpec, Schedule, TraceCeiling,
+        ChainSourceSpec, Counts, FetchSchedule, FormerTenantSpec, IntelSourceSpec, LimitName,
+        OnTokenStoreLoss, Per, RetentionSpec, TraceCeiling,
     },
 };
 
@@ -46,12 +46,12 @@ pub struct Feed {
     /// The spec of its manifest.
     pub spec: IntelSourceSpec,
     /// The times at which it is fetched.
-    pub schedule: Schedule,
+    pub schedule: FetchSchedule,
 }
 
 /// A list or label source without which no risk policy gives the verdict `allow`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mandatory {
+pub struct RequiredSource {
     /// A list, or a source of labels.
     pub name: String,
     /// The longest time, in hours, since it was last verified.
@@ -155,23 +155,23 @@ impl<P> Tenant<P> {
     /// The limits that hold at `now`.
     #[must_use]
     pub fn limits(&self, now: Timestamp) -> Vec<Limit> {
-        self.limits_and_changes(now).map(|(limit, _)| limit).collect()
+        self.limits_with_overrides(now).map(|(limit, _)| limit).collect()
     }
 
     /// Why a limit of the plan has another number at `now`; `None` where it has the plan's own.
     #[must_use]
-    pub fn change_of(&self, limit: &Limit, now: Timestamp) -> Option<&Override> {
+    pub fn override_of(&self, limit: &Limit, now: Timestamp) -> Option<&Override> {
         let in_force = |change: &&Override| change.until.is_none_or(|until| now < until);
         self.overrides.iter().filter(in_force).rfind(|change| change.limit == limit.name)
     }
 
     /// The limits that hold at `now`, each with what changed the plan's number.
-    pub fn limits_and_changes(
+    pub fn limits_with_overrides(
         &self,
         now: Timestamp,
     ) -> impl Iterator<Item = (Limit, Option<&Override>)> {
         self.plan.limits.iter().map(move |limit| {
-            let change = self.change_of(limit, now);
+            let change = self.override_of(limit, now);
             let requests = change.map_or(limit.requests, |change| change.requests);
             (Limit { requests, ..limit.clone() }, change)
         })

@@ -4,7 +4,7 @@
 //! crates store and serve.
 //!
 //! - [`manifest`]: the manifests (YAML on a laptop, custom resources in a cluster)
-//! - [`manifest::Manifest`]: a manifest, parsed once; its spec is a variant of [`manifest::ManifestSpec`]
+//! - [`manifest::ParsedManifest`]: a manifest, parsed once; its spec is a variant of [`manifest::ManifestSpec`]
 //! - [`resolve()`]: from all manifests to one [`Directory`], or every problem at once
 //! - [`directory`]: a tenant's plan, policy and effective limits
 //! - [`schema`], [`period`]: the rules that a cluster checks by itself
@@ -23,9 +23,10 @@ mod text_form;
 
 pub use compact::CompactJson;
 pub use directory::Directory;
-pub use name::{InvalidName, Name};
+pub use name::{InvalidManifestName, Name};
 pub use period::{InvalidPeriod, Period};
-pub use quantity::{InvalidQuantity, Quantity};
+pub use quantity::{InvalidResourceQuantity, ResourceQuantity};
 pub use resolve::{
-    Cause, FieldProblem, Manifests, Problem, Resolved, resolve, resolve_manifests, resolve_onto,
+    Cause, FieldProblem, ManifestMap, ManifestProblem, Resolution, resolve, resolve_manifests,
+    resolve_onto,
 };

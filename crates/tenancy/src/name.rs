@@ -16,7 +16,7 @@ pub struct Name(Arc<str>);
     "`{0}` is not a name: use 1 to 63 lowercase letters, digits and hyphens, with a letter or digit \
      first and last"
 )]
-pub struct InvalidName(pub String);
+pub struct InvalidManifestName(pub String);
 
 impl Name {
     /// The name.
@@ -27,7 +27,7 @@ impl Name {
 }
 
 impl FromStr for Name {
-    type Err = InvalidName;
+    type Err = InvalidManifestName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -39,7 +39,7 @@ impl FromStr for Name {
         if valid {
             Ok(Self(text.into()))
         } else {
-            Err(InvalidName(text.chars().take(64).collect()))
+            Err(InvalidManifestName(text.chars().take(64).collect()))
         }
     }
 }

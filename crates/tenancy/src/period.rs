@@ -22,7 +22,7 @@ pub struct Period(u64);
 pub struct InvalidPeriod(pub String);
 
 /// The form of a period. Nine digits are enough for anything, and fit into an integer in seconds.
-const FORM: &str = "^[0-9]{1,9}[smhd]$";
+const PATTERN: &str = "^[0-9]{1,9}[smhd]$";
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
@@ -76,7 +76,7 @@ impl JsonSchema for Period {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         text(
             10,
-            FORM,
+            PATTERN,
             "write a whole number of at most nine digits and s, m, h or d, such as 30s or 24h",
         )
     }
@@ -88,7 +88,7 @@ pub fn between(field: &str, least: Period, most: Period) -> Value {
     let (text, from, to) = (format!("self.{field}"), least.seconds(), most.seconds());
     // A text that is no period breaks the rule of its own type already.
     let holds = format!(
-        "!{text}.matches('{FORM}') || ({seconds} >= {from} && {seconds} <= {to})",
+        "!{text}.matches('{PATTERN}') || ({seconds} >= {from} && {seconds} <= {to})",
         seconds = seconds(&text),
     );
     field_rule(&format!(".{field}"), &holds, &format!("must be from {least} to {most}"))

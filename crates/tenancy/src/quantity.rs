@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::text_form::text_form;
 
 /// The form of a quantity: a whole number and a unit.
-const FORM: &str = "^[1-9][0-9]{0,8}(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$";
+const PATTERN: &str = "^[1-9][0-9]{0,8}(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$";
 /// What a quantity looks like.
-const SENTENCE: &str =
+const EXPECTED_FORM: &str =
     "write a whole number of at most nine digits and a unit, such as 500m, 2, 8Gi or 600Gi";
 /// The most digits of a quantity's number.
 const DIGITS: usize = 9;
@@ -21,17 +21,17 @@ const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 /// A quantity of CPU, memory or storage, such as `500m`, `8Gi` or `600Gi`. Its text is the one that an API
 /// server gives back: with the largest unit that leaves a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quantity {
+pub struct ResourceQuantity {
     thousandths: u128,
     is_binary: bool,
 }
 
 /// A text that is no quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no quantity: {SENTENCE}")]
-pub struct InvalidQuantity(String);
+#[error("`{0}` is no quantity: {EXPECTED_FORM}")]
+pub struct InvalidResourceQuantity(String);
 
-impl Quantity {
+impl ResourceQuantity {
     /// A number of gibibytes.
     #[must_use]
     pub const fn gibibytes(number: u32) -> Self {
@@ -57,11 +57,11 @@ impl Quantity {
     }
 }
 
-impl FromStr for Quantity {
-    type Err = InvalidQuantity;
+impl FromStr for ResourceQuantity {
+    type Err = InvalidResourceQuantity;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || InvalidQuantity(text.chars().take(32).collect());
+        let wrong = || InvalidResourceQuantity(text.chars().take(32).collect());
         let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
         let (digits, unit) = text.split_at(end);
         if digits.is_empty() || digits.len() > DIGITS || digits.starts_with('0') {
@@ -78,7 +78,7 @@ impl FromStr for Quantity {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for ResourceQuantity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut number, base, units): (_, _, &[&str]) = if self.is_binary {
             (self.thousandths / (1000 * 1024), 1024, &BINARY)
@@ -96,15 +96,15 @@ impl fmt::Display for Quantity {
     }
 }
 
-text_form!(Quantity);
+text_form!(ResourceQuantity);
 
-impl JsonSchema for Quantity {
+impl JsonSchema for ResourceQuantity {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Quantity".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        crate::schema::text(11, FORM, SENTENCE)
+        crate::schema::text(11, PATTERN, EXPECTED_FORM)
     }
 }
 
@@ -126,19 +126,19 @@ mod tests {
             ("2048Gi", "2Ti"),
             ("999999999Ei", "999999999Ei"),
         ] {
-            let quantity: Quantity = text.parse().unwrap();
+            let quantity: ResourceQuantity = text.parse().unwrap();
             assert_eq!(quantity.to_string(), canonical, "{text}");
             assert_eq!(canonical.parse(), Ok(quantity), "{text}");
         }
-        assert_eq!(Quantity::gibibytes(20).to_string(), "20Gi");
-        assert_eq!(Quantity::mebibytes(1024).to_string(), "1Gi");
-        assert_eq!(Quantity::thousandths(250).to_string(), "250m");
+        assert_eq!(ResourceQuantity::gibibytes(20).to_string(), "20Gi");
+        assert_eq!(ResourceQuantity::mebibytes(1024).to_string(), "1Gi");
+        assert_eq!(ResourceQuantity::thousandths(250).to_string(), "250m");
     }
 
     #[test]
     fn quantities_of_different_units_compare() {
         let covers = |left: &str, right: &str| {
-            left.parse::<Quantity>().unwrap().covers(right.parse().unwrap())
+            left.parse::<ResourceQuantity>().unwrap().covers(right.parse().unwrap())
         };
         assert!(covers("1Ti", "1024Gi") && covers("1024Gi", "1Ti") && covers("1Ti", "1T"));
         assert!(!covers("1T", "1Ti") && !covers("999m", "1"));
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn other_texts_are_refused() {
         for wrong in ["", "Gi", "0", "01", "-1", "0.5", "1e9", "1 Gi", "1gi", "1234567890"] {
-            let said = wrong.parse::<Quantity>().unwrap_err().to_string();
+            let said = wrong.parse::<ResourceQuantity>().unwrap_err().to_string();
             assert!(said.starts_with(&format!("`{wrong}` is no quantity: write ")), "{said}");
         }
     }

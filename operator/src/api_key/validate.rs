@@ -1,7 +1,7 @@
 //! Validation of an `ApiKey`: the changes of its keys that are permitted.
 
 use assay_crds::RotationSpec;
-use assay_store::control::{Grant, KeyRecord};
+use assay_store::control::{KeyRecord, NewKey};
 use assay_tenancy::{
     Name,
     key::{ApiKey as KeyText, KeyEnvironment},
@@ -42,7 +42,7 @@ pub(super) struct ValidatedKey {
     /// The object as an owner.
     pub(super) owner: Option<OwnerReference>,
     /// The tenant, scopes and expiry that the spec grants.
-    pub(super) grant: Grant,
+    pub(super) grant: NewKey,
     /// The rotation schedule.
     pub(super) rotation: RotationSpec,
     /// The rotation that was requested last.
@@ -134,7 +134,7 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
         instance: inputs.instance.clone(),
         namespace: namespace.clone(),
         owner,
-        grant: Grant {
+        grant: NewKey {
             tenant: tenant.clone(),
             name: records::name(&inputs.object),
             scopes: spec.scopes.clone(),

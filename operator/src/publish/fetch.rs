@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_crds::{ChainSource, IntelSource, Plan, RateLimit, RiskPolicy, Tenant};
-use assay_tenancy::{InvalidName, Name, manifest::Kind};
+use assay_tenancy::{InvalidManifestName, Name, manifest::Kind};
 use futures_util::StreamExt;
 use kube::{
     Api, Client,
@@ -55,7 +55,7 @@ pub(super) struct Misnamed {
     /// The object.
     pub(super) object: Arc<WatchedObject>,
     /// Why its name is refused.
-    pub(super) problem: InvalidName,
+    pub(super) problem: InvalidManifestName,
 }
 
 /// The watch of one kind.

@@ -6,9 +6,11 @@ use std::{
 };
 
 use assay_engine::policy::Policy;
-use assay_manifests::{DesiredManifests, Manifest, Manifests, Reconciled, Refusal, reconcile};
+use assay_manifests::{
+    DesiredManifests, Manifest, ManifestRefusal, Manifests, Reconciled, reconcile,
+};
 use assay_tenancy::{
-    Directory, Problem,
+    Directory, ManifestProblem,
     manifest::{Kind, ManifestSpec},
 };
 use jiff::Timestamp;
@@ -28,7 +30,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Validated {
     /// The refused objects with their problems; or the problems of the manifests in the store.
-    pub(super) outcome: Result<BTreeMap<ObjectKey, Refusal>, Vec<Problem>>,
+    pub(super) outcome: Result<BTreeMap<ObjectKey, ManifestRefusal>, Vec<ManifestProblem>>,
     /// The manifests from now on.
     manifests: Manifests,
     /// The configuration in force, until it is taken.
@@ -37,7 +39,7 @@ pub(super) struct Validated {
 
 impl Validated {
     /// Why an object is refused.
-    pub(super) fn refusal(&self, key: &ObjectKey) -> Option<&Refusal> {
+    pub(super) fn refusal(&self, key: &ObjectKey) -> Option<&ManifestRefusal> {
         self.outcome.as_ref().ok()?.get(key)
     }
 

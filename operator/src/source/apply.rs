@@ -1,6 +1,6 @@
 //! The writes of a source's objects.
 
-use assay_tenancy::Quantity;
+use assay_tenancy::ResourceQuantity;
 use k8s_openapi::api::{
     apps::v1::StatefulSet,
     batch::v1::{CronJob, Job},
@@ -88,7 +88,7 @@ pub(super) async fn apply<S>(
 /// Requests a larger size of the claims that are smaller, and returns why one does not grow.
 async fn grow(
     claims: &[PersistentVolumeClaim],
-    size: Quantity,
+    size: ResourceQuantity,
     owner: &Owner,
     context: &Context,
 ) -> Result<Option<String>, WriteError> {

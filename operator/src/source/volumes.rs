@@ -1,6 +1,6 @@
 //! The volumes of chain servers: which claims are to grow, and what keeps them from it. Pure.
 
-use assay_tenancy::Quantity;
+use assay_tenancy::ResourceQuantity;
 use k8s_openapi::api::{
     apps::v1::StatefulSet,
     core::v1::{PersistentVolumeClaim, VolumeResourceRequirements},
@@ -13,18 +13,18 @@ use super::build::STORAGE;
 const RESIZE_ERRORS: [&str; 2] = ["ControllerResizeError", "NodeResizeError"];
 
 /// The size that is requested of a claim. `None`: none, or one in a form that the operator does not write.
-fn requested(resources: Option<&VolumeResourceRequirements>) -> Option<Quantity> {
+fn requested(resources: Option<&VolumeResourceRequirements>) -> Option<ResourceQuantity> {
     resources?.requests.as_ref()?.get(STORAGE)?.0.parse().ok()
 }
 
 /// The size of new volumes of a `StatefulSet`.
-pub(super) fn template_size(stateful_set: &StatefulSet) -> Option<Quantity> {
+pub(super) fn template_size(stateful_set: &StatefulSet) -> Option<ResourceQuantity> {
     let templates = stateful_set.spec.as_ref()?.volume_claim_templates.as_ref()?;
     requested(templates.first()?.spec.as_ref()?.resources.as_ref())
 }
 
 /// The names of the claims that are smaller than `size`. A larger one, which an earlier source left behind, stays.
-pub(super) fn to_grow(claims: &[PersistentVolumeClaim], size: Quantity) -> Vec<String> {
+pub(super) fn to_grow(claims: &[PersistentVolumeClaim], size: ResourceQuantity) -> Vec<String> {
     let is_smaller = |claim: &&PersistentVolumeClaim| {
         let spec = claim.spec.as_ref();
         requested(spec.and_then(|spec| spec.resources.as_ref()))
@@ -89,7 +89,7 @@ mod tests {
             "serviceName": "a", "selector": {}, "template": {}, "volumeClaimTemplates": [template],
         });
         let stateful_set = serde_json::from_value(json!({"spec": spec})).unwrap();
-        assert_eq!(template_size(&stateful_set), Some(Quantity::gibibytes(1)));
+        assert_eq!(template_size(&stateful_set), Some(ResourceQuantity::gibibytes(1)));
         assert_eq!(template_size(&StatefulSet::default()), None);
     }
 }

@@ -54,7 +54,7 @@ fn main() {
     let before = cluster.audit().len();
     let postgres = Postgres::start();
     // The operator waits for a schema that others make.
-    let address = DatabaseAddress::at(&postgres.url());
+    let address = DatabaseAddress::from_url(&postgres.url());
     let opening = PostgresStore::open_or_create(address, Environment::Production);
     let store = runtime.block_on(opening).expect("a schema");
     runtime.block_on(store.close());

@@ -14,7 +14,7 @@ use assay_intel::{
     formats::{FORMATS, Format, IntelKind, ReadOption, of_kind, tagpack::CONFIDENCES},
     labels::terms::TermTable,
 };
-use assay_request::problem::{Code, Retry};
+use assay_request::problem::{Code, RetryAdvice};
 use assay_service::ready_sources::READY_SOURCES;
 
 mod chain_protocol;
@@ -68,8 +68,8 @@ fn code(text: &str) -> String {
 fn the_table_of_problems() {
     let rows = Code::ALL.iter().map(|problem| {
         let retry = match problem.retry() {
-            Retry::No => "no",
-            Retry::Later => "later",
+            RetryAdvice::No => "no",
+            RetryAdvice::Later => "later",
         };
         let status = problem.status().as_u16().to_string();
         [status, code(problem.as_str()), problem.title().to_owned(), retry.to_owned()]

@@ -3,7 +3,7 @@
 
 use std::{fs, time::Duration};
 
-use assay_redis::{Event, RedisClient, RedisClientError, RedisSettings, Subscription};
+use assay_redis::{RedisClient, RedisClientError, RedisSettings, Subscription, SubscriptionEvent};
 use assay_tests::{
     Authority,
     redis::{Cluster, Redis, Watched},
@@ -165,17 +165,17 @@ async fn published_messages_arrive_and_a_gap_is_reported() {
     let mut server = Redis::start();
     let mut messages = Subscription::new(settings(&server.url()), vec!["keys".into()]);
     let patience = Duration::from_secs(30);
-    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Subscribed);
+    assert_eq!(timeout(patience, messages.next()).await.unwrap(), SubscriptionEvent::Subscribed);
     let _ = server.cli(&["publish", "keys", "one"]);
-    let heard = Event::Message { channel: "keys".into(), payload: b"one".to_vec() };
+    let heard = SubscriptionEvent::Message { channel: "keys".into(), payload: b"one".to_vec() };
     assert_eq!(timeout(patience, messages.next()).await.unwrap(), heard);
     server.kill();
     server.again();
-    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Subscribed);
+    assert_eq!(timeout(patience, messages.next()).await.unwrap(), SubscriptionEvent::Subscribed);
     let cluster = Cluster::start();
     let mut messages = Subscription::new(settings(&cluster.url()), vec!["keys".into()]);
-    assert_eq!(timeout(patience, messages.next()).await.unwrap(), Event::Subscribed);
+    assert_eq!(timeout(patience, messages.next()).await.unwrap(), SubscriptionEvent::Subscribed);
     let _ = cluster.nodes()[2].cli(&["publish", "keys", "two"]);
-    let heard = Event::Message { channel: "keys".into(), payload: b"two".to_vec() };
+    let heard = SubscriptionEvent::Message { channel: "keys".into(), payload: b"two".to_vec() };
     assert_eq!(timeout(patience, messages.next()).await.unwrap(), heard);
 }

@@ -13,7 +13,7 @@ use assay_address::ChainId;
 use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
 use clap::{Args, Subcommand};
 
-use super::{Context, Done, Failure, graph, ingested, output};
+use super::{CommandOutcome, Context, Failure, graph, output, require_graph};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ChainCommand {
@@ -62,7 +62,10 @@ pub(super) struct VerifyArgs {
     chain: ChainId,
 }
 
-pub(super) async fn run(command: ChainCommand, context: Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    command: ChainCommand,
+    context: Context,
+) -> Result<CommandOutcome, Failure> {
     let graphs = context.graphs();
     match command {
         ChainCommand::Serve(args) => serve::run(*args, context).await,
@@ -72,31 +75,39 @@ pub(super) async fn run(command: ChainCommand, context: Context) -> Result<Done,
     }
 }
 
-fn back_up(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done, Failure> {
+fn back_up(
+    graphs: &EmbeddedGraphs,
+    chain: ChainId,
+    file: &Path,
+) -> Result<CommandOutcome, Failure> {
     if file.exists() {
         let message = format!("{} exists already: name another file", file.display());
         return Err(Failure::Usage(message));
     }
-    let tip = ingested(chain, graphs.back_up(chain, file)?)?;
+    let tip = require_graph(chain, graphs.back_up(chain, file)?)?;
     writeln!(
         output(),
         "{chain}: blocks up to {} or newer written to {}",
         block(&tip),
         file.display()
     )?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
-fn restore(graphs: &EmbeddedGraphs, chain: ChainId, file: &Path) -> Result<Done, Failure> {
+fn restore(
+    graphs: &EmbeddedGraphs,
+    chain: ChainId,
+    file: &Path,
+) -> Result<CommandOutcome, Failure> {
     if !file.is_file() {
         return Err(Failure::Usage(format!("there is no file {}", file.display())));
     }
     let tip = graphs.restore(chain, file)?;
     writeln!(output(), "{chain}: blocks up to {} restored", block(&tip))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
-async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Done, Failure> {
+async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<CommandOutcome, Failure> {
     let view = graph(graphs as &dyn GraphStore, chain).await?.view().await?;
     let empty = || Failure::Failed(format!("the graph of the {chain} chain has no block"));
     let view = view.ok_or_else(empty)?;
@@ -104,7 +115,7 @@ async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Done, Failure
     let fingerprint = view.fingerprint().await?;
     writeln!(output(), "{chain}: blocks up to {}", block(&tip))?;
     writeln!(output(), "fingerprint {}", hex::encode(fingerprint))?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// A block in words.

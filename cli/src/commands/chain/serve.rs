@@ -21,12 +21,12 @@ use tokio::task::JoinSet;
 
 use crate::{
     commands::{
-        Context, Done, Failure,
+        CommandOutcome, Context, Failure,
         ingest_chain::{BlockHash, block_hash},
         output,
-        serve::{Served, bind, serve_until_stopped, tls},
+        serve::{Services, bind, serve_until_stopped, tls},
     },
-    settings::{Layers, Settings},
+    settings::{CliSettings, Layers},
 };
 
 const EXAMPLES: &str = "\
@@ -121,13 +121,13 @@ impl ServeArgs {
             return Some(BlockLocation::Esplora(url.clone()));
         }
         let file = self.cookie.clone().map(CredentialsFile::new);
-        let file = file.map(|file| file.only_for(self.credentials_hosts.clone()));
+        let file = file.map(|file| file.restricted_to(self.credentials_hosts.clone()));
         let credentials = file.map_or(Credentials::None, Credentials::File);
         self.rpc.clone().map(|url| BlockLocation::Node { url, credentials })
     }
 
     /// The neighbors from which an empty data directory is filled.
-    fn neighbors(&self, settings: &Settings) -> Result<Option<Arc<ServerSet>>, Failure> {
+    fn neighbors(&self, settings: &CliSettings) -> Result<Option<Arc<ServerSet>>, Failure> {
         let (Some(chain), Some(url)) = (self.chain, &self.neighbors) else { return Ok(None) };
         let entry = format!("{}={url}", chain.info().id);
         let parsed = ChainServers::parse([&*entry], &settings.chain_credentials());
@@ -153,7 +153,7 @@ impl ServeArgs {
     }
 }
 
-pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutcome, Failure> {
     let settings = &context.settings;
     if let Some(chain) = args.chain.filter(|chain| chain.info().outputs().is_none()) {
         return Err(Failure::Usage(format!(
@@ -202,7 +202,7 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failu
         beside.spawn(tls.watch_files());
     }
     let draining = Arc::clone(&host);
-    let served = Served {
+    let served = Services {
         api: chain_api(&app),
         admin: chain_admin(&app),
         draining: move || draining.start_draining(),
@@ -211,11 +211,11 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<Done, Failu
     drop(beside);
     store.close().await;
     tracing::info!("stopped");
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// The tokens of those who may ask. Without them, only programs of this machine may.
-fn tokens(settings: &Settings) -> Result<Option<Tokens>, Failure> {
+fn tokens(settings: &CliSettings) -> Result<Option<Tokens>, Failure> {
     match &settings.chain_token_file {
         Some(path) => {
             let tokens = Tokens::read(path);
@@ -241,17 +241,17 @@ async fn fill_and_follow(
         host.fill(neighbors.chain(), &neighbors).await;
     }
     let Some(followed) = followed else { return };
-    let observer = Noted { host: Arc::clone(&host), chain: followed.chain };
+    let observer = FollowLog { host: Arc::clone(&host), chain: followed.chain };
     followed.follow(&**host.graphs(), host.clock(), &observer).await;
 }
 
 /// Counts recorded blocks, and writes them to the log.
-struct Noted {
+struct FollowLog {
     host: Arc<ChainHost>,
     chain: ChainId,
 }
 
-impl IngestObserver for Noted {
+impl IngestObserver for FollowLog {
     fn reached(&self, height: u64, target: u64, blocks: u64) {
         self.host.note_blocks(self.chain, blocks);
         tracing::debug!(chain = %self.chain, height, target, blocks, "blocks ingested");

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::sink::{ExportFormat, Sink};
-use crate::commands::{Context, Failure, begun, ingested, progress::Progress};
+use crate::commands::{Context, Failure, progress::Progress, require_block, require_graph};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,11 +70,11 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Fa
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
     let graphs = context.graphs();
-    let graph = ingested(chain, graphs.open(chain)?)?;
+    let graph = require_graph(chain, graphs.open(chain)?)?;
     let intel = IntelSnapshot::load(&*databases.store, None).await?;
     // The parties are found in the same state or a newer one, and so are complete.
     let snapshot = graph.snapshot()?;
-    let view = begun(chain, Arc::clone(&graph).view().await?)?;
+    let view = require_block(chain, Arc::clone(&graph).view().await?)?;
     let today = context.clock.now().to_zoned(TimeZone::UTC).date();
     let ends = ends(&*view, chain, &intel, today).await?;
     let transactions = snapshot.transactions()?;

@@ -10,7 +10,7 @@ use clap::Args;
 use jiff::civil::Date;
 use serde_json::{Map, Value};
 
-use super::sink::{ExportFormat, Sink, harmless};
+use super::sink::{ExportFormat, Sink, spreadsheet_safe};
 use crate::commands::{Context, Failure};
 
 /// Export labels in a format that can be imported again
@@ -52,7 +52,8 @@ pub(super) async fn run(args: LabelsArgs, context: &Context) -> Result<(), Failu
             let named = columns.iter().zip(&values).filter(|(_, value)| !value.is_empty());
             let object: Map<String, Value> =
                 named.map(|(name, value)| ((*name).to_owned(), json_value(name, value))).collect();
-            let cells = values.iter().take(columns.len()).map(|value| harmless(value).into_owned());
+            let cells =
+                values.iter().take(columns.len()).map(|value| spreadsheet_safe(value).into_owned());
             outcome = sink.row_or_cells(&object, cells);
         }
     };

@@ -8,7 +8,7 @@ use assay_store::intel::Intel;
 use clap::Args;
 use serde::Serialize;
 
-use super::sink::{ExportFormat, Sink, harmless};
+use super::sink::{ExportFormat, Sink, spreadsheet_safe};
 use crate::commands::{Context, Failure};
 
 const EXAMPLES: &str = "\
@@ -69,13 +69,13 @@ pub(super) async fn run(args: ListingsArgs, context: &Context) -> Result<(), Fai
     for row in rows(&intel, args.blockchain) {
         let cells = [
             row.list.into(),
-            harmless(row.entity_id),
-            harmless(row.entity),
-            harmless(&row.programs.join(";")).into_owned().into(),
-            harmless(row.asset_code),
+            spreadsheet_safe(row.entity_id),
+            spreadsheet_safe(row.entity),
+            spreadsheet_safe(&row.programs.join(";")).into_owned().into(),
+            spreadsheet_safe(row.asset_code),
             row.blockchain.unwrap_or_default().into(),
             row.address.as_deref().unwrap_or_default().into(),
-            harmless(row.address_as_published),
+            spreadsheet_safe(row.address_as_published),
             row.valid.map(|valid| valid.to_string()).unwrap_or_default().into(),
             row.listed_on.as_deref().unwrap_or_default().into(),
             row.delisted_on.as_deref().unwrap_or_default().into(),

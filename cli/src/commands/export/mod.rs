@@ -10,7 +10,7 @@ mod transfers;
 
 use clap::Subcommand;
 
-use super::{Context, Done, Failure};
+use super::{CommandOutcome, Context, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExportCommand {
@@ -22,7 +22,10 @@ pub(super) enum ExportCommand {
     Patterns(patterns::PatternsArgs),
 }
 
-pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(
+    command: ExportCommand,
+    context: &Context,
+) -> Result<CommandOutcome, Failure> {
     match command {
         ExportCommand::Listings(args) => listings::run(args, context).await?,
         ExportCommand::Labels(args) => labels::run(args, context).await?,
@@ -31,5 +34,5 @@ pub(super) async fn run(command: ExportCommand, context: &Context) -> Result<Don
         ExportCommand::Exposures(args) => exposures::run(args, context).await?,
         ExportCommand::Patterns(args) => patterns::run(args, context).await?,
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }

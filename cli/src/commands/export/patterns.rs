@@ -21,7 +21,9 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde::Serialize;
 
 use super::sink::{ExportFormat, Sink};
-use crate::commands::{Context, Failure, begun, check::policy, ingested, progress::Progress};
+use crate::commands::{
+    Context, Failure, check::policy, progress::Progress, require_block, require_graph,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,12 +77,12 @@ const COLUMNS: [&str; 8] =
 pub(super) async fn run(args: PatternsArgs, context: &Context) -> Result<(), Failure> {
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
-    let graph = ingested(chain, context.graphs().open(chain)?)?;
+    let graph = require_graph(chain, context.graphs().open(chain)?)?;
     let intel = IntelSnapshot::load(&*databases.store, None).await?;
     let policy = policy(&*databases.store, args.policy.as_deref()).await?;
     // All owners of this state are in the view, which is the same or a newer one.
     let owners = graph.snapshot()?.owners()?;
-    let view = begun(chain, Arc::clone(&graph).view().await?)?;
+    let view = require_block(chain, Arc::clone(&graph).view().await?)?;
     let view = &*view;
     let today = context.clock.now().to_zoned(TimeZone::UTC).date();
     let attributed = AttributedOwners::default();

@@ -90,7 +90,7 @@ impl Sink {
 }
 
 /// A cell that a spreadsheet does not evaluate as a formula.
-pub(super) fn harmless(value: &str) -> Cow<'_, str> {
+pub(super) fn spreadsheet_safe(value: &str) -> Cow<'_, str> {
     if formula_start(value).is_some() {
         Cow::Owned(format!("'{value}"))
     } else {

@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::sink::{ExportFormat, Sink};
-use crate::commands::{Context, Failure, begun, graph as open_graph};
+use crate::commands::{Context, Failure, graph as open_graph, require_block};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ struct Row<'a> {
 pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<(), Failure> {
     let databases = context.open_databases().await?;
     let graph = open_graph(&*databases.graphs, args.chain).await?;
-    let tip = begun(args.chain, graph.tip().await?)?;
+    let tip = require_block(args.chain, graph.tip().await?)?;
     let from = args.from.unwrap_or(tip.start).max(tip.start);
     let to = args.to.unwrap_or(tip.block.height).min(tip.block.height);
     let mut sink = Sink::new(args.format, &[], args.output.as_deref())?;

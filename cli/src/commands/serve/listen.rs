@@ -13,14 +13,14 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{
     commands::Failure,
-    settings::{Settings, Switch},
+    settings::{CliSettings, Switch},
 };
 
 const ADMIN_CONNECTIONS: usize = 64;
 const ADMIN_GRACE: Duration = Duration::from_secs(1);
 
 /// What a server answers with, and what it does when it is about to stop.
-pub(in crate::commands) struct Served<D> {
+pub(in crate::commands) struct Services<D> {
     /// Requests of callers.
     pub(in crate::commands) api: Router,
     /// Health checks and metrics.
@@ -33,8 +33,8 @@ pub(in crate::commands) struct Served<D> {
 ///
 /// Health checks and metrics stop last, so that monitoring sees the shutdown.
 pub(in crate::commands) async fn serve_until_stopped<D: FnOnce()>(
-    served: Served<D>,
-    settings: &Settings,
+    served: Services<D>,
+    settings: &CliSettings,
     tls: Option<TlsAcceptor>,
     listener: TcpListener,
     admin: TcpListener,
@@ -76,8 +76,9 @@ pub(in crate::commands) async fn serve_until_stopped<D: FnOnce()>(
         (served.draining)();
         tracing::info!("stopping: requests under way are finished");
     };
-    let api = assay_api::serve(listener, served.api, api_settings, over(api_stopped), draining);
-    let admin = assay_api::serve(admin, served.admin, admin_settings, over(admin_stopped), || {});
+    let api = assay_api::serve(listener, served.api, api_settings, wait_for(api_stopped), draining);
+    let admin =
+        assay_api::serve(admin, served.admin, admin_settings, wait_for(admin_stopped), || {});
     let both = async {
         let api_then_admin = async {
             api.await;
@@ -108,7 +109,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
 }
 
 /// Completes once the channel has a value.
-async fn over(receiver: oneshot::Receiver<()>) {
+async fn wait_for(receiver: oneshot::Receiver<()>) {
     // The sender outlives this future, so that an error cannot happen.
     let _ = receiver.await;
 }

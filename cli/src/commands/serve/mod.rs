@@ -21,7 +21,7 @@ use tokio::{
 
 pub(super) use self::{
     arguments::ServeArgs,
-    listen::{Served, bind, serve_until_stopped},
+    listen::{Services, bind, serve_until_stopped},
     lock::lock,
 };
 use assay_api::{
@@ -39,8 +39,8 @@ use assay_service::{
 };
 
 use self::greet::greet;
-use super::{Context, Done, Failure};
-use crate::settings::{Feeds, Settings, Switch};
+use super::{CommandOutcome, Context, Failure};
+use crate::settings::{CliSettings, Feeds, Switch};
 
 /// Longest time for writing charges, returning tokens and closing connections. With the second that the admin
 /// port may take to close, it fits into the 15 s after the last request that a pod of the operator has.
@@ -70,7 +70,7 @@ impl From<AddressHashKeyError> for Failure {
     }
 }
 
-pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Failure> {
+pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<CommandOutcome, Failure> {
     let settings = &context.settings;
     let address_hasher = match &settings.log_hash_key_file {
         Some(path) => AddressHasher::read(path)?,
@@ -159,7 +159,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
         beside.spawn(collector.send_regularly(settings.otlp_interval, print.clone()));
     }
     let draining = Arc::clone(&service);
-    let served = Served {
+    let served = Services {
         api: assay_api::api(&app),
         admin: assay_api::admin(&app),
         draining: move || draining.start_draining(),
@@ -173,7 +173,7 @@ pub(super) async fn run(_args: ServeArgs, context: Context) -> Result<Done, Fail
     if let Some(collector) = &context.collector {
         collector.send_last_metrics(print()).await;
     }
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// Writes charges and answers, returns tokens and closes the databases, within [`FLUSH_TIMEOUT`].
@@ -213,12 +213,12 @@ async fn refresh_on_change(service: Arc<Service>, mut changes: ChangeSubscriptio
     }
 }
 
-pub(super) fn tls(settings: &Settings) -> Result<Option<Tls>, TlsError> {
+pub(super) fn tls(settings: &CliSettings) -> Result<Option<Tls>, TlsError> {
     let files = settings.tls_cert.clone().zip(settings.tls_key.clone());
     files.map(|(certificate, key)| Tls::load(TlsFiles { certificate, key })).transpose()
 }
 
-fn http_settings(settings: &Settings) -> HttpSettings {
+fn http_settings(settings: &CliSettings) -> HttpSettings {
     HttpSettings {
         request_timeout: settings.request_timeout,
         body_timeout: settings.body_timeout,

@@ -8,23 +8,27 @@ use std::{
 use assay_address::CanonicalAddress;
 use assay_engine::evidence::{Direction, FlowPart, FlowPath};
 
-use super::{Traced, by_other_paths, end_type};
+use super::{TracedParts, by_other_paths, end_type};
 use crate::render::coins;
 
 /// A transfer: from, to, and the transaction.
 type Edge<'a> = (String, String, &'a str);
 
 /// The paths as a graph: addresses and endpoints as nodes, transactions with their amounts as edges.
-pub(super) fn graph(subject: &CanonicalAddress, directions: &[Traced<'_>]) -> String {
+pub(super) fn graph(subject: &CanonicalAddress, directions: &[TracedParts<'_>]) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = draw(&mut text, subject, directions);
     text
 }
 
-fn draw(text: &mut String, subject: &CanonicalAddress, directions: &[Traced<'_>]) -> fmt::Result {
+fn draw(
+    text: &mut String,
+    subject: &CanonicalAddress,
+    directions: &[TracedParts<'_>],
+) -> fmt::Result {
     let mut edges: BTreeMap<Edge<'_>, u128> = BTreeMap::new();
-    for Traced { direction, parts, .. } in directions {
+    for TracedParts { direction, parts, .. } in directions {
         for (part, _) in parts {
             for path in &part.paths {
                 add_path(&mut edges, *direction, subject, part, path, path.amount);

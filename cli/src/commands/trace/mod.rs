@@ -27,9 +27,9 @@ use jiff::{civil::Date, tz::TimeZone};
 use serde::Serialize;
 
 use super::{
-    Context, Done, Failure,
+    CommandOutcome, Context, Failure,
     check::{directory, policy},
-    ingested, output, parse_address, print_json,
+    output, parse_address, print_json, require_graph,
     terminal::text_width,
 };
 use crate::render::{self, TracedDirection, TracedEnd, TracedPath};
@@ -101,7 +101,7 @@ const SHARE_WHOLE: u64 = 1_000_000;
 const PATHS: usize = 1_000;
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct TraceAnswer<'a> {
     blockchain: ChainId,
     address: &'a str,
     latest_block_height: u64,
@@ -143,13 +143,13 @@ struct ShownPath<'a> {
 }
 
 /// One direction of a trace: the parts of the funds, the largest first, with their millionths.
-struct Traced<'a> {
+struct TracedParts<'a> {
     direction: Direction,
     whole: u128,
     parts: Vec<(&'a FlowPart, u64)>,
 }
 
-pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Failure> {
+pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOutcome, Failure> {
     let subject = parse_address(args.chain, &args.address)?;
     let directions = match args.direction {
         Some(OneDirection::Source) => vec![Direction::Source],
@@ -165,7 +165,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
     let result = trace(&chains, &snapshot, &policy, &subject, view, context.clock.now()).await;
     let facts = match result.state {
         ChainState::Followed(facts) => facts,
-        ChainState::NotFollowed => ingested(args.chain, None)?,
+        ChainState::NotFollowed => require_graph(args.chain, None)?,
         ChainState::Unavailable(why) => {
             return Err(Failure::Failed(format!(
                 "flows on the {} chain are unavailable: {}",
@@ -174,7 +174,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
             )));
         }
     };
-    let traced: Vec<Traced<'_>> = directions
+    let traced: Vec<TracedParts<'_>> = directions
         .into_iter()
         .map(|direction| {
             let ledgers = facts.flows.ledgers.iter();
@@ -184,10 +184,10 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         .collect();
     if args.dot {
         write!(output(), "{}", dot::graph(&subject, &traced))?;
-        return Ok(Done::Success);
+        return Ok(CommandOutcome::Success);
     }
     if args.json {
-        let shown = Shown {
+        let shown = TraceAnswer {
             blockchain: args.chain,
             address: subject.as_str(),
             latest_block_height: facts.tip.height,
@@ -209,11 +209,11 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<Done, Fai
         text_width(),
     );
     write!(output(), "{text}")?;
-    Ok(Done::Success)
+    Ok(CommandOutcome::Success)
 }
 
 /// The parts of a direction with at least a share, the largest first.
-fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> Traced<'_> {
+fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> TracedParts<'_> {
     let whole: u128 = parts.iter().map(|part| part.amount).sum();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.amount), part.end, part.distance));
     let amounts: Vec<u128> = parts.iter().map(|part| part.amount).collect();
@@ -223,7 +223,7 @@ fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> Tr
     parts.retain(|(part, _)| {
         part.amount.saturating_mul(SHARE_WHOLE.into()) >= whole.saturating_mul(min_share.into())
     });
-    Traced { direction, whole, parts }
+    TracedParts { direction, whole, parts }
 }
 
 /// The days of the transactions that are drawn; empty where the chain is not ingested.
@@ -249,7 +249,7 @@ async fn dates(
     Ok(days)
 }
 
-fn shown_direction<'a>(traced: &Traced<'a>) -> ShownDirection<'a> {
+fn shown_direction<'a>(traced: &TracedParts<'a>) -> ShownDirection<'a> {
     ShownDirection {
         direction: traced.direction,
         total_amount: traced.whole.to_string(),
@@ -257,7 +257,7 @@ fn shown_direction<'a>(traced: &Traced<'a>) -> ShownDirection<'a> {
     }
 }
 
-fn drawn_direction<'a>(traced: &Traced<'a>) -> TracedDirection<'a> {
+fn drawn_direction<'a>(traced: &TracedParts<'a>) -> TracedDirection<'a> {
     let end = |(part, share): &(&'a FlowPart, u64)| {
         let path = |path: &'a FlowPath| TracedPath { amount: path.amount, steps: &path.steps };
         TracedEnd {

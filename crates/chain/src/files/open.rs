@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_input::{InputLimits, Spooled};
+use assay_input::{InputLimits, SpooledFile};
 
 use crate::SourceError;
 
@@ -104,7 +104,7 @@ fn unpacked(path: &Path) -> io::Result<Option<File>> {
     if !PACKED.iter().any(|mark| start.starts_with(mark)) {
         return Ok(None);
     }
-    let spooled = Spooled::from_file(path, LIMITS).map_err(|error| error.source)?;
+    let spooled = SpooledFile::from_file(path, LIMITS).map_err(|error| error.source)?;
     let mut file = tempfile::tempfile()?;
     spooled.unpack(LIMITS, |content| io::copy(content, &mut file)).map_err(io::Error::other)??;
     Ok(Some(file))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_address::ChainId;
 use assay_graph::GraphStore;
 use assay_system::Clock;
-use assay_telemetry::{request::on_thread, stage};
+use assay_telemetry::{request::run_on_thread, stage};
 
 use super::{
     begin::begin,
@@ -72,7 +72,8 @@ impl<'a> Following<'a> {
         let Followed { chain, start, test_networks, sample, accept_branch, .. } = *self.followed;
         let (location, complete) = (self.followed.location.clone(), start == 0);
         let open = move || location::open(chain, &location, complete, test_networks);
-        let opening = stage!("open_source", chain = chain.info().id).in_scope(|| on_thread(open));
+        let opening =
+            stage!("open_source", chain = chain.info().id).in_scope(|| run_on_thread(open));
         let source = opening.await.map_err(|_| IngestError::Reader)??;
         let (from, follow) = (Some(start), Some(POLL));
         let request = IngestRequest { chain, from, to: None, follow, sample, accept_branch };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use assay_engine::utxo::Block;
-use assay_telemetry::request::on_thread;
+use assay_telemetry::request::run_on_thread;
 
 use super::IngestError;
 use crate::{BatchLimit, BlockSource, SourceError, TipRef};
@@ -22,7 +22,7 @@ impl Reader {
         request: impl FnOnce(&mut dyn BlockSource) -> Result<T, SourceError> + Send + 'static,
     ) -> Result<T, IngestError> {
         let source = Arc::clone(&self.0);
-        let asked = on_thread(move || {
+        let asked = run_on_thread(move || {
             let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
             request(&mut **source)
         });

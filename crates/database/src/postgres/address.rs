@@ -36,17 +36,17 @@ impl DatabaseAddress {
     /// The database at `url` (`postgres://user:password@host:port/database`). Several hosts
     /// (`host,host:port`) are tried in order; the first that takes writes is used.
     #[must_use]
-    pub fn at(url: &str) -> Self {
-        Self::of(Url::Text(url.to_owned()))
+    pub fn from_url(url: &str) -> Self {
+        Self::new(Url::Text(url.to_owned()))
     }
 
     /// The database whose URL is in a file. The file is read again as it changes.
     #[must_use]
-    pub fn in_file(file: &Path) -> Self {
-        Self::of(Url::File(file.to_owned()))
+    pub fn from_url_file(file: &Path) -> Self {
+        Self::new(Url::File(file.to_owned()))
     }
 
-    const fn of(url: Url) -> Self {
+    const fn new(url: Url) -> Self {
         Self { url, password_file: None, lifetime: LIFETIME, readers: READERS }
     }
 
@@ -102,13 +102,13 @@ fn secret(file: &Path) -> Result<String, DatabaseError> {
 
 impl From<&str> for DatabaseAddress {
     fn from(url: &str) -> Self {
-        Self::at(url)
+        Self::from_url(url)
     }
 }
 
 impl From<&String> for DatabaseAddress {
     fn from(url: &String) -> Self {
-        Self::at(url)
+        Self::from_url(url)
     }
 }
 

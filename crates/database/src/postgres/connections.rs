@@ -33,7 +33,7 @@ use crate::DatabaseError;
 /// the network is cut, and nothing else would report that.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of the next part of a long answer: the server may have to sort all of it first.
-const SILENCE: Duration = Duration::from_mins(1);
+const NEXT_PART_TIMEOUT: Duration = Duration::from_mins(1);
 /// Interval of the liveness probes beside long work.
 const PROBE_EVERY: Duration = Duration::from_secs(5);
 /// Consecutive failed probes after which the server counts as gone.
@@ -43,7 +43,7 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of searching for the primary, divided among the servers of the address.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
 /// After how long a pending acquisition triggers a search for the primary.
-const SLOW: Duration = Duration::from_millis(300);
+const SEARCH_AFTER: Duration = Duration::from_millis(300);
 /// Timeout of one probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for which a connection for reads relies on the last probe: a busy one is not probed before
@@ -72,12 +72,12 @@ struct Shared {
     /// Counts changes of the server.
     changes: AtomicU64,
     /// Time of the last change of the server.
-    moved: Moved,
+    last_switch: LastSwitch,
     /// One search at a time; when the last one found a server.
     searching: tokio::sync::Mutex<Option<Instant>>,
 }
 
-type Moved = Arc<Mutex<Option<Instant>>>;
+type LastSwitch = Arc<Mutex<Option<Instant>>>;
 
 struct Current {
     server: Server,
@@ -87,22 +87,22 @@ struct Current {
 impl Connections {
     /// A pool of at most `count` connections to the primary of an address. Each is probed when it is acquired.
     pub(super) fn new(server: Server, address: DatabaseAddress, count: u32) -> Self {
-        Self::trusting(Duration::ZERO, server, address, count)
+        Self::with_probe_ttl(Duration::ZERO, server, address, count)
     }
 
     /// The same for reads: one probe serves many statements in a row.
     pub(super) fn for_reads(server: Server, address: DatabaseAddress, count: u32) -> Self {
-        Self::trusting(PRIMARY_CHECK_TTL, server, address, count)
+        Self::with_probe_ttl(PRIMARY_CHECK_TTL, server, address, count)
     }
 
-    fn trusting(
+    fn with_probe_ttl(
         trusted_for: Duration,
         server: Server,
         address: DatabaseAddress,
         count: u32,
     ) -> Self {
-        let moved = Moved::default();
-        let seen = Arc::clone(&moved);
+        let last_switch = LastSwitch::default();
+        let seen = Arc::clone(&last_switch);
         let pool = PgPoolOptions::new()
             .max_connections(count)
             .acquire_timeout(ACQUIRE_TIMEOUT)
@@ -119,7 +119,7 @@ impl Connections {
             })
             .test_before_acquire(false)
             .before_acquire(move |connection, about| {
-                let is_elsewhere = moved_since(&seen, about.age);
+                let is_elsewhere = switched_since(&seen, about.age);
                 // It was probed when it was released.
                 let is_trusted = about.idle_for < trusted_for;
                 Box::pin(async move {
@@ -131,7 +131,7 @@ impl Connections {
             address,
             current: Mutex::new(Current { server, looked_at: Instant::now() }),
             changes: AtomicU64::new(0),
-            moved,
+            last_switch,
             searching: tokio::sync::Mutex::new(None),
         };
         Self { pool, shared: Arc::new(shared) }
@@ -159,7 +159,7 @@ impl Connections {
         &self,
         part: impl Future<Output = Result<T, sqlx::Error>>,
     ) -> Result<T, DatabaseError> {
-        self.within(SILENCE, async { part.await.map_err(DatabaseError::from) }).await
+        self.within(NEXT_PART_TIMEOUT, async { part.await.map_err(DatabaseError::from) }).await
     }
 
     /// Runs work of any length, such as an import, while probing the server beside it. If the
@@ -265,13 +265,13 @@ impl Connections {
     async fn acquire_or_search(&self) -> Result<PoolConnection<Postgres>, DatabaseError> {
         let before = self.changes();
         let mut acquiring = pin!(self.pool.acquire());
-        match timeout(SLOW, &mut acquiring).await {
+        match timeout(SEARCH_AFTER, &mut acquiring).await {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(sqlx::Error::PoolClosed)) => return Err(sqlx::Error::PoolClosed.into()),
             // The password or the primary has changed since the last search, however recent that was.
             Ok(Err(_refused)) => {
                 *self.shared.searching.lock().await = None;
-                self.find(before).await?;
+                self.search_primary(before).await?;
             }
             Err(_slow) => {
                 // All connections may be in use, or the server is gone.
@@ -279,9 +279,9 @@ impl Connections {
                     biased;
                     acquired = &mut acquiring => match acquired {
                         Ok(connection) => return Ok(connection),
-                        Err(_) => self.find(before).await?,
+                        Err(_) => self.search_primary(before).await?,
                     },
-                    found = self.find(before) => {
+                    found = self.search_primary(before) => {
                         if found.is_err() || self.changes() == before {
                             match (acquiring.await, found) {
                                 (Ok(connection), _) => return Ok(connection),
@@ -297,7 +297,7 @@ impl Connections {
     }
 
     /// Searches for the primary, unless another call just found it.
-    async fn find(&self, before: u64) -> Result<(), DatabaseError> {
+    async fn search_primary(&self, before: u64) -> Result<(), DatabaseError> {
         let mut found_at = self.shared.searching.lock().await;
         let just_found = found_at.is_some_and(|at| at.elapsed() < RELOAD_EVERY);
         if self.changes() != before || just_found {
@@ -316,8 +316,9 @@ impl Connections {
         if current.server.identity != server.identity {
             self.pool.set_connect_options(server.options.clone());
             if current.server.name != server.name {
-                let mut moved = self.shared.moved.lock().unwrap_or_else(PoisonError::into_inner);
-                *moved = Some(Instant::now());
+                let mut last_switch =
+                    self.shared.last_switch.lock().unwrap_or_else(PoisonError::into_inner);
+                *last_switch = Some(Instant::now());
             }
             current.server = server;
             self.shared.changes.fetch_add(1, Ordering::AcqRel);
@@ -374,7 +375,7 @@ pub(super) async fn find_primary(
     let share = SEARCH_TIMEOUT / u32::try_from(servers.len()).unwrap_or(u32::MAX).max(1);
     let mut failures = Vec::new();
     for server in servers {
-        match timeout(share, reach(&server)).await {
+        match timeout(share, connect_to_primary(&server)).await {
             Ok(Ok(connection)) => return Ok((connection, server)),
             Ok(Err(error)) => failures.push(error),
             Err(_elapsed) => failures.push(DatabaseError::Connect {
@@ -393,7 +394,7 @@ pub(super) async fn find_primary(
     }
 }
 
-async fn reach(server: &Server) -> Result<PgConnection, DatabaseError> {
+async fn connect_to_primary(server: &Server) -> Result<PgConnection, DatabaseError> {
     let failed = |source| DatabaseError::Connect { server: server.name.clone(), source };
     let mut connection = server.options.connect().await.map_err(failed)?;
     connection.execute(SETTINGS).await.map_err(failed)?;
@@ -405,9 +406,9 @@ async fn reach(server: &Server) -> Result<PgConnection, DatabaseError> {
 }
 
 /// True if a connection of this age is to a previous server, which may never answer again.
-fn moved_since(moved: &Moved, age: Duration) -> bool {
-    let moved = moved.lock().unwrap_or_else(PoisonError::into_inner);
-    moved.is_some_and(|at| at.elapsed() <= age)
+fn switched_since(last_switch: &LastSwitch, age: Duration) -> bool {
+    let last_switch = last_switch.lock().unwrap_or_else(PoisonError::into_inner);
+    last_switch.is_some_and(|at| at.elapsed() <= age)
 }
 
 async fn takes_writes(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {

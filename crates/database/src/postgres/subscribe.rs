@@ -20,7 +20,7 @@ const CHANNEL: &str = "assay";
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// After how long a silence the server is probed: a cut network reports nothing.
-const SILENCE: Duration = Duration::from_secs(5);
+const PROBE_AFTER: Duration = Duration::from_secs(5);
 /// Time limit for the server to connect or to answer the probe.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -61,7 +61,7 @@ async fn connect(connections: &Connections) -> Result<PgListener, DatabaseError>
 /// Forwards notifications until the connection is lost.
 async fn forward(listener: &mut PgListener, changed: &Notify) {
     loop {
-        match timeout(SILENCE, listener.try_recv()).await {
+        match timeout(PROBE_AFTER, listener.try_recv()).await {
             Ok(Ok(Some(_))) => changed.notify_one(),
             Ok(Ok(None) | Err(_)) => return,
             Err(_elapsed) => {

@@ -13,13 +13,13 @@ use assay_engine::{evidence::Tier, taxonomy::Category};
 use assay_input::FileSelection;
 use serde_json::Value;
 
-use super::{FileError, Format, FormatFile, ReadContext, ReadOption, Reader};
+use super::{FileError, Format, FormatFile, FormatReader, ReadContext, ReadOption};
 use crate::{
     labels::{
         LabelSet,
         chains::LabelAddressError,
-        collect::{Claim, Collector, present},
-        text::{MAX_HELD_BYTES, json_reason, whole},
+        collect::{LabelCollector, LabelFields, non_blank},
+        text::{MAX_HELD_BYTES, json_reason, read_whole},
     },
     listings::{dates::day, found::case_lost},
 };
@@ -33,7 +33,7 @@ pub static PHISHING: Format = Format {
     options: &[ReadOption::Blockchain, ReadOption::PublishedOn],
     default_source: None,
     terms: None,
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         input.read_each(|file| read(file, context, Category::PhishingDrainer))
     }),
 };
@@ -42,7 +42,7 @@ pub static PHISHING: Format = Format {
 pub static STOLEN: Format = Format {
     id: "stolen-funds-list",
     title: "Addresses with stolen funds, text or JSON",
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         input.read_each(|file| read(file, context, Category::StolenFunds))
     }),
     ..PHISHING
@@ -56,9 +56,9 @@ fn read(
     context: &ReadContext<'_>,
     category: Category,
 ) -> Result<LabelSet, FileError> {
-    let text = whole(Read::take(file.content, MAX_HELD_BYTES + 1), MAX_HELD_BYTES, None)?;
+    let text = read_whole(Read::take(file.content, MAX_HELD_BYTES + 1), MAX_HELD_BYTES, None)?;
     let mut list = List {
-        collector: Collector::new(file.name, context.source),
+        collector: LabelCollector::new(file.name, context.source),
         chain: context.blockchain.unwrap_or(ChainId::ETH),
         category,
         file: file.name,
@@ -72,7 +72,7 @@ fn read(
 }
 
 struct List<'a> {
-    collector: Collector<'a>,
+    collector: LabelCollector<'a>,
     chain: ChainId,
     category: Category,
     file: &'a str,
@@ -84,7 +84,7 @@ impl List<'_> {
             let line = line.split('#').next().unwrap_or_default().trim();
             let (address, rest) = line.split_once([' ', ',', '\t', ';']).unwrap_or((line, ""));
             if !address.is_empty() {
-                self.add(address, present(rest), &format!("line {number}"))?;
+                self.add(address, non_blank(rest), &format!("line {number}"))?;
             }
         }
         Ok(())
@@ -134,10 +134,10 @@ impl List<'_> {
             let reason = case_lost(address).map_or_else(|| error.to_string(), str::to_owned);
             LabelAddressError::Invalid(format!("no address of {}: {reason}", self.chain))
         });
-        let claim = |address| Claim {
+        let claim = |address| LabelFields {
             term: Some(self.category.as_str()),
             reason,
-            ..Claim::new(address, self.category, Tier::Community, CONFIDENCE)
+            ..LabelFields::new(address, self.category, Tier::Community, CONFIDENCE)
         };
         self.collector.add(parsed, position, claim)
     }

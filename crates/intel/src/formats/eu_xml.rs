@@ -10,14 +10,14 @@ use std::io::BufRead;
 
 use assay_engine::evidence::ListedEntity;
 
-use super::{FileError, Format, Reader, xml_list};
+use super::{FileError, Format, FormatReader, xml_list};
 use crate::{
     listings::{
         Publication,
         dates::day,
         named::{NamedParties, Names, joined},
     },
-    xml::{Elements, Tree},
+    xml::{ElementTree, Elements},
 };
 
 /// Source and list of the format.
@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format::of_publisher(
     LIST,
     "EU consolidated list of financial sanctions, XML 1.1",
     &["xml"],
-    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+    FormatReader::Listings(|input, _| input.read_one(|file| read(file.content))),
 );
 
 /// Reads a file.
@@ -43,11 +43,11 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
     let generated = elements.required(&root, "generationDate")?;
     let published_on = day(&generated)
         .ok_or_else(|| elements.unexpected(format!("`generationDate` is no day: `{generated}`")))?;
-    let mut parties = NamedParties::of(
-        xml_list::list(LIST, &elements)?,
+    let mut parties = NamedParties::new(
+        xml_list::list_id(LIST, &elements)?,
         "EU consolidated financial sanctions list",
     );
-    xml_list::each(&mut elements, &["sanctionEntity"], |party| {
+    xml_list::read_elements(&mut elements, &["sanctionEntity"], |party| {
         let mut texts = Vec::new();
         party.texts(&["regulation", "regulationSummary"], &mut texts);
         texts.extend(attributes(party));
@@ -58,7 +58,7 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
 }
 
 /// Attributes that may hold an address: numbers of identifications, contact information and functions.
-fn attributes(party: &Tree) -> impl Iterator<Item = (&str, &str)> {
+fn attributes(party: &ElementTree) -> impl Iterator<Item = (&str, &str)> {
     let of = |child: &'static str, name: &'static str| {
         party.all(child).filter_map(move |found| Some((child, found.attribute(name)?)))
     };
@@ -69,12 +69,12 @@ fn attributes(party: &Tree) -> impl Iterator<Item = (&str, &str)> {
         .chain(contacts.filter_map(|contact| Some(("contactInfo", contact.attribute("value")?))))
 }
 
-fn entity(party: &Tree) -> ListedEntity {
+fn entity(party: &ElementTree) -> ListedEntity {
     let reference = party.attribute("euReferenceNumber");
     let id = party.attribute("logicalId").or(reference).unwrap_or_default();
     let mut names = Names::default();
     // The first name in English is the party's; some names come in every language of the Union.
-    let mut aliases: Vec<&Tree> = party.all("nameAlias").collect();
+    let mut aliases: Vec<&ElementTree> = party.all("nameAlias").collect();
     aliases.sort_by_key(|alias| {
         let language = alias.attribute("nameLanguage");
         (alias.attribute("strong") != Some("true"), !matches!(language, None | Some("EN")))
@@ -102,7 +102,7 @@ fn entity(party: &Tree) -> ListedEntity {
     let designated = party.attribute("designationDate").and_then(day);
     let titles: Vec<&str> =
         regulations().filter_map(|regulation| regulation.attribute("numberTitle")).collect();
-    let remarks: Vec<&str> = party.all("remark").map(Tree::text).collect();
+    let remarks: Vec<&str> = party.all("remark").map(ElementTree::text).collect();
     ListedEntity {
         id: id.to_owned(),
         name,

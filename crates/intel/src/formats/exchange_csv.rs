@@ -8,11 +8,11 @@ use std::io::Read;
 use assay_engine::{evidence::Tier, names::SourceId, taxonomy::Category};
 use assay_input::FileSelection;
 
-use super::{FileError, Format, ReadOption, Reader};
+use super::{FileError, Format, FormatReader, ReadOption};
 use crate::{
     labels::{
         LabelSet, chains,
-        collect::{Claim, Collector, present},
+        collect::{LabelCollector, LabelFields, non_blank},
     },
     listings::table::{column_key, rows},
 };
@@ -26,7 +26,7 @@ pub static FORMAT: Format = Format {
     options: &[ReadOption::Blockchain, ReadOption::PublishedOn],
     default_source: None,
     terms: None,
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         let chain = context.blockchain.map(assay_address::ChainId::as_str);
         input.read_each(|file| read(file.content, file.name, context.source, chain))
     }),
@@ -63,16 +63,16 @@ pub fn read(
         });
     };
     let chain_column = column(&CHAIN);
-    let mut collector = Collector::new(file, source);
+    let mut collector = LabelCollector::new(file, source);
     for (line, cells) in rows {
-        let cell = |index: usize| cells.get(index).map(String::as_str).and_then(present);
+        let cell = |index: usize| cells.get(index).map(String::as_str).and_then(non_blank);
         let position = || format!("{file}, line {line}");
         let Some(text) = cell(address) else { continue };
         let code = chain_column.and_then(cell).or(chain);
-        let claim = |address| Claim {
+        let claim = |address| LabelFields {
             entity: cell(exchange),
             term: Some("exchange"),
-            ..Claim::new(address, Category::Exchange, Tier::Community, CONFIDENCE)
+            ..LabelFields::new(address, Category::Exchange, Tier::Community, CONFIDENCE)
         };
         collector.add(chains::parse_address(None, code, text), position, claim)?;
     }

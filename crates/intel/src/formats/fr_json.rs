@@ -10,9 +10,9 @@ use std::io::Read;
 use assay_engine::evidence::ListedEntity;
 use serde_json::Value;
 
-use super::{FileError, Format, Reader};
+use super::{FileError, Format, FormatReader};
 use crate::{
-    labels::text::{MAX_HELD_BYTES, json_reason, whole},
+    labels::text::{MAX_HELD_BYTES, json_reason, read_whole},
     listings::{
         Publication,
         dates::day,
@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format::of_publisher(
     LIST,
     "French register of asset freezes, JSON",
     &["json"],
-    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+    FormatReader::Listings(|input, _| input.read_one(|file| read(file.content))),
 );
 
 /// Reads a file.
@@ -38,7 +38,7 @@ pub static FORMAT: Format = Format::of_publisher(
 ///
 /// Returns an error if the file is no JSON or of another format.
 pub fn read(input: impl Read) -> Result<Publication, FileError> {
-    let text = whole(input, MAX_HELD_BYTES, None)?;
+    let text = read_whole(input, MAX_HELD_BYTES, None)?;
     let file: Value = serde_json::from_str(&text).map_err(|error| FileError::Syntax {
         line: u64::try_from(error.line()).unwrap_or(1),
         format: "the French register in JSON",
@@ -55,9 +55,9 @@ pub fn read(input: impl Read) -> Result<Publication, FileError> {
         return Err(unexpected("`Publications.PublicationDetail` is no array"));
     };
     let list = LIST.parse().map_err(|_| unexpected("the list has no identifier"))?;
-    let mut parties = NamedParties::of(list, "French register of asset freezes");
+    let mut parties = NamedParties::new(list, "French register of asset freezes");
     for detail in details {
-        let fields = Fields::of(detail);
+        let fields = Fields::new(detail);
         let texts: Vec<(&str, String)> = fields.texts();
         let texts = texts.iter().map(|(field, text)| (*field, &**text));
         parties.party(entity(detail, &fields), texts)?;
@@ -74,7 +74,7 @@ fn unexpected(reason: &str) -> FileError {
 struct Fields<'a>(Vec<(&'a str, &'a Value)>);
 
 impl<'a> Fields<'a> {
-    fn of(detail: &'a Value) -> Self {
+    fn new(detail: &'a Value) -> Self {
         let fields = detail.get("RegistreDetail").and_then(Value::as_array).into_iter().flatten();
         Self(
             fields

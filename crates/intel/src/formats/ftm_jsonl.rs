@@ -15,12 +15,12 @@ use assay_input::text::TextLines;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use super::{FileError, Format, Reader};
+use super::{FileError, Format, FormatReader};
 use crate::{
     labels::{
         LabelSet,
         chains::{self, LabelAddressError},
-        collect::{Claim, Collector},
+        collect::{LabelCollector, LabelFields},
         text::{MAX_STREAMED_BYTES, json_reason},
     },
     listings::{currency, dates::day, found},
@@ -32,7 +32,7 @@ pub static FORMAT: Format = Format::of_publisher(
     "opensanctions",
     "Entities of FollowTheMoney (OpenSanctions), JSON lines",
     &["json", "jsonl", "ndjson"],
-    Reader::Labels(|input, context| {
+    FormatReader::Labels(|input, context| {
         input.read_one(|file| read(file.content, file.name, context.source))
     }),
 );
@@ -165,7 +165,7 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
             holders.insert(entity.id, (name, entity.properties.topics));
         }
     }
-    let mut collector = Collector::new(file, source);
+    let mut collector = LabelCollector::new(file, source);
     if let Some(newest) = newest {
         collector.written_on(newest);
     }
@@ -198,7 +198,7 @@ fn wallet(line: u64, entity: Entity) -> Wallet {
 
 /// Keeps the labels of a wallet: its own topics count, else those of its holder.
 fn keep(
-    collector: &mut Collector<'_>,
+    collector: &mut LabelCollector<'_>,
     file: &str,
     wallet: &Wallet,
     holder: Option<&(String, Vec<String>)>,
@@ -210,7 +210,7 @@ fn keep(
         .find(|(topic, _)| topics.iter().any(|found| found == topic))
         .map_or(Category::Uncategorized, |(_, category)| *category);
     let named = wallet.currency.as_deref().unwrap_or_default();
-    let code = currency::beside(named, "").first().map_or(named, |currency| currency.code);
+    let code = currency::currencies_near(named, "").first().map_or(named, |currency| currency.code);
     for key in &wallet.keys {
         let position = || format!("{file}, line {}", wallet.line);
         let parsed = if code.is_empty() {
@@ -222,7 +222,7 @@ fn keep(
         } else {
             chains::parse_address(None, Some(code), key)
         };
-        let claim = |address| Claim {
+        let claim = |address| LabelFields {
             entity: holder.map(|(name, _)| name.as_str()),
             author: Some("OpenSanctions"),
             upstream: wallet.list.as_ref().map(ListId::as_str),
@@ -230,7 +230,7 @@ fn keep(
             cites_list: wallet.list.clone(),
             reason: wallet.exchange.as_deref(),
             reference: wallet.link.as_deref(),
-            ..Claim::new(address, category, Tier::Investigation, CONFIDENCE)
+            ..LabelFields::new(address, category, Tier::Investigation, CONFIDENCE)
         };
         collector.add(parsed, position, claim)?;
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use assay_input::Files;
 
-use super::{FileError, ReadError};
+use super::{FileError, FormatReadError};
 
 /// Size of the buffer in front of a reader, in bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -38,8 +38,8 @@ impl<'a> FormatInput<'a> {
     pub fn read_one<T>(
         &mut self,
         read: impl FnOnce(FormatFile<'_>) -> Result<T, FileError>,
-    ) -> Result<T, ReadError> {
-        self.read_next(read).unwrap_or(Err(ReadError::NoFile))
+    ) -> Result<T, FormatReadError> {
+        self.read_next(read).unwrap_or(Err(FormatReadError::NoFile))
     }
 
     /// Reads every file, in the order of their names.
@@ -50,18 +50,18 @@ impl<'a> FormatInput<'a> {
     pub fn read_each<T, C: FromIterator<T>>(
         &mut self,
         mut read: impl FnMut(FormatFile<'_>) -> Result<T, FileError>,
-    ) -> Result<C, ReadError> {
+    ) -> Result<C, FormatReadError> {
         std::iter::from_fn(|| self.read_next(&mut read)).collect()
     }
 
     fn read_next<T>(
         &mut self,
         read: impl FnOnce(FormatFile<'_>) -> Result<T, FileError>,
-    ) -> Option<Result<T, ReadError>> {
+    ) -> Option<Result<T, FormatReadError>> {
         let outcome = self.files.read_next(|name, content| {
             let mut content = BufReader::with_capacity(BUFFER_BYTES, content);
             read(FormatFile { name, content: &mut content })
-                .map_err(|source| ReadError::File { file: name.to_owned(), source })
+                .map_err(|source| FormatReadError::File { file: name.to_owned(), source })
         });
         if outcome.is_some() {
             (self.progress)();
@@ -70,10 +70,10 @@ impl<'a> FormatInput<'a> {
     }
 
     /// Names the archive of a file before the file.
-    fn with_archive(&self, error: ReadError) -> ReadError {
+    fn with_archive(&self, error: FormatReadError) -> FormatReadError {
         match (error, self.files.packed().last()) {
-            (ReadError::File { file, source }, Some(packed)) if packed.name != file => {
-                ReadError::File { file: format!("{}: {file}", packed.name), source }
+            (FormatReadError::File { file, source }, Some(packed)) if packed.name != file => {
+                FormatReadError::File { file: format!("{}: {file}", packed.name), source }
             }
             (error, _) => error,
         }

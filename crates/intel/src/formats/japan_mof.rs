@@ -10,7 +10,9 @@ use std::io::BufRead;
 use assay_engine::evidence::ListedEntity;
 use assay_input::FileSelection;
 
-use super::{FileError, Format, FormatInput, ReadContext, ReadError, ReadOption, Reader};
+use super::{
+    FileError, Format, FormatInput, FormatReadError, FormatReader, ReadContext, ReadOption,
+};
 use crate::{
     listings::{
         Publication,
@@ -18,7 +20,7 @@ use crate::{
         named::{NamedParties, Names, joined},
         table::rows,
     },
-    xml::{Elements, Tree, XmlError},
+    xml::{ElementTree, Elements, XmlError},
 };
 
 /// Source and list of the format.
@@ -37,13 +39,16 @@ pub static FORMAT: Format = Format {
     options: &[ReadOption::PublishedOn],
     default_source: Some(LIST),
     terms: None,
-    reader: Reader::Listings(read),
+    reader: FormatReader::Listings(read),
 };
 
-fn read(input: &mut FormatInput<'_>, context: &ReadContext<'_>) -> Result<Publication, ReadError> {
-    let failed = |source| ReadError::File { file: LIST.to_owned(), source };
+fn read(
+    input: &mut FormatInput<'_>,
+    context: &ReadContext<'_>,
+) -> Result<Publication, FormatReadError> {
+    let failed = |source| FormatReadError::File { file: LIST.to_owned(), source };
     let list = LIST.parse().map_err(|_| failed(no_header()))?;
-    let mut parties = NamedParties::of(list, "Ministry of Finance of Japan, frozen assets");
+    let mut parties = NamedParties::new(list, "Ministry of Finance of Japan, frozen assets");
     let mut texts: Vec<String> = Vec::new();
     let mut headers = 0_usize;
     let _: Vec<()> = input.read_each(|file| {
@@ -159,7 +164,7 @@ fn shared_texts(input: impl BufRead) -> Result<Vec<String>, XmlError> {
     elements.root("sst")?;
     let mut texts = Vec::new();
     loop {
-        elements.allow(MAX_ROW_BYTES);
+        elements.begin_part(MAX_ROW_BYTES);
         let Some(element) = elements.child()? else { break };
         let item = elements.tree(&element)?;
         texts.push(text_of(&item));
@@ -171,9 +176,9 @@ fn shared_texts(input: impl BufRead) -> Result<Vec<String>, XmlError> {
 }
 
 /// The text of a shared or inline text: of its `t`, or of those of its runs.
-fn text_of(item: &Tree) -> String {
+fn text_of(item: &ElementTree) -> String {
     let runs = item.all("r").filter_map(|run| run.child("t"));
-    item.all("t").chain(runs).map(Tree::text).collect()
+    item.all("t").chain(runs).map(ElementTree::text).collect()
 }
 
 /// Reads the rows of a sheet.
@@ -185,14 +190,14 @@ fn read_sheet(
     let mut elements = Elements::new(input);
     elements.root("worksheet")?;
     loop {
-        elements.allow(MAX_ROW_BYTES);
+        elements.begin_part(MAX_ROW_BYTES);
         let Some(section) = elements.child()? else { return Ok(()) };
         if section.name() != "sheetData" {
             elements.skip()?;
             continue;
         }
         loop {
-            elements.allow(MAX_ROW_BYTES);
+            elements.begin_part(MAX_ROW_BYTES);
             let Some(element) = elements.child()? else { break };
             let tree = elements.tree(&element)?;
             let mut cells: Vec<String> = Vec::new();

@@ -27,11 +27,11 @@ use assay_input::{
 };
 use jiff::civil::Date;
 
-use super::{FileError, Format, ReadOption, Reader};
+use super::{FileError, Format, FormatReader, ReadOption};
 use crate::listings::{
     Publication,
-    column::{Column, wrong},
-    rows::{Row, Rows},
+    column::{ListingColumn, wrong},
+    rows::{ListingRow, ListingRows},
 };
 
 /// Listings as CSV.
@@ -43,7 +43,7 @@ pub static FORMAT: Format = Format {
     options: &[ReadOption::PublishedOn],
     default_source: None,
     terms: None,
-    reader: Reader::Listings(|input, context| {
+    reader: FormatReader::Listings(|input, context| {
         input.read_one(|file| read(file.content, context.published_on))
     }),
 };
@@ -59,30 +59,33 @@ pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, File
         return Err(wrong(1, "the file is empty".to_owned()));
     };
     let columns = read_header(header)?;
-    let mut rows = Rows::new(published_on);
+    let mut rows = ListingRows::new(published_on);
     while let Some(record) = records.next_row()? {
         rows.add(record.line, &read_row(record, &columns)?, record.bytes)?;
     }
     Ok(rows.publish())
 }
 
-fn read_header(CsvRow { line, cells, .. }: CsvRow<'_>) -> Result<Vec<Column>, FileError> {
+fn read_header(CsvRow { line, cells, .. }: CsvRow<'_>) -> Result<Vec<ListingColumn>, FileError> {
     let mut columns = Vec::new();
     for name in cells.iter().map(str::trim) {
-        let column = Column::named(name, line)?;
+        let column = ListingColumn::named(name, line)?;
         if columns.contains(&column) {
             return Err(wrong(line, format!("column `{name}` is repeated")));
         }
         columns.push(column);
     }
-    match Column::REQUIRED.into_iter().find(|required| !columns.contains(required)) {
+    match ListingColumn::REQUIRED.into_iter().find(|required| !columns.contains(required)) {
         Some(missing) => Err(wrong(line, format!("column `{}` is missing", missing.name()))),
         None => Ok(columns),
     }
 }
 
-fn read_row(CsvRow { line, cells, .. }: CsvRow<'_>, columns: &[Column]) -> Result<Row, FileError> {
-    let mut row = Row::default();
+fn read_row(
+    CsvRow { line, cells, .. }: CsvRow<'_>,
+    columns: &[ListingColumn],
+) -> Result<ListingRow, FileError> {
+    let mut row = ListingRow::default();
     for (column, cell) in columns.iter().zip(cells) {
         let texts = if column.is_several() {
             cell.split(';').map(str::to_owned).collect()

@@ -14,13 +14,13 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::{FileError, Format, ReadOption, Reader};
+use super::{FileError, Format, FormatReader, ReadOption};
 use crate::{
     labels::text::json_reason,
     listings::{
         Publication,
-        column::{Column, wrong},
-        rows::{Row, Rows},
+        column::{ListingColumn, wrong},
+        rows::{ListingRow, ListingRows},
     },
 };
 
@@ -33,7 +33,7 @@ pub static FORMAT: Format = Format {
     options: &[ReadOption::PublishedOn],
     default_source: None,
     terms: None,
-    reader: Reader::Listings(|input, context| {
+    reader: FormatReader::Listings(|input, context| {
         input.read_one(|file| read(file.content, context.published_on))
     }),
 };
@@ -45,7 +45,7 @@ pub static FORMAT: Format = Format {
 /// Returns an error if the file is damaged or of another format. Nothing of it is kept then.
 pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
     let mut lines = TextLines::new(input);
-    let mut rows = Rows::new(published_on);
+    let mut rows = ListingRows::new(published_on);
     let mut is_empty = true;
     while let Some((line, text)) = lines.next_line()? {
         if text.trim().is_empty() {
@@ -60,18 +60,18 @@ pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, File
     Ok(rows.publish())
 }
 
-fn read_row(line: u64, text: &str) -> Result<Row, FileError> {
+fn read_row(line: u64, text: &str) -> Result<ListingRow, FileError> {
     let fields: Fields =
         serde_json::from_str(text).map_err(|error| malformed(line, describe(&error)))?;
-    let mut row = Row::default();
+    let mut row = ListingRow::default();
     for (name, value) in fields.0 {
-        let column = Column::named(&name, line)?;
+        let column = ListingColumn::named(&name, line)?;
         row.set(line, column, texts(line, column, value)?)?;
     }
     Ok(row)
 }
 
-fn texts(line: u64, column: Column, value: Value) -> Result<Vec<String>, FileError> {
+fn texts(line: u64, column: ListingColumn, value: Value) -> Result<Vec<String>, FileError> {
     let name = column.name();
     let expected = if column.is_several() { "an array of strings" } else { "a string" };
     let wrong = || malformed(line, format!("`{name}` must be {expected}"));

@@ -44,7 +44,7 @@ use assay_input::FileSelection;
 use jiff::civil::Date;
 
 pub use self::input::{FormatFile, FormatInput};
-pub use crate::error::{FileError, ReadError};
+pub use crate::error::{FileError, FormatReadError};
 use crate::{
     labels::{LabelSet, terms::TermTable},
     listings::Publication,
@@ -95,19 +95,19 @@ pub struct Format {
     /// The format's own terms for categories.
     pub terms: Option<&'static TermTable>,
     /// Reader of the format.
-    pub reader: Reader,
+    pub reader: FormatReader,
 }
 
 /// Reader of a format: a function from an input to listings or to labels.
 #[derive(Clone, Copy)]
-pub enum Reader {
+pub enum FormatReader {
     /// Reader of a sanctions list.
-    Listings(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<Publication, ReadError>),
+    Listings(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<Publication, FormatReadError>),
     /// Reader of a label set.
-    Labels(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<LabelSet, ReadError>),
+    Labels(fn(&mut FormatInput<'_>, &ReadContext<'_>) -> Result<LabelSet, FormatReadError>),
 }
 
-impl fmt::Debug for Reader {
+impl fmt::Debug for FormatReader {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Listings(_) => "Listings",
@@ -162,7 +162,7 @@ impl Format {
         source: &'static str,
         title: &'static str,
         extensions: &'static [&'static str],
-        reader: Reader,
+        reader: FormatReader,
     ) -> Self {
         Self {
             id,
@@ -180,8 +180,8 @@ impl Format {
     #[must_use]
     pub const fn kind(&self) -> IntelKind {
         match self.reader {
-            Reader::Listings(_) => IntelKind::Listings,
-            Reader::Labels(_) => IntelKind::Labels,
+            FormatReader::Listings(_) => IntelKind::Listings,
+            FormatReader::Labels(_) => IntelKind::Labels,
         }
     }
 

@@ -17,7 +17,9 @@ use assay_engine::{
 use assay_input::FileSelection;
 use jiff::{ToSpan, civil::Date};
 
-use super::{FileError, Format, FormatInput, ReadContext, ReadError, ReadOption, Reader};
+use super::{
+    FileError, Format, FormatInput, FormatReadError, FormatReader, ReadContext, ReadOption,
+};
 use crate::listings::{
     Publication,
     dates::day,
@@ -39,12 +41,12 @@ pub static FORMAT: Format = Format {
     options: &[ReadOption::PublishedOn],
     default_source: Some(LIST),
     terms: None,
-    reader: Reader::Listings(read),
+    reader: FormatReader::Listings(read),
 };
 
 /// Column of a table.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum TableColumn {
     Order,
     FileType,
     Updated,
@@ -59,27 +61,27 @@ enum Column {
 }
 
 /// Names of the columns, by their keys: those of the Bureau's page, then those of tables that repeat it.
-const COLUMNS: [(&str, Column); 20] = [
-    ("orderid", Column::Order),
-    ("order", Column::Order),
-    ("ordernumber", Column::Order),
-    ("filetype", Column::FileType),
-    ("lastupdated", Column::Updated),
-    ("issuedate", Column::Issued),
-    ("dateofissue", Column::Issued),
-    ("startdate", Column::Issued),
-    ("validityofissue", Column::Validity),
-    ("validity", Column::Validity),
-    ("enddate", Column::Validity),
-    ("orderurl", Column::Link),
-    ("fullname", Column::Name),
-    ("name", Column::Name),
-    ("alias", Column::Alias),
-    ("virtualcurrencyaddressuserid", Column::Address),
-    ("accountwalletid", Column::Address),
-    ("walletaddress", Column::Address),
-    ("currency", Column::Currency),
-    ("platform", Column::Platform),
+const COLUMNS: [(&str, TableColumn); 20] = [
+    ("orderid", TableColumn::Order),
+    ("order", TableColumn::Order),
+    ("ordernumber", TableColumn::Order),
+    ("filetype", TableColumn::FileType),
+    ("lastupdated", TableColumn::Updated),
+    ("issuedate", TableColumn::Issued),
+    ("dateofissue", TableColumn::Issued),
+    ("startdate", TableColumn::Issued),
+    ("validityofissue", TableColumn::Validity),
+    ("validity", TableColumn::Validity),
+    ("enddate", TableColumn::Validity),
+    ("orderurl", TableColumn::Link),
+    ("fullname", TableColumn::Name),
+    ("name", TableColumn::Name),
+    ("alias", TableColumn::Alias),
+    ("virtualcurrencyaddressuserid", TableColumn::Address),
+    ("accountwalletid", TableColumn::Address),
+    ("walletaddress", TableColumn::Address),
+    ("currency", TableColumn::Currency),
+    ("platform", TableColumn::Platform),
 ];
 
 /// Facts about an order.
@@ -133,7 +135,10 @@ struct Wallet {
     facts: Order,
 }
 
-fn read(input: &mut FormatInput<'_>, context: &ReadContext<'_>) -> Result<Publication, ReadError> {
+fn read(
+    input: &mut FormatInput<'_>,
+    context: &ReadContext<'_>,
+) -> Result<Publication, FormatReadError> {
     let mut orders: BTreeMap<String, Order> = BTreeMap::new();
     let mut wallets = Vec::new();
     let _: Vec<()> = input.read_each(|file| {
@@ -141,7 +146,7 @@ fn read(input: &mut FormatInput<'_>, context: &ReadContext<'_>) -> Result<Public
         read_table(&name, rows(file.content)?, &mut orders, &mut wallets)
     })?;
     publish(&orders, &wallets, context.published_on)
-        .map_err(|source| ReadError::File { file: "tables of NBCTF".to_owned(), source })
+        .map_err(|source| FormatReadError::File { file: "tables of NBCTF".to_owned(), source })
 }
 
 fn read_table(
@@ -152,9 +157,9 @@ fn read_table(
 ) -> Result<(), FileError> {
     let mut rows = rows.into_iter();
     let (_, header) = rows.next().unwrap_or_default();
-    let columns: Vec<Option<Column>> = header.iter().map(|name| column(name)).collect();
-    let is_orders = columns.contains(&Some(Column::FileType));
-    if !is_orders && !columns.contains(&Some(Column::Address)) {
+    let columns: Vec<Option<TableColumn>> = header.iter().map(|name| column(name)).collect();
+    let is_orders = columns.contains(&Some(TableColumn::FileType));
+    if !is_orders && !columns.contains(&Some(TableColumn::Address)) {
         return Err(FileError::Columns {
             line: 1,
             problem: "neither the table of orders nor the table of wallets".to_owned(),
@@ -166,49 +171,50 @@ fn read_table(
     }
     let (mut current, mut person) = (String::new(), String::new());
     for (line, cells) in rows {
-        let cell = |wanted: Column| {
+        let cell = |wanted: TableColumn| {
             let index = columns.iter().position(|column| *column == Some(wanted))?;
             cells.get(index).map(String::as_str).filter(|cell| !cell.is_empty() && *cell != "-")
         };
-        let validity = cell(Column::Validity);
+        let validity = cell(TableColumn::Validity);
         let forfeiture = validity.filter(|text| text.to_lowercase().contains("forfeiture"));
         let facts = Order {
-            updated: cell(Column::Updated).and_then(day),
-            issued: cell(Column::Issued).and_then(day),
+            updated: cell(TableColumn::Updated).and_then(day),
+            issued: cell(TableColumn::Issued).and_then(day),
             valid_until: validity.and_then(day),
             forfeiture: forfeiture.map(str::to_owned),
-            link: cell(Column::Link).map(str::to_owned),
+            link: cell(TableColumn::Link).map(str::to_owned),
         };
         if is_orders {
-            if let Some(order) = cell(Column::FileType).and_then(order_number) {
+            if let Some(order) = cell(TableColumn::FileType).and_then(order_number) {
                 orders.entry(order).or_default().add(facts);
             }
             continue;
         }
-        if let Some(order) = cell(Column::Order).and_then(order_number) {
+        if let Some(order) = cell(TableColumn::Order).and_then(order_number) {
             current = order;
             person.clear();
         }
-        if let Some(name) = cell(Column::Name) {
+        if let Some(name) = cell(TableColumn::Name) {
             name.clone_into(&mut person);
         }
         // Cells that a merged cell of the page repeats stand in columns without a name, or in a row alone.
         let first = cells.first().map(String::as_str).unwrap_or_default();
-        let address = cell(Column::Address).unwrap_or(if cells.len() == 1 { first } else { "" });
+        let address =
+            cell(TableColumn::Address).unwrap_or(if cells.len() == 1 { first } else { "" });
         if address.is_empty() || order_number(address).is_some() {
             continue;
         }
-        let currency = cell(Column::Currency).filter(|currency| currency.len() <= 32);
+        let currency = cell(TableColumn::Currency).filter(|currency| currency.len() <= 32);
         let digits = address.bytes().filter(u8::is_ascii_digit).count();
         wallets.push(Wallet {
             file: file.to_owned(),
             line,
             order: current.clone(),
             name: person.clone(),
-            aliases: cell(Column::Alias)
+            aliases: cell(TableColumn::Alias)
                 .map(|aliases| aliases.split(';').map(|alias| alias.trim().to_owned()).collect())
                 .unwrap_or_default(),
-            platform: cell(Column::Platform).unwrap_or_default().to_owned(),
+            platform: cell(TableColumn::Platform).unwrap_or_default().to_owned(),
             account: digits >= 4 && digits == address.len(),
             text: joined([currency, Some(address)], ": "),
             facts,
@@ -217,7 +223,7 @@ fn read_table(
     Ok(())
 }
 
-fn column(name: &str) -> Option<Column> {
+fn column(name: &str) -> Option<TableColumn> {
     let key = column_key(name);
     COLUMNS.iter().find(|(known, _)| *known == key).map(|(_, column)| *column)
 }
@@ -242,7 +248,7 @@ fn publish(
         problem: "the list has no identifier".to_owned(),
         known: LIST.to_owned(),
     })?;
-    let mut parties = NamedParties::of(list, "NBCTF seizure orders");
+    let mut parties = NamedParties::new(list, "NBCTF seizure orders");
     let mut accounts: BTreeMap<&str, u64> = BTreeMap::new();
     for wallet in wallets {
         let mut order = wallet.facts.clone();

@@ -9,12 +9,12 @@ use std::io::Read;
 use assay_engine::{evidence::Tier, names::SourceId, taxonomy::Category};
 use serde_json::Value;
 
-use super::{FileError, Format, Reader};
+use super::{FileError, Format, FormatReader};
 use crate::{
     labels::{
         LabelSet, chains,
-        collect::{Claim, Collector},
-        text::{MAX_HELD_BYTES, json_reason, whole},
+        collect::{LabelCollector, LabelFields},
+        text::{MAX_HELD_BYTES, json_reason, read_whole},
     },
     listings::dates::day,
 };
@@ -25,7 +25,7 @@ pub static FORMAT: Format = Format::of_publisher(
     "ransomwhere",
     "Ransomware addresses (Ransomwhere), JSON",
     &["json"],
-    Reader::Labels(|input, context| {
+    FormatReader::Labels(|input, context| {
         input.read_one(|file| read(file.content, file.name, context.source))
     }),
 );
@@ -40,7 +40,7 @@ const CONFIDENCE: u8 = 80;
 /// Returns an error if the file is too large, no JSON or of another format.
 pub fn read(input: impl Read, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let rows = rows(input, "result")?;
-    let mut collector = Collector::new(file, source);
+    let mut collector = LabelCollector::new(file, source);
     for (row, number) in rows.iter().zip(1_u64..) {
         let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::trim);
         let position = || format!("{file}, row {number}");
@@ -52,13 +52,13 @@ pub fn read(input: impl Read, file: &str, source: &SourceId) -> Result<LabelSet,
                 collector.written_on(day);
             }
         }
-        let claim = |address| Claim {
+        let claim = |address| LabelFields {
             entity: text("family"),
             author: Some("Ransomwhere"),
             upstream: Some("ransomwhe.re"),
             term: Some("ransomware"),
             reference: Some("https://ransomwhe.re"),
-            ..Claim::new(address, Category::Ransomware, Tier::Community, CONFIDENCE)
+            ..LabelFields::new(address, Category::Ransomware, Tier::Community, CONFIDENCE)
         };
         collector.add(address, position, claim)?;
     }
@@ -67,7 +67,7 @@ pub fn read(input: impl Read, file: &str, source: &SourceId) -> Result<LabelSet,
 
 /// The rows of a JSON file: those of an array, or of the array in a field of an object.
 pub(super) fn rows(input: impl Read, field: &str) -> Result<Vec<Value>, FileError> {
-    let text = whole(input, MAX_HELD_BYTES, None)?;
+    let text = read_whole(input, MAX_HELD_BYTES, None)?;
     let value: Value = serde_json::from_str(&text).map_err(|error| FileError::Syntax {
         line: u64::try_from(error.line()).unwrap_or(1),
         format: "JSON",

@@ -10,14 +10,14 @@ use std::{collections::HashMap, io::BufRead};
 use assay_engine::evidence::ListedEntity;
 use jiff::civil::Date;
 
-use super::{FileError, Format, Reader, xml_list};
+use super::{FileError, Format, FormatReader, xml_list};
 use crate::{
     listings::{
         Publication,
         dates::day,
         named::{NamedParties, Names},
     },
-    xml::{Elements, Tree},
+    xml::{ElementTree, Elements},
 };
 
 /// Source and list of the format.
@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format::of_publisher(
     LIST,
     "Switzerland's sanctions list (SECO), XML",
     &["xml"],
-    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+    FormatReader::Listings(|input, _| input.read_one(|file| read(file.content))),
 );
 
 /// Reads a file.
@@ -49,9 +49,9 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
     let date = elements.required(&root, "date")?;
     let published_on =
         day(&date).ok_or_else(|| elements.unexpected(format!("`date` is no day: `{date}`")))?;
-    let mut parties = NamedParties::of(xml_list::list(LIST, &elements)?, "SECO sanctions list");
+    let mut parties = NamedParties::new(xml_list::list_id(LIST, &elements)?, "SECO sanctions list");
     let mut programs: HashMap<String, Program> = HashMap::new();
-    xml_list::each(&mut elements, &["sanctions-program", "target"], |element| {
+    xml_list::read_elements(&mut elements, &["sanctions-program", "target"], |element| {
         if element.name == "sanctions-program" {
             let program = Program::read(element);
             let sets = element.all("sanctions-set").filter_map(|set| set.attribute("ssid"));
@@ -77,18 +77,18 @@ struct Program {
 }
 
 impl Program {
-    fn read(program: &Tree) -> Self {
+    fn read(program: &ElementTree) -> Self {
         let in_english = |name: &'static str| {
             let mut texts = program.all(name);
             let english = program.all(name).find(|text| text.attribute("lang") == Some("eng"));
-            english.or_else(|| texts.next()).map(Tree::text).unwrap_or_default().to_owned()
+            english.or_else(|| texts.next()).map(ElementTree::text).unwrap_or_default().to_owned()
         };
         Self { key: in_english("program-key"), ordinance: in_english("program-name") }
     }
 }
 
 /// The days of a target's modifications of a kind.
-fn modified<'a>(target: &'a Tree, kind: &'a str) -> impl Iterator<Item = Date> + 'a {
+fn modified<'a>(target: &'a ElementTree, kind: &'a str) -> impl Iterator<Item = Date> + 'a {
     target
         .all("modification")
         .filter(move |modification| modification.attribute("modification-type") == Some(kind))
@@ -99,13 +99,13 @@ fn modified<'a>(target: &'a Tree, kind: &'a str) -> impl Iterator<Item = Date> +
 }
 
 /// True if the target was delisted and not listed again.
-fn is_delisted(target: &Tree) -> bool {
+fn is_delisted(target: &ElementTree) -> bool {
     let delisted = modified(target, "de-listed").max();
     let listed = modified(target, "listed").max();
     delisted.is_some_and(|delisted| listed.is_none_or(|listed| listed <= delisted))
 }
 
-fn entity(target: &Tree, programs: &HashMap<String, Program>) -> ListedEntity {
+fn entity(target: &ElementTree, programs: &HashMap<String, Program>) -> ListedEntity {
     let id = target.attribute("ssid").unwrap_or_default();
     let party = ["individual", "entity", "object"].iter().find_map(|kind| target.child(kind));
     let mut names = Names::default();
@@ -116,7 +116,7 @@ fn entity(target: &Tree, programs: &HashMap<String, Program>) -> ListedEntity {
     {
         let kind = name.attribute("name-type").unwrap_or_default();
         let weak = name.attribute("quality") == Some("low");
-        let mut words: Vec<&Tree> = name.all("name-part").collect();
+        let mut words: Vec<&ElementTree> = name.all("name-part").collect();
         words.sort_by_key(|part| {
             part.attribute("order").and_then(|order| order.parse().ok()).unwrap_or(u32::MAX)
         });
@@ -141,7 +141,7 @@ fn entity(target: &Tree, programs: &HashMap<String, Program>) -> ListedEntity {
         .into_iter()
         .flat_map(|party| &party.children)
         .filter(|child| matches!(&*child.name, "justification" | "other-information"))
-        .map(Tree::text)
+        .map(ElementTree::text)
         .collect();
     let foreign = target.text_of("foreign-identifier");
     ListedEntity {

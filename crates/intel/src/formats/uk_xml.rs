@@ -10,14 +10,14 @@ use std::io::BufRead;
 use assay_engine::evidence::ListedEntity;
 use jiff::civil::Date;
 
-use super::{FileError, Format, Reader, xml_list};
+use super::{FileError, Format, FormatReader, xml_list};
 use crate::{
     listings::{
         Publication,
         dates::day,
         named::{NamedParties, Names, joined},
     },
-    xml::{Elements, Tree},
+    xml::{ElementTree, Elements},
 };
 
 /// Source and list of the format.
@@ -29,7 +29,7 @@ pub static FORMAT: Format = Format::of_publisher(
     LIST,
     "UK Sanctions List, XML",
     &["xml"],
-    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+    FormatReader::Listings(|input, _| input.read_one(|file| read(file.content))),
 );
 
 /// Reads a file.
@@ -40,9 +40,9 @@ pub static FORMAT: Format = Format::of_publisher(
 pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
     let mut elements = Elements::new(input);
     elements.root("Designations")?;
-    let mut parties = NamedParties::of(xml_list::list(LIST, &elements)?, "UK Sanctions List");
+    let mut parties = NamedParties::new(xml_list::list_id(LIST, &elements)?, "UK Sanctions List");
     let mut published_on: Option<Date> = None;
-    xml_list::each(&mut elements, &["DateGenerated", "Designation"], |element| {
+    xml_list::read_elements(&mut elements, &["DateGenerated", "Designation"], |element| {
         if element.name == "DateGenerated" {
             published_on = day(element.text());
             return Ok(());
@@ -60,7 +60,7 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
     Ok(parties.publish(published_on))
 }
 
-fn entity(party: &Tree) -> ListedEntity {
+fn entity(party: &ElementTree) -> ListedEntity {
     let id = party.text_of("UniqueID").or_else(|| party.text_of("OFSIGroupID")).unwrap_or_default();
     let mut names = Names::default();
     for name in party.child("Names").into_iter().flat_map(|names| names.all("Name")) {

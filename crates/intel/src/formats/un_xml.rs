@@ -8,14 +8,14 @@ use std::io::BufRead;
 
 use assay_engine::evidence::ListedEntity;
 
-use super::{FileError, Format, Reader, xml_list};
+use super::{FileError, Format, FormatReader, xml_list};
 use crate::{
     listings::{
         Publication,
         dates::day,
         named::{NamedParties, Names, joined},
     },
-    xml::{Elements, Tree},
+    xml::{ElementTree, Elements},
 };
 
 /// Source and list of the format.
@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format::of_publisher(
     LIST,
     "UN Security Council's Consolidated List, XML",
     &["xml"],
-    Reader::Listings(|input, _| input.read_one(|file| read(file.content))),
+    FormatReader::Listings(|input, _| input.read_one(|file| read(file.content))),
 );
 
 /// Number of the resolution that established each sanctions regime, by the list type in the file.
@@ -59,14 +59,16 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
     let generated = elements.required(&root, "dateGenerated")?;
     let published_on = day(&generated)
         .ok_or_else(|| elements.unexpected(format!("`dateGenerated` is no day: `{generated}`")))?;
-    let mut parties =
-        NamedParties::of(xml_list::list(LIST, &elements)?, "UN Security Council Consolidated List");
+    let mut parties = NamedParties::new(
+        xml_list::list_id(LIST, &elements)?,
+        "UN Security Council Consolidated List",
+    );
     while let Some(section) = elements.child()? {
         if !matches!(section.name(), "INDIVIDUALS" | "ENTITIES") {
             elements.skip()?;
             continue;
         }
-        xml_list::each(&mut elements, &["INDIVIDUAL", "ENTITY"], |party| {
+        xml_list::read_elements(&mut elements, &["INDIVIDUAL", "ENTITY"], |party| {
             let mut texts = Vec::new();
             party.texts(&[], &mut texts);
             parties.party(entity(party), texts)
@@ -76,7 +78,7 @@ pub fn read(input: impl BufRead) -> Result<Publication, FileError> {
     Ok(parties.publish(published_on))
 }
 
-fn entity(party: &Tree) -> ListedEntity {
+fn entity(party: &ElementTree) -> ListedEntity {
     let id = party.text_of("DATAID").unwrap_or_default().to_owned();
     let mut names = Names::default();
     let fields = ["FIRST_NAME", "SECOND_NAME", "THIRD_NAME", "FOURTH_NAME"];

@@ -5,24 +5,24 @@ use std::io::BufRead;
 use assay_engine::names::ListId;
 
 use super::FileError;
-use crate::xml::{Elements, Tree, XmlError};
+use crate::xml::{ElementTree, Elements, XmlError};
 
 /// Largest party in bytes. The largest real one has a few hundred thousand.
 const MAX_PARTY_BYTES: usize = 8 * 1024 * 1024;
 
 /// The identifier of a list.
-pub(super) fn list<R: BufRead>(id: &str, elements: &Elements<R>) -> Result<ListId, XmlError> {
+pub(super) fn list_id<R: BufRead>(id: &str, elements: &Elements<R>) -> Result<ListId, XmlError> {
     id.parse().map_err(|_| elements.unexpected(format!("`{id}` is no identifier of a list")))
 }
 
 /// Reads the children of the current element one by one; those with one of the `names` are handed over.
-pub(super) fn each<R: BufRead>(
+pub(super) fn read_elements<R: BufRead>(
     elements: &mut Elements<R>,
     names: &[&str],
-    mut party: impl FnMut(&Tree) -> Result<(), FileError>,
+    mut party: impl FnMut(&ElementTree) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
     loop {
-        elements.allow(MAX_PARTY_BYTES);
+        elements.begin_part(MAX_PARTY_BYTES);
         let Some(element) = elements.child()? else { return Ok(()) };
         if names.contains(&element.name()) {
             let tree = elements.tree(&element)?;

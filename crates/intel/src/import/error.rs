@@ -5,8 +5,8 @@ use assay_input::FetchError;
 use assay_store::StoreError;
 
 use crate::{
-    formats::{ReadError, ReadOption, UnknownFormat},
-    plan::Refusal,
+    formats::{FormatReadError, ReadOption, UnknownFormat},
+    plan::PublicationRefusal,
 };
 
 /// Reason why an import failed. Nothing changed then.
@@ -17,7 +17,7 @@ pub enum ImportError {
     Fetch(#[from] FetchError),
     /// The input cannot be read, or is damaged or of another format.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] FormatReadError),
     /// The publication is older than the newest one, or implausible.
     #[error("{origin}: {source}")]
     Refused {
@@ -25,7 +25,7 @@ pub enum ImportError {
         origin: String,
         /// Reason.
         #[source]
-        source: Refusal,
+        source: PublicationRefusal,
     },
     /// The label set is empty. The labels of the source are not replaced by nothing.
     #[error("{origin} holds no label that can be imported: nothing was changed")]

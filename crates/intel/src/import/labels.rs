@@ -10,7 +10,7 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{ImportError, ImportOutcome, Imported, Provenance};
+use super::{ImportError, ImportOrigin, ImportOutcome, ImportedContent};
 use crate::{labels::LabelSet, listings::Rejected};
 
 /// Label set that was recorded, with the changes.
@@ -41,10 +41,11 @@ pub(super) async fn record(
     store: &dyn IntelStore,
     set: LabelSet,
     files: usize,
-    provenance: Provenance,
+    provenance: ImportOrigin,
     now: Timestamp,
 ) -> Result<ImportOutcome, ImportError> {
-    let Provenance { source, sample, format, origin, file_digest: _, digest, fetched } = provenance;
+    let ImportOrigin { source, sample, format, origin, file_digest: _, digest, fetched } =
+        provenance;
     let LabelSet { published_on, labels, rejected, unknown_terms, unsupported } = set;
     if labels.is_empty() {
         return Err(ImportError::NoLabels { origin });
@@ -68,7 +69,7 @@ pub(super) async fn record(
     };
     Ok(match store.record_labels(import).await? {
         None => ImportOutcome::Unchanged { digest, verified: true },
-        Some(change) => ImportOutcome::Imported(Imported::Labels(ImportedLabels {
+        Some(change) => ImportOutcome::Imported(ImportedContent::Labels(ImportedLabels {
             digest,
             files,
             published_on,

@@ -8,7 +8,7 @@ use assay_store::{
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde::Serialize;
 
-use super::{ImportError, ImportOutcome, Imported};
+use super::{ImportError, ImportOutcome, ImportedContent};
 use crate::{
     listings::Publication,
     plan::{Digests, ImportOptions, ImportPlan, ImportReport, plan},
@@ -35,7 +35,7 @@ pub struct ImportedListings {
 
 /// Origin of an import.
 #[derive(Clone, Debug)]
-pub struct Provenance {
+pub struct ImportOrigin {
     /// Source that the content belongs to.
     pub source: SourceId,
     /// The content is demo data.
@@ -60,7 +60,7 @@ pub struct Provenance {
 pub async fn record(
     store: &dyn IntelStore,
     publication: &Publication,
-    provenance: &Provenance,
+    provenance: &ImportOrigin,
     options: &ImportOptions,
     now: Timestamp,
 ) -> Result<ImportOutcome, ImportError> {
@@ -104,7 +104,7 @@ pub async fn record(
         };
         match store.record_publication(import).await {
             Ok(()) => {
-                return Ok(ImportOutcome::Imported(Imported::Listings(ImportedListings {
+                return Ok(ImportOutcome::Imported(ImportedContent::Listings(ImportedListings {
                     digest: provenance.digest.clone(),
                     file_digest: provenance.file_digest.clone(),
                     published_on: publication.published_on,

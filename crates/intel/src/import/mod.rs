@@ -18,7 +18,7 @@ use self::read::{Content, ReadInput};
 pub use self::{
     error::ImportError,
     labels::ImportedLabels,
-    listings::{ImportedListings, Provenance},
+    listings::{ImportOrigin, ImportedListings},
     request::ImportRequest,
 };
 /// Outcome of an import.
@@ -35,13 +35,13 @@ pub enum ImportOutcome {
         verified: bool,
     },
     /// The content was recorded.
-    Imported(Imported),
+    Imported(ImportedContent),
 }
 
 /// Content that was recorded, with the changes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub enum Imported {
+pub enum ImportedContent {
     /// Publication of listings.
     Listings(ImportedListings),
     /// Set of labels.
@@ -62,22 +62,23 @@ pub async fn import(
 ) -> Result<ImportOutcome, ImportError> {
     request.check()?;
     let known = if request.is_url() {
-        store.fetch_conditions(&request.source, &request.fetched_as()).await?
+        store.fetch_conditions(&request.source, &request.conditions_key()).await?
     } else {
         FetchConditions::default()
     };
     let today = now.to_zoned(TimeZone::UTC).date();
     let reading = request.clone();
     // Fetching, unpacking and parsing block: they run on a thread of their own.
-    let read =
-        assay_telemetry::request::on_thread(move || read::read(&reading, known, today, &progress));
+    let read = assay_telemetry::request::run_on_thread(move || {
+        read::read(&reading, known, today, &progress)
+    });
     let Some(ReadInput { content, files, file_digest, content_digest, fetched }) =
         read.await.map_err(|_| ImportError::Stopped)??
     else {
         store.confirm_fetch(&request.source, now, None).await?;
         return Ok(ImportOutcome::NotModified);
     };
-    let mut provenance = Provenance {
+    let mut provenance = ImportOrigin {
         source: request.source.clone(),
         sample: false,
         format: request.format.id.to_owned(),

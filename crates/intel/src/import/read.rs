@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use assay_input::{Conditions, Fetched, Files, InputLimits, fetch};
+use assay_input::{Conditions, FetchOutcome, Files, InputLimits, fetch};
 use assay_store::intel::FetchConditions;
 use jiff::civil::Date;
 
 use super::{ImportError, request::ImportRequest};
 use crate::{
-    formats::{FormatInput, ReadContext, ReadError, Reader},
+    formats::{FormatInput, FormatReadError, FormatReader, ReadContext},
     labels::LabelSet,
     listings::Publication,
 };
@@ -43,15 +43,16 @@ pub(super) fn read(
     let (files, fetched) = if request.is_url() {
         let known = Conditions { etag: known.etag, last_modified: known.last_modified };
         match fetch(&request.location, &known, limits, request.timeout, &request.access)? {
-            Fetched::NotModified => return Ok(None),
-            Fetched::New(spooled, Conditions { etag, last_modified }) => {
-                let files = Files::spooled(name_of(&request.location), spooled, selection, limits);
-                (files, Some((request.fetched_as(), FetchConditions { etag, last_modified })))
+            FetchOutcome::NotModified => return Ok(None),
+            FetchOutcome::New(spooled, Conditions { etag, last_modified }) => {
+                let files =
+                    Files::spooled(file_name_of(&request.location), spooled, selection, limits);
+                (files, Some((request.conditions_key(), FetchConditions { etag, last_modified })))
             }
         }
     } else {
-        let files = Files::at(Path::new(&request.location), selection, limits);
-        (files.map_err(ReadError::from)?, None)
+        let files = Files::from_path(Path::new(&request.location), selection, limits);
+        (files.map_err(FormatReadError::from)?, None)
     };
     let mut input = FormatInput::new(files, progress);
     let context = ReadContext {
@@ -60,8 +61,8 @@ pub(super) fn read(
         blockchain: request.blockchain,
     };
     let output = match request.format.reader {
-        Reader::Listings(read) => Content::Listings(read(&mut input, &context)?),
-        Reader::Labels(read) => Content::Labels(read(&mut input, &context)?),
+        FormatReader::Listings(read) => Content::Listings(read(&mut input, &context)?),
+        FormatReader::Labels(read) => Content::Labels(read(&mut input, &context)?),
     };
     let files = input.files();
     Ok(Some(ReadInput {
@@ -74,7 +75,7 @@ pub(super) fn read(
 }
 
 /// The file name in a URL.
-fn name_of(url: &str) -> &str {
+fn file_name_of(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     path.rsplit('/').next().unwrap_or_default()
 }

@@ -82,7 +82,7 @@ impl ImportRequest {
 
     /// Key of the conditions of a download. A program that would read the same file differently has another
     /// key and downloads the file again.
-    pub(super) fn fetched_as(&self) -> String {
+    pub(super) fn conditions_key(&self) -> String {
         let mut hash = self.reading_digest();
         // The store keeps no secrets of a URL.
         hash.update(&self.location);

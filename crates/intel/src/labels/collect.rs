@@ -11,7 +11,7 @@ use assay_engine::{
 };
 use jiff::civil::Date;
 
-use super::{LabelSet, chains::LabelAddressError, distinct::Distinct, web};
+use super::{LabelSet, chains::LabelAddressError, distinct::DistinctLabels, web};
 use crate::{error::FileError, listings::Rejected};
 
 /// Largest number of labels of a file. The largest TagPack has a thirtieth of it.
@@ -29,7 +29,7 @@ const MAX_REASON: usize = 1_000;
 const MAX_REFERENCE: usize = 2_000;
 
 /// Label whose texts are borrowed from the file.
-pub(crate) struct Claim<'a> {
+pub(crate) struct LabelFields<'a> {
     pub(crate) address: CanonicalAddress,
     pub(crate) category: Category,
     pub(crate) tier: Tier,
@@ -46,7 +46,7 @@ pub(crate) struct Claim<'a> {
     pub(crate) valid_until: Option<Date>,
 }
 
-impl Claim<'_> {
+impl LabelFields<'_> {
     /// A label without more than the claim itself; `percent` is the confidence in it.
     pub(crate) fn new(
         address: CanonicalAddress,
@@ -73,21 +73,21 @@ impl Claim<'_> {
 }
 
 /// Labels of a file while it is read.
-pub(crate) struct Collector<'a> {
+pub(crate) struct LabelCollector<'a> {
     pub(crate) file: &'a str,
     source: &'a SourceId,
     set: LabelSet,
-    distinct: Distinct,
+    distinct: DistinctLabels,
     texts: HashSet<Arc<str>>,
 }
 
-impl<'a> Collector<'a> {
+impl<'a> LabelCollector<'a> {
     pub(crate) fn new(file: &'a str, source: &'a SourceId) -> Self {
         Self {
             file,
             source,
             set: LabelSet::default(),
-            distinct: Distinct::default(),
+            distinct: DistinctLabels::default(),
             texts: HashSet::new(),
         }
     }
@@ -97,11 +97,11 @@ impl<'a> Collector<'a> {
         &mut self,
         address: Result<CanonicalAddress, LabelAddressError>,
         position: impl FnOnce() -> String,
-        claim: impl FnOnce(CanonicalAddress) -> Claim<'b>,
+        claim: impl FnOnce(CanonicalAddress) -> LabelFields<'b>,
     ) -> Result<(), FileError> {
         match address {
             Ok(address) => self.keep(claim(address), position),
-            Err(LabelAddressError::Unsupported(code)) => self.unsupported(&code),
+            Err(LabelAddressError::Unsupported(code)) => self.count_unsupported(&code),
             Err(LabelAddressError::Invalid(reason)) => self.reject(position(), reason),
         }
     }
@@ -109,7 +109,7 @@ impl<'a> Collector<'a> {
     /// Adds a label, or rejects it if one of its texts is not acceptable.
     pub(crate) fn keep(
         &mut self,
-        claim: Claim<'_>,
+        claim: LabelFields<'_>,
         position: impl FnOnce() -> String,
     ) -> Result<(), FileError> {
         match self.label(claim) {
@@ -121,7 +121,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn label(&mut self, claim: Claim<'_>) -> Result<AddressLabel, String> {
+    fn label(&mut self, claim: LabelFields<'_>) -> Result<AddressLabel, String> {
         let publisher = claim.reference.and_then(web::publisher);
         let first = claim.upstream.or(publisher.as_deref()).or(claim.author);
         let upstream = self.text("upstream", first, MAX_NAME)?;
@@ -150,7 +150,7 @@ impl<'a> Collector<'a> {
         text: Option<&str>,
         max: usize,
     ) -> Result<Option<Arc<str>>, String> {
-        let Some(text) = text.and_then(present) else { return Ok(None) };
+        let Some(text) = text.and_then(non_blank) else { return Ok(None) };
         let length = text.chars().count();
         if length > max {
             return Err(format!("`{field}` has {length} characters: at most {max} are allowed"));
@@ -184,13 +184,13 @@ impl<'a> Collector<'a> {
     }
 
     /// Counts a use of an unknown term.
-    pub(crate) fn unknown(&mut self, term: &str) -> Result<(), FileError> {
+    pub(crate) fn count_unknown_term(&mut self, term: &str) -> Result<(), FileError> {
         *self.set.unknown_terms.entry(shortened(term)).or_default() += 1;
         check(self.set.unknown_terms.len(), MAX_TERMS, "unknown terms")
     }
 
     /// Counts a label of a chain that Assay does not support.
-    pub(crate) fn unsupported(&mut self, code: &str) -> Result<(), FileError> {
+    pub(crate) fn count_unsupported(&mut self, code: &str) -> Result<(), FileError> {
         *self.set.unsupported.entry(shortened(code)).or_default() += 1;
         check(self.set.unsupported.len(), MAX_TERMS, "unsupported chains")
     }
@@ -211,7 +211,7 @@ fn check(count: usize, max: usize, subject: &'static str) -> Result<(), FileErro
 }
 
 /// A text without surrounding white space; `None` if nothing is left.
-pub(crate) fn present(text: &str) -> Option<&str> {
+pub(crate) fn non_blank(text: &str) -> Option<&str> {
     Some(text.trim()).filter(|text| !text.is_empty())
 }
 
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn texts_are_tidied_shared_and_bounded() {
         let source = "mine".parse().unwrap();
-        let mut collector = Collector::new("f", &source);
+        let mut collector = LabelCollector::new("f", &source);
         let mut text = |text: &str| collector.text("reason", Some(text), 5);
 
         let first = text(" a\n b ").unwrap().unwrap();
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_file_with_too_many_rejected_rows_is_refused() {
         let source = "mine".parse().unwrap();
-        let mut collector = Collector::new("f", &source);
+        let mut collector = LabelCollector::new("f", &source);
         let mut reject = || collector.reject(String::new(), String::new());
         for _ in 0..MAX_REJECTED {
             reject().unwrap();

@@ -9,12 +9,12 @@ use assay_engine::evidence::{AddressLabel, Label};
 
 /// Index of a list of labels by hash.
 #[derive(Default)]
-pub(crate) struct Distinct {
+pub(crate) struct DistinctLabels {
     hasher: RandomState,
     indices: HashMap<u64, usize>,
 }
 
-impl Distinct {
+impl DistinctLabels {
     /// Appends `entry` to `labels` unless they contain it; says whether it was appended.
     pub(crate) fn push(&mut self, labels: &mut Vec<AddressLabel>, entry: AddressLabel) -> bool {
         let mut hash = self.hash(&entry);

@@ -20,7 +20,7 @@ use jiff::civil::Date;
 
 pub use row::FIELDS;
 
-use self::distinct::Distinct;
+use self::distinct::DistinctLabels;
 use crate::listings::Rejected;
 
 /// Labels of one or several files of a source.
@@ -52,7 +52,7 @@ impl LabelSet {
 
 impl FromIterator<Self> for LabelSet {
     fn from_iter<I: IntoIterator<Item = Self>>(sets: I) -> Self {
-        let (mut whole, mut distinct) = (Self::default(), Distinct::default());
+        let (mut whole, mut distinct) = (Self::default(), DistinctLabels::default());
         for set in sets {
             whole.published_on = whole.published_on.max(set.published_on);
             for entry in set.labels {

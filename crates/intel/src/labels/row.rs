@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use super::{
     chains::{self, LabelAddressError},
-    collect::{Claim, Collector, present},
+    collect::{LabelCollector, LabelFields, non_blank},
 };
 use crate::error::FileError;
 
@@ -49,16 +49,16 @@ pub(crate) fn wrong(line: u64, problem: String) -> FileError {
 
 /// Texts of a row by the index of their field.
 #[derive(Debug, Default)]
-pub(crate) struct Row<'a>([Option<Cow<'a, str>>; FIELDS.len()]);
+pub(crate) struct LabelRow<'a>([Option<Cow<'a, str>>; FIELDS.len()]);
 
-impl<'a> Row<'a> {
+impl<'a> LabelRow<'a> {
     /// Sets the field at an index; returns false if it was set before.
     pub(crate) fn set(&mut self, index: usize, text: Cow<'a, str>) -> bool {
         self.0.get_mut(index).is_some_and(|field| field.replace(text).is_none())
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        field_index(name).and_then(|index| self.0.get(index)?.as_deref()).and_then(present)
+        field_index(name).and_then(|index| self.0.get(index)?.as_deref()).and_then(non_blank)
     }
 
     /// The text of a required field.
@@ -82,23 +82,23 @@ impl<'a> Row<'a> {
     pub(crate) fn collect(
         &self,
         line: u64,
-        collector: &mut Collector<'_>,
+        collector: &mut LabelCollector<'_>,
     ) -> Result<(), FileError> {
         let position = format!("{}, line {line}", collector.file);
         match self.claim() {
             Ok((claim, known)) => {
                 if !known && let Some(term) = claim.term {
-                    collector.unknown(term)?;
+                    collector.count_unknown_term(term)?;
                 }
                 collector.keep(claim, || position)
             }
-            Err(LabelAddressError::Unsupported(code)) => collector.unsupported(&code),
+            Err(LabelAddressError::Unsupported(code)) => collector.count_unsupported(&code),
             Err(LabelAddressError::Invalid(reason)) => collector.reject(position, reason),
         }
     }
 
     /// The label, and a flag for a category of the taxonomy.
-    fn claim(&self) -> Result<(Claim<'_>, bool), LabelAddressError> {
+    fn claim(&self) -> Result<(LabelFields<'_>, bool), LabelAddressError> {
         let blockchain = self.required("blockchain")?;
         let address = self.required("address")?;
         let term = self.required("category")?;
@@ -131,7 +131,7 @@ impl<'a> Row<'a> {
                 "`valid_until` is {until}: it must be after `valid_from`, which is {from}"
             )));
         }
-        let claim = Claim {
+        let claim = LabelFields {
             address,
             category: category.clone().unwrap_or(Category::Uncategorized),
             tier: tier.unwrap_or(Tier::Community),

@@ -19,7 +19,7 @@ fn line_after(bytes: &[u8]) -> u64 {
 }
 
 /// Reads a file of at most `max` bytes into memory; `max_line` is the limit of its lines, if any.
-pub(crate) fn whole(
+pub(crate) fn read_whole(
     input: impl Read,
     max: u64,
     max_line: Option<usize>,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     fn held(bytes: &[u8]) -> Result<String, String> {
-        whole(bytes, 100, Some(10)).map_err(|error| error.to_string())
+        read_whole(bytes, 100, Some(10)).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::FileError;
 
 /// Column of a row of `listings-csv`, and field of an object of `listings-jsonl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Column {
+pub(crate) enum ListingColumn {
     List,
     EntityId,
     Entity,
@@ -22,7 +22,7 @@ pub(crate) enum Column {
     OfficialLink,
 }
 
-impl Column {
+impl ListingColumn {
     const ALL: [Self; 15] = [
         Self::List,
         Self::EntityId,
@@ -95,7 +95,11 @@ impl Column {
 
 /// An error about the columns of a file.
 pub(crate) fn wrong(line: u64, problem: String) -> FileError {
-    FileError::Columns { line, problem, known: Column::ALL.map(Column::name).join(", ") }
+    FileError::Columns {
+        line,
+        problem,
+        known: ListingColumn::ALL.map(ListingColumn::name).join(", "),
+    }
 }
 
 /// The beginning of a text, for a message.

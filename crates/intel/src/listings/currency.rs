@@ -135,7 +135,7 @@ const FILLERS: [&str; 14] = [
 
 /// The currencies that a text names for an address: one in parentheses right after it, then those before
 /// it, the nearest first.
-pub(crate) fn beside(before: &str, after: &str) -> Vec<Currency> {
+pub(crate) fn currencies_near(before: &str, after: &str) -> Vec<Currency> {
     let mut named = Vec::new();
     let bracket = after.trim_start().strip_prefix(['(', '[']);
     if let Some(code) = bracket.and_then(|rest| words(rest).next()).and_then(code_of) {
@@ -190,15 +190,19 @@ mod tests {
     #[test]
     fn the_nearest_name_comes_first() {
         let codes = |before: &str, after: &str| {
-            beside(before, after).iter().map(|named| named.code).collect::<Vec<_>>().join(" ")
+            currencies_near(before, after)
+                .iter()
+                .map(|named| named.code)
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(codes("Bitcoin wallet: ", ""), "XBT");
         assert_eq!(codes("USDT (TRC-20): ", ""), "TRX USDT");
         assert_eq!(codes("BTC 1 / ETH: ", " (BSC)"), "BSC ETH XBT");
         assert_eq!(codes("a dash near the dot, etc. ", ""), "", "English words");
         assert_eq!(codes("DASH ", ""), "DASH");
-        assert!(beside("Bitcoin wallet address: ", "")[0].is_adjacent);
-        assert!(!beside("Bitcoin was used by the passport holder ", "")[0].is_adjacent);
+        assert!(currencies_near("Bitcoin wallet address: ", "")[0].is_adjacent);
+        assert!(!currencies_near("Bitcoin was used by the passport holder ", "")[0].is_adjacent);
     }
 
     #[test]

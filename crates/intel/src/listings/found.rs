@@ -43,40 +43,40 @@ pub(crate) fn find(text: &str) -> (Vec<FoundAddress>, Vec<NearMiss>) {
     let mut seen = HashSet::new();
     for word in words(text) {
         let printed = text.get(word.clone()).unwrap_or_default();
-        let named = currency::beside(context(text, &word), after(text, &word));
+        let named = currency::currencies_near(context(text, &word), after(text, &word));
         match read(printed, &named) {
-            Reading::Address(asset_code) => {
+            WordReading::Address(asset_code) => {
                 if seen.insert((asset_code.clone(), printed.to_owned())) {
                     let (text, sentence) = (printed.to_owned(), sentence(text, &word));
                     found.push(FoundAddress { asset_code, text, sentence });
                 }
             }
-            Reading::Broken(reason) => missed.push(NearMiss { reason }),
-            Reading::Nothing => {}
+            WordReading::InvalidAddress(reason) => missed.push(NearMiss { reason }),
+            WordReading::OrdinaryWord => {}
         }
     }
     (found, missed)
 }
 
 /// Reading of a word.
-enum Reading {
+enum WordReading {
     /// An address, under this asset code.
     Address(String),
     /// No address, although the text says that it is one.
-    Broken(String),
+    InvalidAddress(String),
     /// A word like any other.
-    Nothing,
+    OrdinaryWord,
 }
 
-fn read(word: &str, named: &[Currency]) -> Reading {
+fn read(word: &str, named: &[Currency]) -> WordReading {
     let fits = |chain: ChainId| CanonicalAddress::read_published(chain, word).is_some();
     for currency in named {
         match AssetScope::for_code(currency.code) {
             AssetScope::Chain(chain) if fits(chain) => {
-                return Reading::Address(currency.code.to_owned());
+                return WordReading::Address(currency.code.to_owned());
             }
             AssetScope::EveryValidForm if distinct_chains().any(fits) => {
-                return Reading::Address(currency.code.to_owned());
+                return WordReading::Address(currency.code.to_owned());
             }
             _ => {}
         }
@@ -86,23 +86,23 @@ fn read(word: &str, named: &[Currency]) -> Reading {
         .collect();
     match valid.as_slice() {
         [] => {}
-        [first, ..] if *first == ChainId::BTC => return Reading::Address("XBT".to_owned()),
+        [first, ..] if *first == ChainId::BTC => return WordReading::Address("XBT".to_owned()),
         [only] if !matches!(only.info().rules, AddressRules::Evm) => {
-            return Reading::Address(only.list_code());
+            return WordReading::Address(only.list_code());
         }
-        _ => return Reading::Address(AssetScope::UNSTATED.to_owned()),
+        _ => return WordReading::Address(AssetScope::UNSTATED.to_owned()),
     }
     let stands_beside = named.first().filter(|currency| currency.is_adjacent);
     match stands_beside.and_then(|currency| ChainId::from_list_code(currency.code)) {
         Some(chain) if is_letters_and_digits(word) => {
             let error = CanonicalAddress::parse_published(chain, word).err();
             let error = error.map(|error| error.to_string()).unwrap_or_default();
-            Reading::Broken(format!(
+            WordReading::InvalidAddress(format!(
                 "`{word}` is no address of {chain}: {}",
                 case_lost(word).unwrap_or(&error)
             ))
         }
-        _ => Reading::Nothing,
+        _ => WordReading::OrdinaryWord,
     }
 }
 

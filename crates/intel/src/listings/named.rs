@@ -30,7 +30,7 @@ pub(crate) struct NamedParties {
 
 impl NamedParties {
     /// Begins a publication of the list with an identifier and a name for people.
-    pub(crate) fn of(list: ListId, list_name: &'static str) -> Self {
+    pub(crate) fn new(list: ListId, list_name: &'static str) -> Self {
         Self {
             list,
             list_name,

@@ -31,7 +31,7 @@ pub(crate) fn asset_code(feature: &str) -> Option<&str> {
 }
 
 /// Party with crypto addresses.
-pub(crate) struct Party {
+pub(crate) struct OfacParty {
     pub(crate) entity: ListedEntity,
     pub(crate) addresses: Addresses,
     pub(crate) listed: Vec<ListEntry>,
@@ -48,7 +48,7 @@ pub(crate) struct ListEntry {
 
 impl ListEntry {
     /// An entry on the list with a title; `None` if the title gives no identifier.
-    pub(crate) fn on(title: &str) -> Option<Self> {
+    pub(crate) fn from_title(title: &str) -> Option<Self> {
         let list = list_id(title)?;
         let list_name = format!("OFAC {title}");
         Some(Self { list, list_name, since: None, programs: Vec::new() })
@@ -112,7 +112,7 @@ impl Addresses {
 }
 
 /// Name of a party.
-pub(crate) struct Name {
+pub(crate) struct PartyName {
     pub(crate) text: String,
     pub(crate) kind: String,
     pub(crate) is_primary: bool,
@@ -120,7 +120,7 @@ pub(crate) struct Name {
 }
 
 /// Sorts names into the primary name and the aliases. The first primary name is the party's.
-pub(crate) fn sort_names(names: Vec<Name>, primary: &mut String, aliases: &mut Vec<Alias>) {
+pub(crate) fn sort_names(names: Vec<PartyName>, primary: &mut String, aliases: &mut Vec<Alias>) {
     let first = names.iter().position(|name| name.is_primary);
     let mut known: HashSet<String> = aliases.iter().map(|alias| alias.name.clone()).collect();
     for (index, name) in names.into_iter().enumerate() {
@@ -155,29 +155,29 @@ pub(crate) fn remark<R: BufRead>(elements: &mut Elements<R>) -> Result<Option<St
 
 /// Parties of a file while it is read.
 #[derive(Default)]
-pub(crate) struct Parties {
+pub(crate) struct OfacParties {
     /// Number of parties, with and without addresses.
     pub(crate) count: u64,
-    with_addresses: Vec<Party>,
+    with_addresses: Vec<OfacParty>,
     /// Indices of parties by the key with which the file refers to them.
     by_key: HashMap<String, usize>,
     /// Size of the part of the file that is kept, in bytes.
     kept_bytes: usize,
 }
 
-impl Parties {
-    pub(crate) fn add(&mut self, key: String, party: Party) {
+impl OfacParties {
+    pub(crate) fn add(&mut self, key: String, party: OfacParty) {
         self.by_key.entry(key).or_insert(self.with_addresses.len());
         self.with_addresses.push(party);
     }
 
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Party> {
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut OfacParty> {
         self.by_key.get(key).and_then(|index| self.with_addresses.get_mut(*index))
     }
 
     /// Counts the bytes of the part that was read last as kept.
     pub(crate) fn keep<R: BufRead>(&mut self, elements: &Elements<R>) -> Result<(), XmlError> {
-        self.kept_bytes += elements.handed_out();
+        self.kept_bytes += elements.returned_bytes();
         if self.kept_bytes > MAX_KEPT_BYTES {
             return Err(elements.unexpected(format!(
                 "parties with crypto addresses hold more than {MAX_KEPT_BYTES} bytes: no real list does"

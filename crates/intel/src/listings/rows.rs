@@ -14,7 +14,7 @@ use jiff::civil::Date;
 
 use super::{
     MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected,
-    column::{Column, excerpt, wrong},
+    column::{ListingColumn, excerpt, wrong},
 };
 use crate::error::{FileError, NUL};
 
@@ -23,9 +23,9 @@ const ROW_BYTES: usize = 256;
 
 /// Row of a file: the texts of each column.
 #[derive(Default)]
-pub(crate) struct Row(BTreeMap<Column, Vec<String>>);
+pub(crate) struct ListingRow(BTreeMap<ListingColumn, Vec<String>>);
 
-impl Row {
+impl ListingRow {
     /// Sets the texts of a column.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Row {
     pub(crate) fn set(
         &mut self,
         line: u64,
-        column: Column,
+        column: ListingColumn,
         texts: Vec<String>,
     ) -> Result<(), FileError> {
         for text in &texts {
@@ -51,25 +51,25 @@ impl Row {
         }
     }
 
-    fn several(&self, column: Column) -> impl Iterator<Item = &str> {
+    fn several(&self, column: ListingColumn) -> impl Iterator<Item = &str> {
         self.0.get(&column).into_iter().flatten().map(String::as_str)
     }
 
     /// The text of a column, unchanged; `None` if it is blank.
-    fn raw(&self, column: Column) -> Option<&str> {
+    fn raw(&self, column: ListingColumn) -> Option<&str> {
         self.several(column).next().filter(|text| !text.trim().is_empty())
     }
 
     /// The text of a column without surrounding white space; `None` if it is blank.
-    fn text(&self, column: Column) -> Option<&str> {
+    fn text(&self, column: ListingColumn) -> Option<&str> {
         self.raw(column).map(str::trim)
     }
 
-    fn required(text: Option<&str>, column: Column) -> Result<&str, String> {
+    fn required(text: Option<&str>, column: ListingColumn) -> Result<&str, String> {
         text.ok_or_else(|| format!("`{}` is missing", column.name()))
     }
 
-    fn date(&self, column: Column) -> Result<Option<Date>, String> {
+    fn date(&self, column: ListingColumn) -> Result<Option<Date>, String> {
         let Some(text) = self.text(column) else { return Ok(None) };
         let whole = text.len() == "2026-01-31".len();
         text.parse().ok().filter(|_| whole).map(Some).ok_or_else(|| {
@@ -80,39 +80,42 @@ impl Row {
     /// The listing in the row, or the reason to reject it.
     fn entry(&self) -> Result<ListingEntry, String> {
         let text = |column| Self::required(self.text(column), column);
-        let list: ListId = text(Column::List)?
+        let list: ListId = text(ListingColumn::List)?
             .parse()
-            .map_err(|error| format!("`{}`: {error}", Column::List.name()))?;
-        let mut programs: Vec<String> = trimmed(self.several(Column::Programs));
+            .map_err(|error| format!("`{}`: {error}", ListingColumn::List.name()))?;
+        let mut programs: Vec<String> = trimmed(self.several(ListingColumn::Programs));
         programs.sort();
         programs.dedup();
         let mut seen = HashSet::new();
-        let mut aliases = trimmed(self.several(Column::Aliases));
+        let mut aliases = trimmed(self.several(ListingColumn::Aliases));
         aliases.retain(|alias| seen.insert(alias.clone()));
         let entity = ListedEntity {
-            id: text(Column::EntityId)?.to_owned(),
-            name: text(Column::Entity)?.to_owned(),
+            id: text(ListingColumn::EntityId)?.to_owned(),
+            name: text(ListingColumn::Entity)?.to_owned(),
             // The formats state neither the kind of an alias nor whether it is weak.
             aliases: aliases
                 .into_iter()
                 .map(|name| Alias { name, kind: String::new(), weak: false })
                 .collect(),
             programs,
-            remarks: self.text(Column::Remarks).map(str::to_owned),
-            listed_on: self.date(Column::EntityListedOn)?,
-            order_number: self.text(Column::OrderNumber).map(str::to_owned),
-            legal_basis: self.text(Column::LegalBasis).map(str::to_owned),
-            official_link: self.text(Column::OfficialLink).map(str::to_owned),
+            remarks: self.text(ListingColumn::Remarks).map(str::to_owned),
+            listed_on: self.date(ListingColumn::EntityListedOn)?,
+            order_number: self.text(ListingColumn::OrderNumber).map(str::to_owned),
+            legal_basis: self.text(ListingColumn::LegalBasis).map(str::to_owned),
+            official_link: self.text(ListingColumn::OfficialLink).map(str::to_owned),
         };
         Ok(ListingEntry {
-            list_name: self.text(Column::ListName).unwrap_or(list.as_str()).to_owned(),
+            list_name: self.text(ListingColumn::ListName).unwrap_or(list.as_str()).to_owned(),
             list,
             entity: Arc::new(entity),
-            asset_code: text(Column::AssetCode)?.to_owned(),
-            address_as_published: Self::required(self.raw(Column::Address), Column::Address)?
-                .to_owned(),
-            address_remarks: self.text(Column::AddressRemarks).map(str::to_owned),
-            expires_on: self.date(Column::ExpiresOn)?,
+            asset_code: text(ListingColumn::AssetCode)?.to_owned(),
+            address_as_published: Self::required(
+                self.raw(ListingColumn::Address),
+                ListingColumn::Address,
+            )?
+            .to_owned(),
+            address_remarks: self.text(ListingColumn::AddressRemarks).map(str::to_owned),
+            expires_on: self.date(ListingColumn::ExpiresOn)?,
         })
     }
 }
@@ -125,7 +128,7 @@ fn trimmed<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
 type Key = (ListId, String, String, String);
 
 /// Publication while its rows are read.
-pub(crate) struct Rows {
+pub(crate) struct ListingRows {
     published_on: Date,
     entries: Vec<ListingEntry>,
     rejected: Vec<Rejected>,
@@ -135,7 +138,7 @@ pub(crate) struct Rows {
     kept_bytes: usize,
 }
 
-impl Rows {
+impl ListingRows {
     pub(crate) fn new(published_on: Date) -> Self {
         Self {
             published_on,
@@ -148,7 +151,12 @@ impl Rows {
     }
 
     /// Adds the listing of a row of `bytes` bytes, or rejects the row.
-    pub(crate) fn add(&mut self, line: u64, row: &Row, bytes: usize) -> Result<(), FileError> {
+    pub(crate) fn add(
+        &mut self,
+        line: u64,
+        row: &ListingRow,
+        bytes: usize,
+    ) -> Result<(), FileError> {
         let entry = match row.entry() {
             Ok(entry) => entry,
             Err(reason) => return self.reject(line, reason),

@@ -6,13 +6,13 @@ use csv::{ReaderBuilder, StringRecord};
 
 use crate::{
     error::FileError,
-    labels::text::{MAX_HELD_BYTES, whole},
+    labels::text::{MAX_HELD_BYTES, read_whole},
 };
 
 /// Reads a CSV file as rows of cells without surrounding white space. Rows may have any number of cells,
 /// and a cell may hold several lines.
 pub(crate) fn rows(input: impl Read) -> Result<Vec<(u64, Vec<String>)>, FileError> {
-    let text = whole(input, MAX_HELD_BYTES, None)?;
+    let text = read_whole(input, MAX_HELD_BYTES, None)?;
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
     let mut record = StringRecord::new();

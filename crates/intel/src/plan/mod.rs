@@ -126,7 +126,7 @@ pub struct InvalidEntry {
 
 /// Why a publication is refused. Nothing changes then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum PublicationRefusal {
     /// A newer publication was imported before.
     #[error(
         "the publication of {published_on} is older than that of {newest}, imported before; file it \
@@ -200,7 +200,7 @@ pub fn plan<Id: Copy>(
     digests: Digests<'_>,
     options: &ImportOptions,
     today: Date,
-) -> Result<ImportPlan<Id>, Refusal> {
+) -> Result<ImportPlan<Id>, PublicationRefusal> {
     let newest = known.newest();
     let is_same = |other: &KnownPublication| other.digest == digests.content;
     if newest.is_some_and(is_same) {
@@ -209,11 +209,14 @@ pub fn plan<Id: Copy>(
     let published_on = publication.published_on;
     // East of here it may be tomorrow already.
     if published_on > today.saturating_add(1.day()) {
-        return Err(Refusal::Future { published_on, today });
+        return Err(PublicationRefusal::Future { published_on, today });
     }
     let is_older = newest.is_some_and(|newest| published_on < newest.reference.published_on);
     if let Some(newest) = newest.filter(|_| is_older && !options.history) {
-        return Err(Refusal::Older { published_on, newest: newest.reference.published_on });
+        return Err(PublicationRefusal::Older {
+            published_on,
+            newest: newest.reference.published_on,
+        });
     }
     // A publication that was withdrawn on the same day and is issued again is the newest now.
     if is_older && known.publications.iter().any(is_same) {
@@ -248,11 +251,11 @@ fn check_plausible<Id>(
     publication: &Publication,
     reference: PublicationRef,
     digests: Digests<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), PublicationRefusal> {
     let digest = digests.file.to_owned();
     let names_parties = publication.addresses_are_rare && publication.parties > 0;
     if publication.entries.is_empty() && !names_parties {
-        return Err(Refusal::Empty { digest });
+        return Err(PublicationRefusal::Empty { digest });
     }
     let references = || known.publications.iter().map(|other| other.reference);
     let before = references().filter(|other| *other < reference).max();
@@ -267,7 +270,7 @@ fn check_plausible<Id>(
     };
     if large(added) || large(removed) {
         let (previous, compared) = (previous.len(), neighbour.published_on);
-        return Err(Refusal::Implausible { added, removed, previous, compared, digest });
+        return Err(PublicationRefusal::Implausible { added, removed, previous, compared, digest });
     }
     Ok(())
 }

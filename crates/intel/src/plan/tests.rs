@@ -50,7 +50,7 @@ impl Memory {
         publication: &Publication,
         digest: &str,
         options: &ImportOptions,
-    ) -> Result<Option<ImportReport>, Refusal> {
+    ) -> Result<Option<ImportReport>, PublicationRefusal> {
         let digests = Digests { file: digest, content: digest };
         match plan(&self.history, publication, digests, options, date(2025, 3, 31))? {
             ImportPlan::Known { .. } => Ok(None),
@@ -72,12 +72,16 @@ impl Memory {
         &mut self,
         day: i8,
         addresses: &[&str],
-    ) -> Result<Option<ImportReport>, Refusal> {
+    ) -> Result<Option<ImportReport>, PublicationRefusal> {
         let publication = publication(day, addresses);
         self.import(&publication, &format!("{day}{addresses:?}"), &ImportOptions::default())
     }
 
-    fn file(&mut self, day: i8, addresses: &[&str]) -> Result<Option<ImportReport>, Refusal> {
+    fn file(
+        &mut self,
+        day: i8,
+        addresses: &[&str],
+    ) -> Result<Option<ImportReport>, PublicationRefusal> {
         let options = ImportOptions { history: true, ..ImportOptions::default() };
         let publication = publication(day, addresses);
         self.import(&publication, &format!("{day}{addresses:?}"), &options)
@@ -152,7 +156,7 @@ fn an_older_publication_is_refused_or_filed_in_the_past() {
     let refusal = memory.import_plain(4, &["a", "b"]).unwrap_err();
     assert_eq!(
         refusal,
-        Refusal::Older { published_on: date(2025, 3, 4), newest: date(2025, 3, 21) }
+        PublicationRefusal::Older { published_on: date(2025, 3, 4), newest: date(2025, 3, 21) }
     );
     memory.file(4, &["a", "b"]).unwrap();
     assert_eq!(
@@ -184,7 +188,7 @@ fn an_implausible_change_needs_its_digest() {
     memory.import_plain(1, &["a"]).unwrap();
     let options = ImportOptions { accept_digest: Some("EE".into()), ..ImportOptions::default() };
     let refusal = memory.import(&publication(2, &[]), "ff", &options).unwrap_err();
-    assert_eq!(refusal, Refusal::Empty { digest: "ff".into() });
+    assert_eq!(refusal, PublicationRefusal::Empty { digest: "ff".into() });
     assert!(memory.import(&publication(2, &[]), "ee", &options).is_ok());
 }
 
@@ -198,7 +202,7 @@ fn as_many_other_addresses_are_implausible_too() {
     };
     let mut memory = Memory::default();
     memory.import(&texts(&before), "a", &ImportOptions::default()).unwrap();
-    let expected = Refusal::Implausible {
+    let expected = PublicationRefusal::Implausible {
         added: 30,
         removed: 30,
         previous: 30,
@@ -211,13 +215,19 @@ fn as_many_other_addresses_are_implausible_too() {
     // A publication filed in the past is compared with its neighbor as well.
     let history = ImportOptions { history: true, ..ImportOptions::default() };
     let old = Publication { published_on: date(2025, 3, 1), ..texts(&after) };
-    assert!(matches!(memory.import(&old, "c", &history), Err(Refusal::Implausible { .. })));
+    assert!(matches!(
+        memory.import(&old, "c", &history),
+        Err(PublicationRefusal::Implausible { .. })
+    ));
 }
 
 #[test]
 fn an_empty_first_publication_needs_its_digest() {
     let mut memory = Memory::default();
-    assert_eq!(memory.import_plain(1, &[]), Err(Refusal::Empty { digest: "1[]".into() }));
+    assert_eq!(
+        memory.import_plain(1, &[]),
+        Err(PublicationRefusal::Empty { digest: "1[]".into() })
+    );
 }
 
 #[test]
@@ -226,7 +236,10 @@ fn a_publication_of_the_future_is_refused() {
     let list = Publication { published_on: date(2025, 4, 2), ..publication(1, &["a"]) };
     assert_eq!(
         memory.import(&list, "x", &ImportOptions::default()),
-        Err(Refusal::Future { published_on: date(2025, 4, 2), today: date(2025, 3, 31) })
+        Err(PublicationRefusal::Future {
+            published_on: date(2025, 4, 2),
+            today: date(2025, 3, 31)
+        })
     );
     let tomorrow = Publication { published_on: date(2025, 4, 1), ..list };
     assert!(memory.import(&tomorrow, "x", &ImportOptions::default()).is_ok());

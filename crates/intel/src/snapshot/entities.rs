@@ -71,7 +71,7 @@ impl IntelSnapshot {
     /// alike first, at most `limit`.
     #[must_use]
     pub fn entities_named(&self, name: &str, today: Date, limit: usize) -> Vec<FoundEntity> {
-        let wanted = FoldedName::of(name);
+        let wanted = FoldedName::new(name);
         let mut parties: BTreeMap<(&ListId, &str), Vec<&Listing>> = BTreeMap::new();
         for listing in &self.listings {
             let key = (&listing.entry.list, listing.entry.entity.id.as_str());
@@ -101,7 +101,7 @@ fn best(wanted: &FoldedName, entity: &ListedEntity) -> Option<(NameMatch, u8, St
     std::iter::once(&entity.name)
         .chain(aliases)
         .filter_map(|name| {
-            let (kind, score) = wanted.matches(&FoldedName::of(name))?;
+            let (kind, score) = wanted.matches(&FoldedName::new(name))?;
             Some((kind, score, name.clone()))
         })
         .max_by(|one, other| one.1.cmp(&other.1).then_with(|| other.0.cmp(&one.0)))

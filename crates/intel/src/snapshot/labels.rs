@@ -20,7 +20,7 @@ pub struct LabelIndex {
     generation: u64,
     /// The canonical addresses, one after the other.
     texts: String,
-    addresses: Vec<Labelled>,
+    addresses: Vec<LabelledAddress>,
     /// Places in `labels`, those of one address together.
     claims: Vec<u32>,
     /// Every distinct label.
@@ -35,7 +35,7 @@ pub struct LabelIndex {
 
 /// An address with labels. Its text and its claims end where the next one's begin.
 #[derive(Clone, Copy, Debug)]
-struct Labelled {
+struct LabelledAddress {
     chain: ChainId,
     text: u32,
     claims: u32,
@@ -68,17 +68,17 @@ impl LabelIndex {
 
     /// True if an address has labels.
     #[must_use]
-    pub fn has(&self, address: &CanonicalAddress) -> bool {
+    pub fn has_labels(&self, address: &CanonicalAddress) -> bool {
         let wanted = hash(&(address.chain(), address.as_str()));
-        matching(&self.by_address, wanted).any(|place| self.is(place, address))
+        matching(&self.by_address, wanted).any(|place| self.is_at(place, address))
     }
 
     /// Labels of an address.
     #[must_use]
-    pub fn of(&self, address: &CanonicalAddress) -> Vec<Label> {
+    pub fn labels_of(&self, address: &CanonicalAddress) -> Vec<Label> {
         let wanted = hash(&(address.chain(), address.as_str()));
         matching(&self.by_address, wanted)
-            .filter(|place| self.is(*place, address))
+            .filter(|place| self.is_at(*place, address))
             .flat_map(|place| self.labels_at(place))
             .cloned()
             .collect()
@@ -115,7 +115,7 @@ impl LabelIndex {
         })
     }
 
-    fn is(&self, place: u32, address: &CanonicalAddress) -> bool {
+    fn is_at(&self, place: u32, address: &CanonicalAddress) -> bool {
         let chain = usize::try_from(place).ok().and_then(|place| self.addresses.get(place));
         chain.is_some_and(|labelled| labelled.chain == address.chain())
             && self.text(place) == address.as_str()
@@ -132,7 +132,7 @@ impl LabelIndex {
         claims.iter().filter_map(|claim| self.labels.get(usize::try_from(*claim).ok()?))
     }
 
-    fn range(&self, place: u32, of: impl Fn(&Labelled) -> u32, end: usize) -> Range<usize> {
+    fn range(&self, place: u32, of: impl Fn(&LabelledAddress) -> u32, end: usize) -> Range<usize> {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         let at = |place: usize| self.addresses.get(place).and_then(|l| usize::try_from(of(l)).ok());
         at(place).unwrap_or(end)..at(place.saturating_add(1)).unwrap_or(end)
@@ -181,7 +181,7 @@ impl LabelIndexBuilder {
                 index.by_key.push((hash(&identity), at));
             }
             let (text, claims) = (place(index.texts.len()), place(index.claims.len()));
-            index.addresses.push(Labelled { chain: address.chain(), text, claims });
+            index.addresses.push(LabelledAddress { chain: address.chain(), text, claims });
             index.texts.push_str(address.as_str());
             self.last = Some(address);
         }

@@ -26,7 +26,7 @@ pub use labels::{LabelIndex, LabelIndexBuilder};
 
 use assay_store::{
     IntelStore, StoreError,
-    intel::{Intel, LabelReading},
+    intel::{Intel, LabelRequest},
 };
 
 /// An immutable index of all recorded listings and labels.
@@ -57,7 +57,7 @@ impl IntelSnapshot {
         let known = previous.map(|previous| previous.labels.generation());
         let mut builder = LabelIndexBuilder::default();
         let mut each = |label| builder.add(label);
-        let intel = store.intel(Some(LabelReading { known, each: &mut each })).await?;
+        let intel = store.intel(Some(LabelRequest { known, each: &mut each })).await?;
         let labels = match previous {
             Some(previous) if known == Some(intel.label_generation) => Arc::clone(&previous.labels),
             _ => Arc::new(builder.finish(intel.label_generation)),
@@ -165,7 +165,7 @@ impl IntelSnapshot {
     /// True if an address itself is listed or labelled.
     #[must_use]
     pub fn is_attributed(&self, address: &CanonicalAddress) -> bool {
-        self.listed.contains_key(address) || self.labels.has(address)
+        self.listed.contains_key(address) || self.labels.has_labels(address)
     }
 
     /// The listed or labelled addresses of a chain; one that is both comes twice.
@@ -201,7 +201,7 @@ impl IntelSnapshot {
     #[must_use]
     pub fn facts(&self, subject: &CanonicalAddress) -> Facts {
         let own = self.listed.get(subject).map(Vec::as_slice).unwrap_or_default();
-        let labels = self.labels.of(subject);
+        let labels = self.labels.labels_of(subject);
         // What is known about the subject itself says more than what it looks like.
         let is_known = !own.is_empty() || !labels.is_empty();
         let look_alikes = if is_known { Vec::new() } else { self.look_alikes(subject) };
@@ -232,7 +232,8 @@ impl IntelSnapshot {
         policy: &Policy,
         today: Date,
     ) -> Attribution {
-        let Some(address) = owner.address(chain).filter(|address| self.names(address)) else {
+        let Some(address) = owner.address(chain).filter(|address| self.has_attribution(address))
+        else {
             return Attribution::default();
         };
         attribute(&self.facts(&address), policy, today)
@@ -241,7 +242,7 @@ impl IntelSnapshot {
     /// True if an address is listed or labelled, or if its key or script controls a listed one. Only these are
     /// attributed, whatever the policy and the day.
     #[must_use]
-    pub fn names(&self, address: &CanonicalAddress) -> bool {
+    pub fn has_attribution(&self, address: &CanonicalAddress) -> bool {
         self.is_attributed(address)
             || address.key_identities().iter().any(|key| self.controlled.contains_key(key))
     }
@@ -265,7 +266,7 @@ impl IntelSnapshot {
                 let listings = self.listed.get(&other).map(Vec::as_slice).unwrap_or_default();
                 let beyond: Vec<usize> =
                     listings.iter().copied().filter(|listing| !own.contains(listing)).collect();
-                let labels = self.labels.of(&other);
+                let labels = self.labels.labels_of(&other);
                 if beyond.is_empty() && labels.is_empty() {
                     return None;
                 }

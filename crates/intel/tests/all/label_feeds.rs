@@ -8,7 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use assay_engine::facts::Environment;
 use assay_intel::{
     formats::{IntelKind, by_name},
-    import::{ImportOutcome, ImportRequest, Imported, ImportedLabels, import},
+    import::{ImportOutcome, ImportRequest, ImportedContent, ImportedLabels, import},
 };
 use assay_store::SqliteStore;
 use jiff::{
@@ -32,7 +32,7 @@ async fn imported(format: &str, location: &Path, published_on: Option<Date>) -> 
     let outcome = import(&store, &request, now, || {}).await.unwrap();
     let again = import(&store, &request, now, || {}).await.unwrap();
     assert!(matches!(again, ImportOutcome::Unchanged { verified: true, .. }), "{again:?}");
-    let ImportOutcome::Imported(Imported::Labels(imported)) = outcome else {
+    let ImportOutcome::Imported(ImportedContent::Labels(imported)) = outcome else {
         panic!("{outcome:?}")
     };
     imported

@@ -16,8 +16,8 @@ use assay_engine::{
 use assay_input::FileSelection;
 use assay_intel::{
     IntelSnapshot,
-    formats::{FileError, Format, FormatFile, ReadOption, Reader},
-    import::{ImportError, ImportOutcome, ImportRequest, Imported, import},
+    formats::{FileError, Format, FormatFile, FormatReader, ReadOption},
+    import::{ImportError, ImportOutcome, ImportRequest, ImportedContent, import},
     labels::LabelSet,
     listings::{Publication, Rejected},
 };
@@ -36,7 +36,7 @@ static NOTICES: Format = Format {
     options: &[ReadOption::PublishedOn],
     default_source: Some("made-up"),
     terms: None,
-    reader: Reader::Listings(|input, context| {
+    reader: FormatReader::Listings(|input, context| {
         let notices: Vec<Vec<ListingEntry>> = input.read_each(notice)?;
         let parties = u64::try_from(notices.len()).unwrap_or(u64::MAX);
         let entries = notices.into_iter().flatten().collect();
@@ -60,7 +60,7 @@ static NAMES: Format = Format {
     options: &[ReadOption::Blockchain],
     default_source: None,
     terms: None,
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         let chain = context.blockchain.unwrap_or(ChainId::BTC);
         input.read_one(|file| names(file, chain, context.source))
     }),
@@ -152,7 +152,7 @@ async fn a_list_of_an_added_format_is_imported_and_found() {
 
     // When they are imported twice.
     let outcome = import(&store, &request, now(), || {}).await.unwrap();
-    let ImportOutcome::Imported(Imported::Listings(imported)) = outcome else {
+    let ImportOutcome::Imported(ImportedContent::Listings(imported)) = outcome else {
         panic!("{outcome:?}")
     };
     let again = import(&store, &request, now(), || {}).await.unwrap();
@@ -178,7 +178,7 @@ async fn labels_of_an_added_format_are_imported_and_found() {
 
     let outcome = import(&store, &request, now(), || {}).await.unwrap();
 
-    let ImportOutcome::Imported(Imported::Labels(imported)) = outcome else {
+    let ImportOutcome::Imported(ImportedContent::Labels(imported)) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!((imported.files, imported.labels, imported.rejected.len()), (1, 1, 1));

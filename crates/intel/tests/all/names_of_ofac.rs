@@ -13,7 +13,7 @@ use assay_engine::{evidence::Listing, facts::Environment};
 use assay_input::{Files, InputLimits};
 use assay_intel::{
     IntelSnapshot,
-    formats::{FormatInput, ReadContext, Reader, ofac_advanced},
+    formats::{FormatInput, FormatReader, ReadContext, ofac_advanced},
 };
 use assay_store::intel::Intel;
 use jiff::civil::date;
@@ -30,11 +30,11 @@ fn snapshot() -> Option<IntelSnapshot> {
         .map(|entry| entry.unwrap().path())
         .find(|path| path.to_string_lossy().contains("2025-05-29"))?;
     let format = &ofac_advanced::FORMAT;
-    let files = Files::at(&path, format.files, InputLimits::default()).unwrap();
+    let files = Files::from_path(&path, format.files, InputLimits::default()).unwrap();
     let source = "ofac-sdn".parse().unwrap();
     let published_on = date(2025, 5, 29);
     let context = ReadContext { source: &source, published_on, blockchain: None };
-    let Reader::Listings(read) = format.reader else { return None };
+    let FormatReader::Listings(read) = format.reader else { return None };
     let publication = read(&mut FormatInput::new(files, &|| {}), &context).unwrap();
     let listings = publication
         .entries

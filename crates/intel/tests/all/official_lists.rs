@@ -14,7 +14,7 @@ use assay_address::ChainId;
 use assay_engine::evidence::ListedAddresses;
 use assay_input::{Files, InputLimits};
 use assay_intel::{
-    formats::{self, FormatInput, IntelKind, ReadContext, Reader},
+    formats::{self, FormatInput, FormatReader, IntelKind, ReadContext},
     listings::Publication,
 };
 use jiff::civil::{Date, date};
@@ -77,11 +77,11 @@ fn found(publication: &Publication) -> Vec<(String, String)> {
 
 fn read_at(format: &str, path: &Path) -> Result<Publication, String> {
     let format = formats::by_name(IntelKind::Listings, format).unwrap();
-    let files = Files::at(path, format.files, InputLimits::default()).unwrap();
+    let files = Files::from_path(path, format.files, InputLimits::default()).unwrap();
     let source = format.default_source.unwrap().parse().unwrap();
     let context =
         ReadContext { source: &source, published_on: date(2026, 11, 1), blockchain: None };
-    let Reader::Listings(read) = format.reader else { panic!("no listings") };
+    let FormatReader::Listings(read) = format.reader else { panic!("no listings") };
     read(&mut FormatInput::new(files, &|| {}), &context).map_err(|error| error.to_string())
 }
 

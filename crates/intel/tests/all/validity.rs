@@ -15,7 +15,7 @@ use assay_engine::{evidence::ListingStatus, facts::Environment};
 use assay_intel::{
     IntelSnapshot,
     formats::{IntelKind, by_name},
-    import::{ImportOutcome, ImportRequest, Imported, import},
+    import::{ImportOutcome, ImportRequest, ImportedContent, import},
 };
 use assay_store::SqliteStore;
 use jiff::{Timestamp, civil::Date};
@@ -73,7 +73,7 @@ async fn imported(order: &[usize]) -> IntelSnapshot {
         request.published_on = Some(published_on.parse().unwrap());
         request.options.history = true;
         let outcome = import(&store, &request, now, || {}).await.unwrap();
-        let ImportOutcome::Imported(Imported::Listings(imported)) = outcome else {
+        let ImportOutcome::Imported(ImportedContent::Listings(imported)) = outcome else {
             panic!("{outcome:?}")
         };
         if order[0] == 0 && matches!(index, 1 | 4) {

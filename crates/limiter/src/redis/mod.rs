@@ -1,6 +1,6 @@
 //! Token store of short windows: counters in Redis, changed by one script.
 //!
-//! The script implements [`Ledger`](crate::Ledger) by the server's own clock. Subjects are spread over
+//! The script implements [`TokenLedger`](crate::TokenLedger) by the server's own clock. Subjects are spread over
 //! a fixed number of buckets. All keys of a bucket lie in one slot of a cluster, with the record of the
 //! bucket's epoch: a server that loses its memory loses counters and record together, and a record that
 //! survives alone names another run of the server. One request is one call of one script, on one slot.

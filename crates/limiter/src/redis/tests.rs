@@ -11,7 +11,7 @@ use assay_test_random::Random;
 use assay_test_servers::{eventually, redis::Redis};
 
 use super::*;
-use crate::{Ledger, SECOND, ServerClock, token_store::ReturnedTokens};
+use crate::{SECOND, ServerClock, TokenLedger, token_store::ReturnedTokens};
 
 const MARGIN: u64 = 300_000;
 
@@ -94,7 +94,7 @@ fn time_of(grant: &WindowGrant, window_seconds: u64) -> u64 {
 async fn the_script_agrees_with_the_ledger() {
     let mut server = Redis::start();
     let mut connection = Connection::to(&server).await;
-    let (mut ledger, mut run) = (Ledger::new(MARGIN), 0);
+    let (mut ledger, mut run) = (TokenLedger::new(MARGIN), 0);
     let mut random = Random::new(2026);
     let mut sequences = [0_u64; 3];
     let mut granted_before: Vec<(usize, WindowRequest, ReturnedTokens)> = Vec::new();
@@ -142,13 +142,13 @@ async fn the_script_agrees_with_the_ledger() {
         match random.number(0..400) {
             0 => {
                 connection.command(&["FLUSHALL"]).await;
-                ledger = Ledger::new(MARGIN);
+                ledger = TokenLedger::new(MARGIN);
             }
             1 => {
                 server.kill();
                 server.again();
                 connection = Connection::to(&server).await;
-                (run, ledger) = (run + 1, Ledger::new(MARGIN));
+                (run, ledger) = (run + 1, TokenLedger::new(MARGIN));
             }
             2 => {
                 // A restart with a snapshot: the record exists, but is of another run.

@@ -15,7 +15,7 @@ use assay_test_servers::{eventually, redis::Redis};
 
 use super::*;
 use crate::{
-    Ledger, LimitSubject, ReplicaSlot, ServerClock, SubjectLimits,
+    LimitSubject, ReplicaSlot, ServerClock, SubjectLimits, TokenLedger,
     redis::{
         BoxError, RedisTokenStore, Script, ScriptRunner,
         tests::{Connection, NewEpochRegistry},
@@ -33,11 +33,11 @@ const CONCURRENCY: u64 = 16;
 
 /// Token store of long windows, in memory.
 #[derive(Debug)]
-struct LongTokenStore(Mutex<Ledger>);
+struct LongTokenStore(Mutex<TokenLedger>);
 
 impl LongTokenStore {
     fn new() -> Arc<Self> {
-        let mut ledger = Ledger::new(0);
+        let mut ledger = TokenLedger::new(0);
         let (epoch, _) = ledger.open(&ServerClock { run: String::new(), now: wall() });
         ledger.confirm_first_epoch(epoch);
         Arc::new(Self(Mutex::new(ledger)))
@@ -399,14 +399,14 @@ impl ScriptRunner for Reconnecting {
 }
 
 /// Admitted tokens by window of their lease.
-type Seen = Arc<Mutex<BTreeMap<u64, u64>>>;
+type AdmittedTokens = Arc<Mutex<BTreeMap<u64, u64>>>;
 
 /// Sends requests until `stop` is set. Asserts that each lease is spent within its window by the
 /// server's clock.
 async fn send_until_stopped(
     replica: SharedLimiter,
     limits: Arc<Vec<Limit>>,
-    seen: Seen,
+    seen: AdmittedTokens,
     stop: Arc<AtomicBool>,
 ) {
     let length = limits[0].window.seconds() * SECOND;
@@ -428,7 +428,7 @@ async fn send_until_stopped(
 async fn no_window_is_exceeded_while_redis_pauses_flushes_and_restarts_and_replicas_are_killed() {
     let (mut server, connection) = server().await;
     let limits = Arc::new(vec![limit(60, 1, Counts::Checks)]);
-    let (seen, stop) = (Seen::default(), Arc::new(AtomicBool::new(false)));
+    let (seen, stop) = (AdmittedTokens::default(), Arc::new(AtomicBool::new(false)));
     let start = |number: u64| {
         let scripts = Reconnecting(server.url(), tokio::sync::Mutex::default());
         let short = RedisTokenStore::new(Arc::new(scripts), number, 0);

@@ -15,7 +15,7 @@ use super::{
     slots::SlotRegistry,
 };
 use crate::{
-    Admission, Ledger, RequestKind, SECOND, ServerClock, SpentTokens, TokenStoreKind,
+    Admission, RequestKind, SECOND, ServerClock, SpentTokens, TokenLedger, TokenStoreKind,
     token_store::{LeaseGrant, LeaseRequest},
 };
 
@@ -66,16 +66,16 @@ pub(super) struct World {
     order: u64,
     replicas: Vec<Replica>,
     incarnations: u64,
-    short: Ledger,
+    short: TokenLedger,
     /// Servers of the short token store, in order of succession; the first one's clock is the
     /// reference.
     servers: Vec<Clock>,
     /// Latest time seen by each server; used instead of its clock while the clock is behind it.
     latest: Vec<u64>,
     run: u64,
-    copies: VecDeque<Ledger>,
+    copies: VecDeque<TokenLedger>,
     paused_until: u64,
-    long: Ledger,
+    long: TokenLedger,
     long_lost_until: u64,
     long_clock: Clock,
     slots: SlotRegistry,
@@ -83,8 +83,8 @@ pub(super) struct World {
     busy: Vec<(u64, u64)>,
 }
 
-fn new_ledger(scenario: &Scenario) -> Ledger {
-    let mut ledger = Ledger::new(MARGIN);
+fn new_ledger(scenario: &Scenario) -> TokenLedger {
+    let mut ledger = TokenLedger::new(MARGIN);
     ledger.flaw = scenario.settings.flaw;
     ledger
 }
@@ -105,7 +105,7 @@ impl World {
         if scenario.first_epoch_known {
             short.confirm_first_epoch(epoch);
         }
-        let mut long = Ledger::new(0);
+        let mut long = TokenLedger::new(0);
         let (id, _) = long.open(&ServerClock { run: String::new(), now: long_clock.at(START) });
         long.confirm_first_epoch(id);
         let end = START + scenario.length;
@@ -391,7 +391,7 @@ impl World {
                 (&mut self.long, ServerClock { run: String::new(), now })
             }
         };
-        let held = |ledger: &Ledger, request: &LeaseRequest| -> Vec<_> {
+        let held = |ledger: &TokenLedger, request: &LeaseRequest| -> Vec<_> {
             let windows = request.windows.iter();
             windows
                 .map(|window| ledger.granted(&subject, &window.limit, window.window_seconds))
@@ -550,7 +550,7 @@ impl World {
         }
     }
 
-    fn copy(&mut self) -> Ledger {
+    fn copy(&mut self) -> TokenLedger {
         if self.copies.is_empty() || self.random.per_mille(300) {
             return new_ledger(&self.scenario);
         }

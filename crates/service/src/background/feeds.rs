@@ -3,14 +3,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use assay_egress::{Networks, OutsideError, SourceFiles};
+use assay_egress::{ForbiddenFileError, Networks, SourceFiles};
 use assay_intel::{
     formats,
     import::{ImportError, ImportOutcome, ImportRequest, import},
 };
-use assay_store::jobs::{Job, JobId, JobOutcome, NewJob, Retry};
+use assay_store::jobs::{Job, JobId, JobOutcome, NewJob, RetryPolicy};
 use assay_telemetry::stage;
-use assay_tenancy::{directory::Feed, manifest::Schedule};
+use assay_tenancy::{directory::Feed, manifest::FetchSchedule};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
@@ -38,7 +38,7 @@ pub struct SourceAccess {
 pub enum FetchSourceError {
     /// The location is a file elsewhere.
     #[error(transparent)]
-    Outside(#[from] OutsideError),
+    Outside(#[from] ForbiddenFileError),
     /// The import failed.
     #[error(transparent)]
     Import(#[from] ImportError),
@@ -72,8 +72,8 @@ impl JobKind for FetchSource {
         KIND
     }
 
-    fn retry(&self) -> Retry {
-        Retry {
+    fn retry(&self) -> RetryPolicy {
+        RetryPolicy {
             first_delay: SignedDuration::from_secs(60),
             longest_delay: SignedDuration::from_hours(1),
             attempts: None,
@@ -114,7 +114,7 @@ fn wanted(feed: &Feed, verified: Option<Timestamp>) -> Option<NewJob> {
 
 /// Time at which a source is due: now if it was never verified, otherwise the next time of its
 /// schedule.
-fn due_at(schedule: &Schedule, verified: Option<Timestamp>) -> Option<Timestamp> {
+fn due_at(schedule: &FetchSchedule, verified: Option<Timestamp>) -> Option<Timestamp> {
     match verified {
         None => Some(Timestamp::UNIX_EPOCH),
         Some(verified) => schedule.next_after(verified),
@@ -144,7 +144,7 @@ async fn import_feed(
 
 #[cfg(test)]
 mod tests {
-    use assay_store::jobs::{Claim, JobStatus};
+    use assay_store::jobs::{JobClaim, JobStatus};
 
     use super::*;
 
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_feed_is_due_at_once_and_then_by_its_schedule() {
-        let schedule = Schedule::parse("0 */6 * * *").unwrap();
+        let schedule = FetchSchedule::parse("0 */6 * * *").unwrap();
         let due = |verified: Option<&str>, now: &str| {
             due_at(&schedule, verified.map(at)).is_some_and(|due| due <= at(now))
         };
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn a_server_whose_memory_is_old_does_not_fetch_again() {
-        let schedule = Schedule::parse("0 */6 * * *").unwrap();
+        let schedule = FetchSchedule::parse("0 */6 * * *").unwrap();
         let new = |verified: Option<&str>| NewJob {
             id: JobId::new(KIND, "own"),
             payload: String::new(),
             due_at: due_at(&schedule, verified.map(at)).unwrap(),
         };
-        let claim = Claim { worker: "x".into(), until: at("06:05") };
+        let claim = JobClaim { worker: "x".into(), until: at("06:05") };
         let job = Job::new(&new(Some("01:00")), at("06:00")).claimed(&claim, at("06:00")).unwrap();
         let next = schedule.next_after(at("06:00")).unwrap();
         let fetched = job.finished("x", &JobOutcome::DoneUntil(next), at("06:01")).unwrap();

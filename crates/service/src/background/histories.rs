@@ -11,7 +11,7 @@ use assay_engine::{
     policy::Policy,
     trace::TraceRules,
 };
-use assay_store::jobs::{Job, JobId, JobOutcome, NewJob, Retry};
+use assay_store::jobs::{Job, JobId, JobOutcome, NewJob, RetryPolicy};
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,8 @@ impl JobKind for FetchHistory {
         KIND
     }
 
-    fn retry(&self) -> Retry {
-        Retry {
+    fn retry(&self) -> RetryPolicy {
+        RetryPolicy {
             first_delay: SignedDuration::from_secs(30),
             longest_delay: SignedDuration::from_mins(10),
             attempts: Some(5),

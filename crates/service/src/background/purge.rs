@@ -7,8 +7,8 @@ use assay_engine::policy::Policy;
 use assay_store::{
     ControlStore, Store, StoreError,
     control::{KeyRecord, ManifestRecord},
-    jobs::{Job, JobId, JobOutcome, NewJob, Retry},
-    usage::{Purge, Purged},
+    jobs::{Job, JobId, JobOutcome, NewJob, RetryPolicy},
+    usage::{Purge, PurgeCounts},
 };
 use assay_tenancy::{
     Directory, Name, Period,
@@ -74,8 +74,8 @@ impl JobKind for PurgeExpired {
         KIND
     }
 
-    fn retry(&self) -> Retry {
-        Retry {
+    fn retry(&self) -> RetryPolicy {
+        RetryPolicy {
             first_delay: SignedDuration::from_mins(5),
             longest_delay: SignedDuration::from_hours(6),
             attempts: None,
@@ -111,7 +111,7 @@ pub struct TenantPurged {
     /// Retention periods of the tenant's data.
     pub retention: RetentionSpec,
     /// The number of rows that were deleted.
-    pub purged: Purged,
+    pub purged: PurgeCounts,
     /// True if the tenant had been deleted and its last record is now deleted too.
     pub is_forgotten: bool,
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use assay_store::{
     JobStore, StoreError,
-    jobs::{Claim, Job, JobCount, JobId, JobOutcome, NewJob, Retry},
+    jobs::{Job, JobClaim, JobCount, JobId, JobOutcome, NewJob, RetryPolicy},
 };
 use assay_system::Clock;
 use async_trait::async_trait;
@@ -54,7 +54,7 @@ pub trait JobKind: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Rule by which a failed job is retried.
-    fn retry(&self) -> Retry;
+    fn retry(&self) -> RetryPolicy;
 
     /// The jobs that should be enqueued by now. Those that are enqueued already do no harm.
     fn wanted(&self) -> Vec<NewJob> {
@@ -212,9 +212,9 @@ impl Runner {
 }
 
 impl Worker {
-    fn claim(&self, now: Timestamp) -> Claim {
+    fn claim(&self, now: Timestamp) -> JobClaim {
         let until = now.saturating_add(self.lease).unwrap_or(Timestamp::MAX);
-        Claim { worker: self.name.clone(), until }
+        JobClaim { worker: self.name.clone(), until }
     }
 
     /// Runs a job and stores the outcome, unless another worker has taken it meanwhile.

@@ -168,7 +168,7 @@ impl<'a> OwnersOfView<'a> {
         let script = view.owner(owner)?;
         let AttributedBy { chain, intel, .. } = self.by;
         let is_named = matches!(script, ScriptOwner::Pool(_))
-            || script.address(chain).is_some_and(|address| intel.names(&address));
+            || script.address(chain).is_some_and(|address| intel.has_attribution(&address));
         if is_settled && !is_named {
             self.unnamed.add(owner.0);
         }

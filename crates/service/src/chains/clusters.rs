@@ -90,7 +90,7 @@ pub(super) async fn cluster(
 /// address. Policies and days do not matter.
 fn sorted(mut addresses: Vec<CanonicalAddress>, intel: &IntelSnapshot) -> Vec<CanonicalAddress> {
     addresses.sort_by_cached_key(|address| {
-        let labels = intel.labels().of(address);
+        let labels = intel.labels().labels_of(address);
         let risk = labels.iter().map(|label| {
             u16::from(label.category.info().severity) * u16::from(label.confidence.percent())
         });
@@ -102,7 +102,7 @@ fn sorted(mut addresses: Vec<CanonicalAddress>, intel: &IntelSnapshot) -> Vec<Ca
 }
 
 fn member(address: CanonicalAddress, intel: &IntelSnapshot) -> ClusterMember {
-    let (labels, listings) = (intel.labels().of(&address), intel.listings_of(&address));
+    let (labels, listings) = (intel.labels().labels_of(&address), intel.listings_of(&address));
     ClusterMember { address, labels, listings, co_spends: None }
 }
 

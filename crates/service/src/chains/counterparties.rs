@@ -93,7 +93,7 @@ pub(super) fn counterparties(
         listed += usize::from(!is_among_strongest);
         others += usize::from(!party.is_funder);
         let of_party = dealings.get(party.dealings).unwrap_or_default();
-        let labels = intel.labels().of(&address);
+        let labels = intel.labels().labels_of(&address);
         shown.extend(counterparty(view, of_party, address, party.is_funder, labels, listings)?);
     }
     Ok(Counterparties { strongest: shown, found })

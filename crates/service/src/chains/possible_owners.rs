@@ -73,7 +73,7 @@ pub fn possible_owners(
             payments.iter().take(TRANSACTIONS_SHOWN).map(|(number, _)| view.txid(*number));
         let transactions = transactions.map(|txid| Ok::<_, ViewError>(txid?.to_string()));
         shown.push(PossibleOwner {
-            labels: intel.labels().of(&address),
+            labels: intel.labels().labels_of(&address),
             listings: intel.listings_of(&address),
             address,
             by,

@@ -53,7 +53,7 @@ pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
 
 /// A request for the labels in force.
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
-pub struct LabelReading<'a> {
+pub struct LabelRequest<'a> {
     /// The generation of labels that the caller has: if it is the current one, no labels are handed out.
     pub known: Option<u64>,
     /// Receives them.

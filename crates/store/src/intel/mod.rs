@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 pub(crate) use labels::{Fingerprint, fingerprint};
 pub use labels::{
-    LabelChange, LabelFilter, LabelImport, LabelReading, LabelSink, RecordedLabel, Suppression,
+    LabelChange, LabelFilter, LabelImport, LabelRequest, LabelSink, RecordedLabel, Suppression,
 };
 pub use publications::{
     FetchConditions, PublicationImport, PublicationRecord, RecordedHistory, RowId,
@@ -30,7 +30,7 @@ use crate::StoreError;
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
     /// All data that checks need: sources, recorded listings and, if `labels` are requested, every
     /// label in force, one by one, in the order of their addresses. All of it is of one moment.
-    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError>;
+    async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError>;
 
     /// The recorded history of one source, to plan an import against.
     async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError>;
@@ -111,7 +111,11 @@ pub(crate) fn expect_kind(
     if held == kind_text(given) {
         return Ok(());
     }
-    Err(StoreError::OtherKind { source_name: source.to_string(), held, given: kind_text(given) })
+    Err(StoreError::SourceKindMismatch {
+        source_name: source.to_string(),
+        held,
+        given: kind_text(given),
+    })
 }
 
 /// The identifier of a kind of source in databases.

@@ -24,13 +24,13 @@ pub trait JobStore: std::fmt::Debug + Send + Sync {
     async fn claim_jobs(
         &self,
         kinds: &[&str],
-        claim: &Claim,
+        claim: &JobClaim,
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<Job>, StoreError>;
 
     /// Extends the claim on a job. Returns whether the worker still had it.
-    async fn extend_claim(&self, id: &JobId, claim: &Claim) -> Result<bool, StoreError>;
+    async fn extend_claim(&self, id: &JobId, claim: &JobClaim) -> Result<bool, StoreError>;
 
     /// Stores the outcome of a job and ends the claim. Returns whether the worker still had it; if not,
     /// nothing changes.
@@ -113,7 +113,7 @@ pub enum JobStatus {
     /// The job waits until it is due and a server claims it.
     Pending,
     /// A server works on it.
-    Claimed(Claim),
+    Claimed(JobClaim),
     /// The work is done.
     Done,
     /// The work failed as often as its kind allows.
@@ -135,7 +135,7 @@ impl JobStatus {
 
 /// A worker's right to work on a job, for a limited time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct JobClaim {
     /// The worker: a name drawn at the start of its process.
     pub worker: String,
     /// Expiry time. Afterwards, any worker may claim the job.
@@ -156,13 +156,13 @@ pub enum JobOutcome {
         /// The error.
         error: String,
         /// Rule by which the job is retried.
-        retry: Retry,
+        retry: RetryPolicy,
     },
 }
 
 /// Rule by which a failed job is retried: after a delay that doubles with each failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
+pub struct RetryPolicy {
     /// The delay after the first failure.
     pub first_delay: SignedDuration,
     /// The longest delay.

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Claim, Job, JobOutcome, JobStatus, NewJob, Retry};
+use super::{Job, JobClaim, JobOutcome, JobStatus, NewJob, RetryPolicy};
 
 /// Longest error message that is stored, in bytes.
 const LONGEST_ERROR: usize = 1_000;
@@ -74,7 +74,7 @@ impl Job {
     /// The job after a worker claimed it; `None` if it is not claimable. A claim that expired counts as a
     /// failed attempt: its worker died.
     #[must_use]
-    pub fn claimed(&self, claim: &Claim, now: Timestamp) -> Option<Self> {
+    pub fn claimed(&self, claim: &JobClaim, now: Timestamp) -> Option<Self> {
         let has_expired = matches!(self.status, JobStatus::Claimed(_));
         self.is_claimable(now).then(|| Self {
             status: JobStatus::Claimed(claim.clone()),
@@ -85,7 +85,7 @@ impl Job {
 
     /// The job with the claim extended; `None` if the worker no longer has the claim.
     #[must_use]
-    pub fn extended(&self, claim: &Claim) -> Option<Self> {
+    pub fn extended(&self, claim: &JobClaim) -> Option<Self> {
         self.is_claimed_by(&claim.worker)
             .then(|| Self { status: JobStatus::Claimed(claim.clone()), ..self.clone() })
     }
@@ -123,7 +123,7 @@ impl Job {
     }
 }
 
-impl Retry {
+impl RetryPolicy {
     /// The delay after a number of failures.
     #[must_use]
     pub fn delay(&self, failures: u32) -> SignedDuration {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::jobs::JobId;
 
-    const RETRY: Retry = Retry {
+    const RETRY: RetryPolicy = RetryPolicy {
         first_delay: SignedDuration::from_mins(1),
         longest_delay: SignedDuration::from_mins(60),
         attempts: Some(3),
@@ -158,8 +158,8 @@ mod tests {
         NewJob { id: JobId::new("fetch", "a"), payload: payload.into(), due_at: at(due) }
     }
 
-    fn claim(worker: &str, until: i64) -> Claim {
-        Claim { worker: worker.into(), until: at(until) }
+    fn claim(worker: &str, until: i64) -> JobClaim {
+        JobClaim { worker: worker.into(), until: at(until) }
     }
 
     /// A job that `x` claimed at minute 1 until minute 5.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use assay_database::{
     ChangeSubscription, DatabaseError,
-    postgres::{DatabaseAddress, PostgresDatabase, READ, WRITE, expect_suitable},
+    postgres::{BEGIN_READ, BEGIN_WRITE, DatabaseAddress, PostgresDatabase, expect_suitable},
 };
 use assay_engine::facts::Environment;
 use assay_tenancy::Name;
@@ -24,7 +24,7 @@ use sqlx::{Connection, PgConnection};
 
 use crate::{
     Coordination, Revisions, Store, StoreError, row,
-    sql::{self, Access, Backend, Held, Scope, Session},
+    sql::{self, Backend, RowScope, Session, SessionConnection, SessionMode},
     value,
 };
 pub use roles::{Roles, sql as roles_sql};
@@ -85,10 +85,10 @@ impl PostgresStore {
     /// # Errors
     ///
     /// Returns an error if the database fails.
-    pub async fn arrange_roles(&self) -> Result<Roles, StoreError> {
+    pub async fn ensure_roles(&self) -> Result<Roles, StoreError> {
         let working = async {
             let mut connection = self.database.control.acquire().await?;
-            roles::arrange(&mut connection).await
+            roles::ensure(&mut connection).await
         };
         self.database.control.with_liveness_probe(working).await
     }
@@ -101,7 +101,7 @@ impl PostgresStore {
     /// Returns an error if the database fails, or if its name is not valid.
     pub async fn claim_instance(&self, name: &Name) -> Result<Name, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let claim = "UPDATE installation SET instance = $1 WHERE instance IS NULL";
             session.execute(claim, &[name.as_str().into()]).await?;
             let row = session.row("SELECT instance FROM installation", &[]).await?;
@@ -113,19 +113,27 @@ impl PostgresStore {
 }
 
 impl Backend for PostgresStore {
-    async fn session(&self, access: Access<'_>) -> Result<Session, StoreError> {
+    async fn session(&self, access: SessionMode<'_>) -> Result<Session, StoreError> {
         let PostgresDatabase { control, reads } = &self.database;
         let mut session = Session::Postgres(match access {
-            Access::Statements => Held::Connection(control.acquire().await?),
-            Access::ReadFetched => Held::Connection(reads.acquire().await?),
-            Access::WriteFetched => Held::Transaction(reads.begin(WRITE).await?),
-            Access::Read(_) => Held::Transaction(control.begin(READ).await?),
-            Access::Write(_) | Access::Change(_) => Held::Transaction(control.begin(WRITE).await?),
+            SessionMode::Statements => SessionConnection::Connection(control.acquire().await?),
+            SessionMode::ReadFetched => SessionConnection::Connection(reads.acquire().await?),
+            SessionMode::WriteFetched => {
+                SessionConnection::Transaction(reads.begin(BEGIN_WRITE).await?)
+            }
+            SessionMode::Read(_) => {
+                SessionConnection::Transaction(control.begin(BEGIN_READ).await?)
+            }
+            SessionMode::Write(_) | SessionMode::Change(_) => {
+                SessionConnection::Transaction(control.begin(BEGIN_WRITE).await?)
+            }
         });
-        if let Access::Change(_) = access {
+        if let SessionMode::Change(_) = access {
             session.execute("SELECT FROM installation FOR UPDATE", &[]).await?;
         }
-        if let Access::Read(scope) | Access::Write(scope) | Access::Change(scope) = access {
+        if let SessionMode::Read(scope) | SessionMode::Write(scope) | SessionMode::Change(scope) =
+            access
+        {
             session.enter(scope).await?;
         }
         Ok(session)
@@ -159,7 +167,7 @@ async fn prepare(
     create: Option<Environment>,
 ) -> Result<(), StoreError> {
     expect_suitable(connection, place).await?;
-    let there = schema::is_there(connection).await?;
+    let there = schema::holds_installation(connection).await?;
     if create.is_none() && !there {
         return Err(StoreError::Empty(place.to_owned()));
     }
@@ -189,7 +197,7 @@ impl Store for PostgresStore {
 
     async fn time(&self) -> Result<Option<Timestamp>, StoreError> {
         let asking = async {
-            let row = self.session(Access::Statements).await?.row(TIME, &[]).await?;
+            let row = self.session(SessionMode::Statements).await?.row(TIME, &[]).await?;
             Ok(Some(value::microseconds("now", row.integer("now")?)?))
         };
         self.with_timeout(asking).await

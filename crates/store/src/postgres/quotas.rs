@@ -9,7 +9,7 @@ use crate::{
     StoreError,
     coordination::quotas::{QuotaCounter, QuotaGrant, QuotaRequest, QuotaReturn, QuotaStore},
     row::Row,
-    sql::{Access, Backend, Scope, Value},
+    sql::{Backend, RowScope, SessionMode, Value},
     value,
 };
 
@@ -73,14 +73,14 @@ impl QuotaStore for PostgresStore {
         for request in requests {
             counters.entry(&request.counter).or_insert(request);
         }
-        let [subjects, limits, seconds] = columned(counters.keys().copied());
+        let [subjects, limits, seconds] = counter_columns(counters.keys().copied());
         let allowed =
             counters.values().map(|request| value::signed(request.allowed)).collect::<Vec<_>>();
         let wanted =
             counters.values().map(|request| value::signed(request.wanted)).collect::<Vec<_>>();
         let values = [subjects, limits, seconds, allowed.into(), wanted.into()];
         let reserving =
-            async { self.session(Access::Statements).await?.rows(RESERVE, &values).await };
+            async { self.session(SessionMode::Statements).await?.rows(RESERVE, &values).await };
         let rows = self.with_timeout(reserving).await?;
         let mut grants: BTreeMap<QuotaCounter, QuotaGrant> =
             rows.iter().map(grant).collect::<Result<_, _>>()?;
@@ -104,12 +104,12 @@ impl QuotaStore for PostgresStore {
             let sum = sums.entry((counter, *window_number)).or_default();
             *sum = sum.saturating_add(*count);
         }
-        let [subjects, limits, seconds] = columned(sums.keys().map(|(counter, _)| *counter));
+        let [subjects, limits, seconds] = counter_columns(sums.keys().map(|(counter, _)| *counter));
         let numbers = sums.keys().map(|(_, number)| value::signed(*number)).collect::<Vec<_>>();
         let counts = sums.values().map(|count| value::signed(*count)).collect::<Vec<_>>();
         let values = [subjects, limits, seconds, numbers.into(), counts.into()];
         let giving = async {
-            self.session(Access::Statements).await?.execute(GIVE_BACK, &values).await?;
+            self.session(SessionMode::Statements).await?.execute(GIVE_BACK, &values).await?;
             Ok(())
         };
         self.with_timeout(giving).await
@@ -120,13 +120,14 @@ impl QuotaStore for PostgresStore {
                     VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
                     ON CONFLICT (bucket) DO NOTHING";
         let values = [bucket.into()];
-        let noting = async { self.session(Access::Statements).await?.execute(note, &values).await };
+        let noting =
+            async { self.session(SessionMode::Statements).await?.execute(note, &values).await };
         Ok(self.with_timeout(noting).await? == 1)
     }
 
     async fn purge_quotas(&self) -> Result<u64, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let purged = session.execute(PURGE, &[]).await?;
             session.commit(purged).await
         };
@@ -135,7 +136,7 @@ impl QuotaStore for PostgresStore {
 }
 
 /// Counters, column by column: subjects, limits and lengths of windows.
-fn columned<'a>(counters: impl Iterator<Item = &'a QuotaCounter> + Clone) -> [Value<'a>; 3] {
+fn counter_columns<'a>(counters: impl Iterator<Item = &'a QuotaCounter> + Clone) -> [Value<'a>; 3] {
     let subjects: Vec<&str> = counters.clone().map(|counter| &*counter.subject).collect();
     let limits: Vec<&str> = counters.clone().map(|counter| &*counter.limit).collect();
     let seconds: Vec<i64> = counters.map(|counter| counter.window_seconds.get().into()).collect();

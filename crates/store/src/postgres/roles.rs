@@ -9,7 +9,7 @@ const CREATE: &str = include_str!("../../migrations/postgres/roles/create.sql");
 const GRANT: &str = include_str!("../../migrations/postgres/roles/grant.sql");
 const MAY_CREATE: &str =
     "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user";
-const ARE_THERE: &str = "SELECT count(*) = 4 FROM pg_roles WHERE rolname IN
+const ROLES_EXIST: &str = "SELECT count(*) = 4 FROM pg_roles WHERE rolname IN
     ('assay_serve', 'assay_ingest', 'assay_control', 'assay_migrate')";
 
 /// State of the roles of the programs.
@@ -29,7 +29,7 @@ pub fn sql() -> String {
 }
 
 /// Makes the roles where that is allowed, and gives them their rights where they are there.
-pub(super) async fn arrange(connection: &mut PgConnection) -> Result<Roles, StoreError> {
+pub(super) async fn ensure(connection: &mut PgConnection) -> Result<Roles, StoreError> {
     if !create(connection).await? {
         return Ok(Roles::Missing);
     }
@@ -47,5 +47,5 @@ async fn create(connection: &mut PgConnection) -> Result<bool, StoreError> {
     if connection.fetch_one(MAY_CREATE).await?.try_get(0)? {
         connection.execute(CREATE).await?;
     }
-    Ok(connection.fetch_one(ARE_THERE).await?.try_get(0)?)
+    Ok(connection.fetch_one(ROLES_EXIST).await?.try_get(0)?)
 }

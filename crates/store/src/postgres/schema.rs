@@ -9,7 +9,7 @@ use sqlx::{
 use super::roles;
 use crate::{
     StoreError,
-    migrations::{Applied, Standing, apply, migration, standing},
+    migrations::{AppliedMigration, SchemaState, apply, migration, schema_state},
 };
 
 /// The server's code for a missing privilege.
@@ -22,7 +22,7 @@ fn known() -> [Migration; 1] {
 }
 
 /// True if the database holds an installation.
-pub(super) async fn is_there(connection: &mut PgConnection) -> Result<bool, StoreError> {
+pub(super) async fn holds_installation(connection: &mut PgConnection) -> Result<bool, StoreError> {
     if !table_exists(connection, "installation").await? {
         return Ok(false);
     }
@@ -45,17 +45,17 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> Result<(), StoreEr
 }
 
 async fn migrate_to(known: &[Migration], connection: &mut PgConnection) -> Result<(), StoreError> {
-    if standing(known, &applied(connection).await?)? == Standing::Ready {
+    if schema_state(known, &applied(connection).await?)? == SchemaState::Ready {
         return Ok(());
     }
     connection.lock().await.map_err(failed)?;
     // Another program may have been faster, and may have been a newer one.
     let applied = applied(connection).await?;
-    if standing(known, &applied)? == Standing::Behind {
+    if schema_state(known, &applied)? == SchemaState::Behind {
         become_owner(connection).await?;
         apply(connection, known, &applied).await.map_err(failed)?;
         sqlx::query("RESET ROLE").execute(&mut *connection).await?;
-        roles::arrange(connection).await?;
+        roles::ensure(connection).await?;
     }
     connection.unlock().await.map_err(failed)
 }
@@ -75,7 +75,7 @@ async fn become_owner(connection: &mut PgConnection) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn applied(connection: &mut PgConnection) -> Result<Vec<Applied>, StoreError> {
+async fn applied(connection: &mut PgConnection) -> Result<Vec<AppliedMigration>, StoreError> {
     if !table_exists(connection, "_sqlx_migrations").await? {
         return Ok(Vec::new());
     }
@@ -88,7 +88,7 @@ async fn applied(connection: &mut PgConnection) -> Result<Vec<Applied>, StoreErr
     let rows = sqlx::query(query).fetch_all(connection).await?;
     rows.iter()
         .map(|row| {
-            Ok(Applied {
+            Ok(AppliedMigration {
                 version: row.try_get("version")?,
                 compatible_from: row.try_get("compatible_from")?,
             })

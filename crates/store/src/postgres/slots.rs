@@ -10,7 +10,7 @@ use crate::{
     StoreError,
     coordination::slots::{SlotLease, SlotRegistry, SlotStore},
     row::Row,
-    sql::{Access, Backend},
+    sql::{Backend, SessionMode},
     value,
 };
 
@@ -40,12 +40,12 @@ impl SlotStore for PostgresStore {
     async fn claim_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError> {
         let own = "own AS (SELECT * FROM renewed UNION ALL SELECT * FROM claimed)";
         let query = format!("WITH {CLOCK}, {RENEWED}, {CLAIMED}, {own} {ALL}");
-        self.ask(query, holder, lease).await
+        self.query_slots(query, holder, lease).await
     }
 
     async fn renew_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError> {
         let own = "own AS (SELECT * FROM renewed)";
-        self.ask(format!("WITH {CLOCK}, {RENEWED}, {own} {ALL}"), holder, lease).await
+        self.query_slots(format!("WITH {CLOCK}, {RENEWED}, {own} {ALL}"), holder, lease).await
     }
 
     async fn release_slot(&self, holder: &str) -> Result<(), StoreError> {
@@ -54,7 +54,7 @@ impl SlotStore for PostgresStore {
              WHERE holder = $1 AND expires_at > clock.now"
         );
         let releasing = async {
-            let mut session = self.session(Access::Statements).await?;
+            let mut session = self.session(SessionMode::Statements).await?;
             session.execute(AssertSqlSafe(query), &[holder.into()]).await?;
             Ok(())
         };
@@ -63,7 +63,7 @@ impl SlotStore for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn ask(
+    async fn query_slots(
         &self,
         query: String,
         holder: &str,
@@ -71,7 +71,7 @@ impl PostgresStore {
     ) -> Result<SlotLease, StoreError> {
         let lease = i64::try_from(lease.as_micros()).unwrap_or(i64::MAX / 2);
         let asking = async {
-            let mut session = self.session(Access::Statements).await?;
+            let mut session = self.session(SessionMode::Statements).await?;
             session.rows(AssertSqlSafe(query), &[holder.into(), lease.into()]).await
         };
         slot_lease(&self.with_timeout(asking).await?)

@@ -49,7 +49,7 @@ pub(crate) fn publication(row: &Row) -> Result<StoredPublication, StoreError> {
 pub(crate) struct PublicationRows(HashMap<PublicationRef, RowId>);
 
 impl PublicationRows {
-    pub(crate) fn of(publications: &[StoredPublication]) -> Self {
+    pub(crate) fn new(publications: &[StoredPublication]) -> Self {
         let row = |publication: &StoredPublication| (publication.known.reference, publication.id);
         Self(publications.iter().map(row).collect())
     }
@@ -230,6 +230,6 @@ pub(crate) fn entity(entity: &ListedEntity) -> Result<String, StoreError> {
 }
 
 /// The hash that chains a further change to all those before it.
-pub(crate) fn chained(before: &str, source: &SourceId, digest: &str) -> String {
+pub(crate) fn chained_hash(before: &str, source: &SourceId, digest: &str) -> String {
     hex::encode(Sha256::digest(format!("{before}\n{source}\n{digest}")))
 }

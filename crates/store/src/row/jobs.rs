@@ -3,7 +3,7 @@
 use super::Row;
 use crate::{
     StoreError,
-    jobs::{Claim, Job, JobCount, JobId, JobStatus},
+    jobs::{Job, JobClaim, JobCount, JobId, JobStatus},
     value,
 };
 
@@ -31,7 +31,7 @@ fn status(row: &Row) -> Result<JobStatus, StoreError> {
         "pending" => Ok(JobStatus::Pending),
         "done" => Ok(JobStatus::Done),
         "failed" => Ok(JobStatus::Failed),
-        "claimed" => Ok(JobStatus::Claimed(Claim {
+        "claimed" => Ok(JobStatus::Claimed(JobClaim {
             worker: row.text("worker")?.to_owned(),
             until: value::time("jobs.claimed_until", row.integer("claimed_until")?)?,
         })),

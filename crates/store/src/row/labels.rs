@@ -115,9 +115,9 @@ pub(crate) fn publication(
 
 /// The rows of a source's labels by fingerprint.
 #[derive(Default)]
-pub(crate) struct Recorded(HashMap<Option<Fingerprint>, Vec<RowId>>);
+pub(crate) struct RecordedLabelRows(HashMap<Option<Fingerprint>, Vec<RowId>>);
 
-impl Recorded {
+impl RecordedLabelRows {
     /// Takes a row of id and fingerprint.
     pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         let print = row.optional_bytes("fingerprint")?;
@@ -127,7 +127,7 @@ impl Recorded {
     }
 
     /// Changes that are necessary to replace these rows by `labels`.
-    pub(crate) fn replace_by(mut self, labels: &[AddressLabel]) -> Replacement<'_> {
+    pub(crate) fn replace_by(mut self, labels: &[AddressLabel]) -> LabelReplacement<'_> {
         let before = self.0.values().map(Vec::len).sum::<usize>();
         let mut begun = Vec::new();
         for label in labels {
@@ -143,12 +143,12 @@ impl Recorded {
             removed: count(ended.len()),
             unchanged: count(before - ended.len()),
         };
-        Replacement { begun, ended, change }
+        LabelReplacement { begun, ended, change }
     }
 }
 
 /// Changes that turn one set of labels into another.
-pub(crate) struct Replacement<'a> {
+pub(crate) struct LabelReplacement<'a> {
     /// Labels that are new.
     pub(crate) begun: Vec<(&'a AddressLabel, Fingerprint)>,
     /// Rows that no longer hold.

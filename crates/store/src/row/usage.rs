@@ -5,14 +5,14 @@ use assay_tenancy::Name;
 use super::Row;
 use crate::{
     StoreError,
-    usage::{Charged, KeptCheck, Operation, UsageCount},
+    usage::{ChargeKey, KeptCheck, Operation, UsageCount},
     value,
 };
 
 pub(crate) fn count(row: &Row) -> Result<UsageCount, StoreError> {
     let operation = row.text("operation")?;
     Ok(UsageCount {
-        charged: Charged {
+        charged: ChargeKey {
             tenant: value::parsed("usage.tenant", row.text("tenant")?)?,
             day: value::day("usage.day", row.text("day")?)?,
             key: value::parsed("usage.key_id", row.text("key_id")?)?,

@@ -10,7 +10,7 @@ use assay_tenancy::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{Access, Backend, REVISIONS, Scope, Session};
+use super::{Backend, REVISIONS, RowScope, Session, SessionMode};
 use crate::{
     StoreError,
     control::{Control, ControlStore, KeyRecord, KeySet, ManifestRecord, ManifestSet},
@@ -29,7 +29,7 @@ const MANIFESTS: &str = "SELECT kind, name, spec FROM manifests ORDER BY kind, n
 impl<B: Backend> ControlStore for B {
     async fn control(&self) -> Result<Control, StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Read(Scope::Directory)).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Directory)).await?;
             let revisions = session.row(REVISIONS, &[]).await?;
             let manifests = session.rows(MANIFESTS, &[]).await?;
             let keys = session.rows(KEYS, &[]).await?;
@@ -40,7 +40,7 @@ impl<B: Backend> ControlStore for B {
 
     async fn manifests(&self) -> Result<ManifestSet, StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Read(Scope::Directory)).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Directory)).await?;
             let revisions = session.row(REVISIONS, &[]).await?;
             let manifests = session.rows(MANIFESTS, &[]).await?;
             row::control::manifest_set(&revisions, &manifests)
@@ -50,7 +50,7 @@ impl<B: Backend> ControlStore for B {
 
     async fn keys(&self) -> Result<KeySet, StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Read(Scope::Directory)).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Directory)).await?;
             let revisions = session.row(REVISIONS, &[]).await?;
             let keys = session.rows(KEYS, &[]).await?;
             row::control::key_set(&revisions, &keys)
@@ -66,7 +66,7 @@ impl<B: Backend> ControlStore for B {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
             put_manifests(&mut session, manifests, removed, expected, at).await?;
             session.commit(()).await
         };
@@ -75,7 +75,7 @@ impl<B: Backend> ControlStore for B {
 
     async fn keys_of(&self, tenant: &Name) -> Result<Vec<KeyRecord>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Read(Scope::Tenant(tenant))).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Tenant(tenant))).await?;
             let keys = "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at,
                                last_used_at
                         FROM api_keys WHERE tenant = $1 ORDER BY created_at, id";
@@ -86,7 +86,7 @@ impl<B: Backend> ControlStore for B {
 
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Read(Scope::Directory)).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Directory)).await?;
             let keys = "SELECT id, tenant, name, hash, scopes, created_at, expires_at, revoked_at,
                                last_used_at
                         FROM api_keys WHERE name = $1 ORDER BY created_at, id";
@@ -101,7 +101,8 @@ impl<B: Backend> ControlStore for B {
         replaces: Option<(&KeyId, Timestamp)>,
     ) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Tenant(&key.tenant))).await?;
+            let mut session =
+                self.session(SessionMode::Change(RowScope::Tenant(&key.tenant))).await?;
             add_key(&mut session, key, replaces).await?;
             session.commit(()).await
         };
@@ -115,7 +116,7 @@ impl<B: Backend> ControlStore for B {
         expires_at: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Directory)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Directory)).await?;
             let update = "UPDATE api_keys SET scopes = $1, expires_at = $2 WHERE id = $3";
             let scopes = row::control::scopes(scopes)?;
             let values = [scopes.into(), expires_at.into(), id.as_str().into()];
@@ -128,7 +129,7 @@ impl<B: Backend> ControlStore for B {
 
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Directory)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Directory)).await?;
             let revoke = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2";
             let changed = session.execute(revoke, &[at.into(), id.as_str().into()]).await?;
             count_key_change(&mut session, id, changed).await?;
@@ -139,7 +140,7 @@ impl<B: Backend> ControlStore for B {
 
     async fn record_key_use(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Write(Scope::Record)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Record)).await?;
             record_key_use(&mut session, used).await?;
             session.commit(()).await
         };
@@ -148,7 +149,7 @@ impl<B: Backend> ControlStore for B {
 }
 
 /// Tells whether a tenant without any manifest has an active key.
-const LEAVES_KEYS: &str = "
+const FORMER_TENANT_HAS_KEYS: &str = "
     SELECT EXISTS (SELECT 1 FROM api_keys WHERE tenant = $1 AND revoked_at IS NULL
                                                 AND (expires_at IS NULL OR expires_at > $2))
            AND NOT EXISTS (SELECT 1 FROM manifests WHERE kind = 'Tenant' AND name = $1) AS leaves_keys";
@@ -178,8 +179,8 @@ async fn put_manifests(
         session.execute(remove, &[kind.as_str().into(), name.as_str().into()]).await?;
     }
     for (_, name) in removed.iter().filter(|(kind, _)| *kind == Kind::FormerTenant) {
-        session.enter(Scope::Tenant(name)).await?;
-        let row = session.row(LEAVES_KEYS, &[name.as_str().into(), at.into()]).await?;
+        session.enter(RowScope::Tenant(name)).await?;
+        let row = session.row(FORMER_TENANT_HAS_KEYS, &[name.as_str().into(), at.into()]).await?;
         if row.flag("leaves_keys")? {
             return Err(StoreError::Conflict);
         }

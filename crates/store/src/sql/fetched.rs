@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 
-use super::{Access, Backend, Scope};
+use super::{Backend, RowScope, SessionMode};
 use crate::{
     StoreError,
-    fetched::{Fetched, FetchedKind, FetchedStore},
+    fetched::{FetchedKind, FetchedRecord, FetchedStore},
     row::Row,
     value,
 };
@@ -22,8 +22,8 @@ impl<B: Backend> FetchedStore for B {
         chain: ChainId,
         kind: FetchedKind,
         keys: &[String],
-    ) -> Result<Vec<Fetched>, StoreError> {
-        let mut session = self.session(Access::ReadFetched).await?;
+    ) -> Result<Vec<FetchedRecord>, StoreError> {
+        let mut session = self.session(SessionMode::ReadFetched).await?;
         let fetched = format!(
             "SELECT key, content, fetched_at FROM fetched
              WHERE chain = $1 AND kind = $2 AND key {}",
@@ -32,7 +32,7 @@ impl<B: Backend> FetchedStore for B {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         let values = [chain.as_str().into(), kind.as_str().into(), keys.into()];
         let record = |row: &Row| {
-            Ok(Fetched {
+            Ok(FetchedRecord {
                 chain,
                 kind,
                 key: row.text("key")?.to_owned(),
@@ -45,7 +45,7 @@ impl<B: Backend> FetchedStore for B {
 
     /// Keeps texts, each key once, as PostgreSQL demands of one statement, and in one order, so that programs that
     /// fetch the same never wait for each other in a circle.
-    async fn keep_fetched(&self, records: &[Fetched]) -> Result<(), StoreError> {
+    async fn put_fetched(&self, records: &[FetchedRecord]) -> Result<(), StoreError> {
         let last: BTreeMap<_, _> = records
             .iter()
             .map(|record| ((record.chain.as_str(), record.kind.as_str(), &*record.key), record))
@@ -62,7 +62,7 @@ impl<B: Backend> FetchedStore for B {
             ]);
         }
         let working = async {
-            let mut session = self.session(Access::WriteFetched).await?;
+            let mut session = self.session(SessionMode::WriteFetched).await?;
             let columns = "chain, kind, key, content, fetched_at";
             let otherwise = "ON CONFLICT (chain, kind, key)
                 DO UPDATE SET content = excluded.content, fetched_at = excluded.fetched_at";
@@ -75,7 +75,7 @@ impl<B: Backend> FetchedStore for B {
     /// Rows that are being replaced at the moment stay; the statement does not wait for them.
     async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let purge = format!(
                 "DELETE FROM fetched WHERE (chain, kind, key) IN (
                      SELECT chain, kind, key FROM fetched WHERE fetched_at < $1 {})",

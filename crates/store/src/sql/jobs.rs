@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::AssertSqlSafe;
 
-use super::{Access, Backend, Scope, Session, Value};
+use super::{Backend, RowScope, Session, SessionMode, Value};
 use crate::{
     StoreError,
-    jobs::{Claim, Job, JobCount, JobId, JobOutcome, JobStore, NewJob},
+    jobs::{Job, JobClaim, JobCount, JobId, JobOutcome, JobStore, NewJob},
     row,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 impl<B: Backend> JobStore for B {
     async fn enqueue_job(&self, new: &NewJob, now: Timestamp) -> Result<bool, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let has_changed = enqueue(&mut session, new, now).await?;
             session.commit(has_changed).await
         };
@@ -25,12 +25,12 @@ impl<B: Backend> JobStore for B {
     async fn claim_jobs(
         &self,
         kinds: &[&str],
-        claim: &Claim,
+        claim: &JobClaim,
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<Job>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             // Another program that claims at the same time passes over the rows that this one has locked.
             let claimable = format!(
                 "SELECT * FROM jobs
@@ -54,7 +54,7 @@ impl<B: Backend> JobStore for B {
         self.with_timeout(working).await
     }
 
-    async fn extend_claim(&self, id: &JobId, claim: &Claim) -> Result<bool, StoreError> {
+    async fn extend_claim(&self, id: &JobId, claim: &JobClaim) -> Result<bool, StoreError> {
         change(self, id, |job| job.extended(claim)).await
     }
 
@@ -70,7 +70,7 @@ impl<B: Backend> JobStore for B {
 
     async fn jobs(&self, kind: Option<&str>) -> Result<Vec<Job>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Statements).await?;
+            let mut session = self.session(SessionMode::Statements).await?;
             let jobs = "SELECT * FROM jobs WHERE CAST($1 AS text) IS NULL OR kind = $1
                         ORDER BY kind, key";
             session.rows(jobs, &[kind.into()]).await?.iter().map(row::jobs::job).collect()
@@ -80,7 +80,7 @@ impl<B: Backend> JobStore for B {
 
     async fn job_counts(&self) -> Result<Vec<JobCount>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Statements).await?;
+            let mut session = self.session(SessionMode::Statements).await?;
             let counts = "SELECT kind, status, count(*) AS count, min(due_at) AS oldest_due_at
                           FROM jobs GROUP BY kind, status ORDER BY kind, status";
             session.rows(counts, &[]).await?.iter().map(row::jobs::count).collect()
@@ -90,7 +90,7 @@ impl<B: Backend> JobStore for B {
 
     async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let purge = "DELETE FROM jobs WHERE status IN ('done', 'failed') AND finished_at < $1";
             let purged = session.execute(purge, &[before.into()]).await?;
             session.commit(purged).await
@@ -106,7 +106,7 @@ async fn change<B: Backend>(
     change: impl FnOnce(Job) -> Option<Job> + Send,
 ) -> Result<bool, StoreError> {
     let working = async {
-        let mut session = backend.session(Access::Write(Scope::Common)).await?;
+        let mut session = backend.session(SessionMode::Write(RowScope::Common)).await?;
         let changed = locked(&mut session, id).await?.and_then(change);
         if let Some(job) = &changed {
             update(&mut session, job).await?;

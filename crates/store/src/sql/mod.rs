@@ -11,8 +11,8 @@ mod usage;
 use assay_database::DatabaseError;
 use assay_engine::facts::Environment;
 
-pub(crate) use scope::Scope;
-pub(crate) use session::{Held, Session, Value};
+pub(crate) use scope::RowScope;
+pub(crate) use session::{Session, SessionConnection, Value};
 
 use crate::{Revisions, StoreError, row};
 
@@ -22,15 +22,15 @@ const REVISIONS: &str =
 
 /// What a session is for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Access<'a> {
+pub(crate) enum SessionMode<'a> {
     /// Single statements, each a transaction of its own.
     Statements,
     /// A transaction in which every statement reads the same state.
-    Read(Scope<'a>),
+    Read(RowScope<'a>),
     /// A transaction for what changes no counter.
-    Write(Scope<'a>),
+    Write(RowScope<'a>),
     /// A transaction that holds the lock on the counters from the start, so that values it read stay valid.
-    Change(Scope<'a>),
+    Change(RowScope<'a>),
     /// Single statements that read fetched histories.
     ReadFetched,
     /// A transaction that writes fetched histories.
@@ -42,7 +42,7 @@ pub(crate) trait Backend: std::fmt::Debug + Send + Sync + 'static {
     /// Begins a session.
     fn session(
         &self,
-        access: Access<'_>,
+        access: SessionMode<'_>,
     ) -> impl Future<Output = Result<Session, StoreError>> + Send;
 
     /// Runs short statements with a timeout.
@@ -67,7 +67,7 @@ pub(crate) trait Backend: std::fmt::Debug + Send + Sync + 'static {
 /// Environment of the data.
 pub(crate) async fn environment(backend: &impl Backend) -> Result<Environment, StoreError> {
     let asking = async {
-        let mut session = backend.session(Access::Statements).await?;
+        let mut session = backend.session(SessionMode::Statements).await?;
         let row = session.row("SELECT environment FROM installation", &[]).await?;
         row::control::environment(&row)
     };
@@ -77,7 +77,7 @@ pub(crate) async fn environment(backend: &impl Backend) -> Result<Environment, S
 /// The change counters.
 pub(crate) async fn revisions(backend: &impl Backend) -> Result<Revisions, StoreError> {
     let asking = async {
-        let mut session = backend.session(Access::Statements).await?;
+        let mut session = backend.session(SessionMode::Statements).await?;
         row::control::revisions(&session.row(REVISIONS, &[]).await?)
     };
     backend.with_timeout(asking).await

@@ -8,7 +8,7 @@ use crate::StoreError;
 
 /// Part of the tenants' rows that a transaction may use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Scope<'a> {
+pub(crate) enum RowScope<'a> {
     /// No tenant's.
     Common,
     /// One tenant's.
@@ -24,14 +24,14 @@ pub(crate) enum Scope<'a> {
 /// Enters a scope, until the transaction ends.
 pub(super) async fn enter(
     transaction: &mut PgConnection,
-    scope: Scope<'_>,
+    scope: RowScope<'_>,
 ) -> Result<(), StoreError> {
     let (tenant, reach) = match scope {
-        Scope::Common => return Ok(()),
-        Scope::Tenant(tenant) => (tenant.as_str(), ""),
-        Scope::Directory => ("", "directory"),
-        Scope::Record => ("", "record"),
-        Scope::Report => ("", "report"),
+        RowScope::Common => return Ok(()),
+        RowScope::Tenant(tenant) => (tenant.as_str(), ""),
+        RowScope::Directory => ("", "directory"),
+        RowScope::Record => ("", "record"),
+        RowScope::Report => ("", "report"),
     };
     sqlx::query("SELECT set_config('assay.tenant', $1, true), set_config('assay.reach', $2, true)")
         .bind(tenant)

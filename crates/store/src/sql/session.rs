@@ -11,7 +11,7 @@ use sqlx::{
     pool::PoolConnection, postgres::PgArguments, query::Query, sqlite::SqliteArguments,
 };
 
-use super::scope::Scope;
+use super::scope::RowScope;
 use crate::{StoreError, row::Row, value};
 
 /// Rows of one statement that inserts: `SQLite` allows 32,766 values in one.
@@ -78,12 +78,12 @@ impl Value<'_> {
 
 /// A connection of a pool, or a transaction on one.
 #[derive(Debug)]
-pub(crate) enum Held<D: Database> {
+pub(crate) enum SessionConnection<D: Database> {
     Connection(PoolConnection<D>),
     Transaction(Transaction<'static, D>),
 }
 
-impl<D: Database> Held<D> {
+impl<D: Database> SessionConnection<D> {
     fn connection(&mut self) -> &mut D::Connection {
         match self {
             Self::Connection(connection) => connection,
@@ -102,8 +102,8 @@ impl<D: Database> Held<D> {
 /// A connection or transaction in which statements run. A transaction that is not committed is rolled back.
 #[derive(Debug)]
 pub(crate) enum Session {
-    Sqlite(Held<Sqlite>),
-    Postgres(Held<Postgres>),
+    Sqlite(SessionConnection<Sqlite>),
+    Postgres(SessionConnection<Postgres>),
 }
 
 impl Session {
@@ -221,7 +221,7 @@ impl Session {
     }
 
     /// Makes another part of the tenants' rows visible, until the transaction ends. Only PostgreSQL hides any.
-    pub(crate) async fn enter(&mut self, scope: Scope<'_>) -> Result<(), StoreError> {
+    pub(crate) async fn enter(&mut self, scope: RowScope<'_>) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(held) => super::scope::enter(held.connection(), scope).await,

@@ -6,17 +6,17 @@ use assay_tenancy::Name;
 use async_trait::async_trait;
 use jiff::{Timestamp, civil::Date};
 
-use super::{Access, Backend, Scope, Session};
+use super::{Backend, RowScope, Session, SessionMode};
 use crate::{
     StoreError, row,
-    usage::{Charged, KeptCheck, Purge, Purged, UsageBatch, UsageCount, UsageStore},
+    usage::{ChargeKey, KeptCheck, Purge, PurgeCounts, UsageBatch, UsageCount, UsageStore},
 };
 
 #[async_trait]
 impl<B: Backend> UsageStore for B {
     async fn add_usage(&self, batch: &UsageBatch) -> Result<(), StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Write(Scope::Record)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Record)).await?;
             if is_new(&mut session, batch).await? {
                 add(&mut session, &batch.counts).await?;
             }
@@ -32,8 +32,8 @@ impl<B: Backend> UsageStore for B {
         to: Date,
     ) -> Result<Vec<UsageCount>, StoreError> {
         let working = async {
-            let scope = tenant.map_or(Scope::Report, Scope::Tenant);
-            let mut session = self.session(Access::Read(scope)).await?;
+            let scope = tenant.map_or(RowScope::Report, RowScope::Tenant);
+            let mut session = self.session(SessionMode::Read(scope)).await?;
             let usage = "SELECT tenant, day, key_id, plan, operation, outcome, count FROM usage
                          WHERE (CAST($1 AS text) IS NULL OR tenant = $1) AND day BETWEEN $2 AND $3
                          ORDER BY tenant, day, key_id, plan, operation, outcome";
@@ -53,7 +53,7 @@ impl<B: Backend> UsageStore for B {
             rows.push([id.into(), tenant.into(), (*made_at).into(), answer.into()]);
         }
         let asking = async {
-            let mut session = self.session(Access::Write(Scope::Record)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Record)).await?;
             let columns = "id, tenant, made_at, answer";
             session.insert("checks", columns, &rows, "ON CONFLICT DO NOTHING").await?;
             session.commit(()).await
@@ -67,7 +67,7 @@ impl<B: Backend> UsageStore for B {
             return Ok(None);
         }
         let asking = async {
-            let mut session = self.session(Access::Read(Scope::Tenant(tenant))).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Tenant(tenant))).await?;
             let kept = "SELECT made_at, answer FROM checks WHERE id = $1 AND tenant = $2";
             let row = session.optional_row(kept, &[id.into(), tenant.as_str().into()]).await?;
             row.map(|row| row::usage::check(&row, tenant, id)).transpose()
@@ -75,9 +75,10 @@ impl<B: Backend> UsageStore for B {
         self.with_timeout(asking).await
     }
 
-    async fn purge_tenant(&self, purge: &Purge) -> Result<Purged, StoreError> {
+    async fn purge_tenant(&self, purge: &Purge) -> Result<PurgeCounts, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Tenant(&purge.tenant))).await?;
+            let mut session =
+                self.session(SessionMode::Write(RowScope::Tenant(&purge.tenant))).await?;
             let purged = purge_tenant(&mut session, purge).await?;
             session.commit(purged).await
         };
@@ -86,7 +87,7 @@ impl<B: Backend> UsageStore for B {
 
     async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Write(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;
             let purge = "DELETE FROM usage_writers WHERE written_at < $1";
             let purged = session.execute(purge, &[before.into()]).await?;
             session.commit(purged).await
@@ -108,7 +109,7 @@ async fn is_new(session: &mut Session, batch: &UsageBatch) -> Result<bool, Store
 /// Adds counts. Each row once, as PostgreSQL demands of one statement; and in one order, so that
 /// programs that count the same never wait for each other in a circle.
 async fn add(session: &mut Session, counts: &[UsageCount]) -> Result<(), StoreError> {
-    let mut sums: BTreeMap<&Charged, u64> = BTreeMap::new();
+    let mut sums: BTreeMap<&ChargeKey, u64> = BTreeMap::new();
     for UsageCount { charged, count } in counts {
         let sum = sums.entry(charged).or_default();
         *sum = sum.saturating_add(*count);
@@ -131,7 +132,7 @@ async fn add(session: &mut Session, counts: &[UsageCount]) -> Result<(), StoreEr
     session.insert("usage", columns, &rows, otherwise).await
 }
 
-async fn purge_tenant(session: &mut Session, purge: &Purge) -> Result<Purged, StoreError> {
+async fn purge_tenant(session: &mut Session, purge: &Purge) -> Result<PurgeCounts, StoreError> {
     let tenant = purge.tenant.as_str();
     if let Session::Postgres(_) = session {
         // Two purges of one tenant would meet the same rows in different orders.
@@ -140,7 +141,7 @@ async fn purge_tenant(session: &mut Session, purge: &Purge) -> Result<Purged, St
     }
     let checks = "DELETE FROM checks WHERE tenant = $1 AND made_at < $2";
     let usage = "DELETE FROM usage WHERE tenant = $1 AND day < $2";
-    Ok(Purged {
+    Ok(PurgeCounts {
         checks: session.execute(checks, &[tenant.into(), purge.checks_before.into()]).await?,
         usage: session.execute(usage, &[tenant.into(), purge.usage_before.into()]).await?,
     })

@@ -11,7 +11,7 @@ use std::{
 
 use assay_database::{
     ChangeSubscription, DatabaseError,
-    sqlite::{options, pool, private_directory},
+    sqlite::{create_private_directory, options, pool},
 };
 use assay_engine::facts::Environment;
 use async_trait::async_trait;
@@ -23,7 +23,7 @@ use sqlx::{
 
 use crate::{
     Coordination, Revisions, Store, StoreError,
-    sql::{self, Access, Backend, Held, Session},
+    sql::{self, Backend, Session, SessionConnection, SessionMode},
 };
 
 /// The database's file in its data directory.
@@ -48,7 +48,7 @@ impl SqliteStore {
         directory: &Path,
         environment: Environment,
     ) -> Result<Self, StoreError> {
-        private_directory(directory)?;
+        create_private_directory(directory)?;
         let store = Self::connect(directory, true).await?;
         schema::migrate(&store.pool).await?;
         sqlx::query(
@@ -115,8 +115,8 @@ impl SqliteStore {
             let path = path.to_owned();
             move |error| DatabaseError::Open { path, source: sqlx::Error::Io(error) }
         };
-        private_directory(directory)?;
-        private_directory(beside)?;
+        create_private_directory(directory)?;
+        create_private_directory(beside)?;
         fs::copy(file, beside.join(FILE_NAME)).map_err(failed(file))?;
         let copy = Self::open(beside).await?;
         copy.environment().await?;
@@ -156,15 +156,15 @@ impl SqliteStore {
 
 /// A file answers at once: nothing is waited for. Writers wait for each other, as the file's options say.
 impl Backend for SqliteStore {
-    async fn session(&self, access: Access<'_>) -> Result<Session, StoreError> {
+    async fn session(&self, access: SessionMode<'_>) -> Result<Session, StoreError> {
         Ok(Session::Sqlite(match access {
-            Access::Statements | Access::ReadFetched => {
-                Held::Connection(self.pool.acquire().await?)
+            SessionMode::Statements | SessionMode::ReadFetched => {
+                SessionConnection::Connection(self.pool.acquire().await?)
             }
-            Access::Read(_) => Held::Transaction(self.pool.begin().await?),
+            SessionMode::Read(_) => SessionConnection::Transaction(self.pool.begin().await?),
             // The write lock is held from the start, so that values it read stay valid.
-            Access::Write(_) | Access::Change(_) | Access::WriteFetched => {
-                Held::Transaction(self.pool.begin_with("BEGIN IMMEDIATE").await?)
+            SessionMode::Write(_) | SessionMode::Change(_) | SessionMode::WriteFetched => {
+                SessionConnection::Transaction(self.pool.begin_with("BEGIN IMMEDIATE").await?)
             }
         }))
     }

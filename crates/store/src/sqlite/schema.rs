@@ -5,7 +5,7 @@ use sqlx::{Row, SqlitePool};
 
 use crate::{
     StoreError,
-    migrations::{Applied, Standing, apply, migration, standing},
+    migrations::{AppliedMigration, SchemaState, apply, migration, schema_state},
 };
 
 /// Brings the schema up to date. The first migration makes the schema of version 9 as a whole; others are only
@@ -13,7 +13,7 @@ use crate::{
 pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let known = [migration(9, "schema", include_str!("../../migrations/sqlite/0009_schema.sql"))];
     let applied = applied(pool).await?;
-    if standing(&known, &applied)? == Standing::Behind {
+    if schema_state(&known, &applied)? == SchemaState::Behind {
         let mut connection = pool.acquire().await?;
         apply(&mut *connection, &known, &applied).await.map_err(DatabaseError::Migrate)?;
     }
@@ -21,7 +21,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
 }
 
 /// The migrations that the file has had. None of them says anything about compatibility.
-async fn applied(pool: &SqlitePool) -> Result<Vec<Applied>, StoreError> {
+async fn applied(pool: &SqlitePool) -> Result<Vec<AppliedMigration>, StoreError> {
     let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlx_migrations'";
     if sqlx::query(table).fetch_optional(pool).await?.is_none() {
         return Ok(Vec::new());
@@ -29,6 +29,6 @@ async fn applied(pool: &SqlitePool) -> Result<Vec<Applied>, StoreError> {
     let query = sqlx::query("SELECT version FROM _sqlx_migrations WHERE success");
     let rows = query.fetch_all(pool).await?;
     rows.iter()
-        .map(|row| Ok(Applied { version: row.try_get("version")?, compatible_from: None }))
+        .map(|row| Ok(AppliedMigration { version: row.try_get("version")?, compatible_from: None }))
         .collect()
 }

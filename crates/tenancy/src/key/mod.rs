@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 use crate::text_form::text_form;
 
 /// Never change it: keys in use start with it.
-const BRAND: &str = "assay";
+const KEY_PREFIX: &str = "assay";
 const ID_DIGITS: usize = 11;
 const SECRET_DIGITS: usize = 44;
 const CHECKSUM_DIGITS: usize = 6;
@@ -94,7 +94,7 @@ impl ApiKey {
     pub fn generate(environment: KeyEnvironment, id: u64, secret: [u128; 2]) -> Self {
         let id = base62::write(id.into(), ID_DIGITS);
         let secret: String = secret.map(|half| base62::write(half, SECRET_DIGITS / 2)).concat();
-        let body = format!("{BRAND}_{}_{id}_{secret}", environment.as_str());
+        let body = format!("{KEY_PREFIX}_{}_{id}_{secret}", environment.as_str());
         let text = format!("{body}_{}", checksum(&body));
         Self { id: KeyId(id), text }
     }
@@ -127,7 +127,7 @@ impl FromStr for ApiKey {
         let (brand, environment, id, secret) =
             (parts.next(), parts.next(), parts.next(), parts.next());
         let known = [KeyEnvironment::Live, KeyEnvironment::Sample];
-        let well_formed = brand == Some(BRAND)
+        let well_formed = brand == Some(KEY_PREFIX)
             && known.iter().any(|known| Some(known.as_str()) == environment)
             && secret
                 .is_some_and(|secret| secret.len() == SECRET_DIGITS && base62::is_base62(secret))

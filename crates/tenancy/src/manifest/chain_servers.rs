@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Quantity, schema::field_rule};
+use crate::{ResourceQuantity, schema::field_rule};
 
 /// The smallest volume.
-pub(crate) const SMALLEST_VOLUME: Quantity = Quantity::gibibytes(1);
+pub(crate) const SMALLEST_VOLUME: ResourceQuantity = ResourceQuantity::gibibytes(1);
 /// The most replicas of a chain.
 pub(crate) const MOST_REPLICAS: u8 = 16;
 /// The most labels in a node selector, and the most tolerations.
@@ -44,7 +44,7 @@ pub(crate) const MOST_ENTRIES: usize = 16;
 pub struct VolumeSpec {
     /// Size of each volume, such as `600Gi`: at least `1Gi`. It can grow if the storage class can expand volumes, and
     /// never shrink. Default `20Gi`.
-    pub size: Quantity,
+    pub size: ResourceQuantity,
     /// Name of the `StorageClass` of the volumes. It cannot be changed. Unset: the cluster's default.
     #[schemars(length(min = 1, max = 253))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub struct VolumeSpec {
 
 impl Default for VolumeSpec {
     fn default() -> Self {
-        Self { size: Quantity::gibibytes(20), storage_class: None }
+        Self { size: ResourceQuantity::gibibytes(20), storage_class: None }
     }
 }
 
@@ -89,7 +89,9 @@ pub struct ResourcesSpec {
 impl ResourcesSpec {
     /// Says whether each limit is at least as large as the request.
     pub(crate) fn is_consistent(&self) -> bool {
-        let holds = |limit: Option<Quantity>, request: Option<Quantity>| match (limit, request) {
+        let holds = |limit: Option<ResourceQuantity>, request: Option<ResourceQuantity>| match (
+            limit, request,
+        ) {
             (Some(limit), Some(request)) => limit.covers(request),
             _ => true,
         };
@@ -103,10 +105,10 @@ impl ResourcesSpec {
 pub struct ResourceQuantities {
     /// CPU, such as `500m` or `2`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu: Option<Quantity>,
+    pub cpu: Option<ResourceQuantity>,
     /// Memory, such as `8Gi`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Quantity>,
+    pub memory: Option<ResourceQuantity>,
 }
 
 /// A taint of nodes that a pod tolerates.

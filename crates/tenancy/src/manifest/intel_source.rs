@@ -101,9 +101,9 @@ const fn default_maximum_age() -> Period {
 
 /// Times at which a source is fetched.
 #[derive(Clone, Debug)]
-pub struct Schedule(cronexpr::Crontab);
+pub struct FetchSchedule(cronexpr::Crontab);
 
-impl Schedule {
+impl FetchSchedule {
     /// Reads a crontab line; times are UTC.
     ///
     /// # Errors
@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn a_schedule_is_a_crontab_line_in_utc() {
-        let schedule = Schedule::parse("17 */6 * * *").unwrap();
+        let schedule = FetchSchedule::parse("17 */6 * * *").unwrap();
         let next = |at: &str| schedule.next_after(at.parse().unwrap()).unwrap().to_string();
         assert_eq!(next("2026-11-21T13:00:00Z"), "2026-11-21T18:17:00Z");
         assert_eq!(next("2026-11-21T18:17:00Z"), "2026-11-22T00:17:00Z");
         for wrong in ["", "hourly", "99 * * * *", "* * * * * *", "17 */6 * * * Europe/Berlin"] {
-            assert!(Schedule::parse(wrong).is_err(), "{wrong}");
+            assert!(FetchSchedule::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

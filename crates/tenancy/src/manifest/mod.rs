@@ -23,7 +23,7 @@ pub use chain_source::{ChainMode, ChainProtocol, ChainSourceSpec};
 pub use former_tenant::FormerTenantSpec;
 pub use intel_format::{IntelFormat, UnknownIntelFormat};
 pub(crate) use intel_source::LONGEST_AGE;
-pub use intel_source::{IntelSourceSpec, Schedule};
+pub use intel_source::{FetchSchedule, IntelSourceSpec};
 pub use kind::Kind;
 pub use plan::{
     Counts, LimitName, LimitSpec, OnTokenStoreLoss, Per, PlanSpec, RetentionSpec, TraceCeiling,
@@ -33,6 +33,6 @@ pub(crate) use plan::{
     MOST_REQUESTS, MOST_SCREEN_ROWS,
 };
 pub use rate_limit::{RateLimitNumber, RateLimitSpec, RateLimitTarget};
-pub use read::{API_VERSION, Document, Manifest, ManifestSpec};
+pub use read::{API_VERSION, Document, ManifestSpec, ParsedManifest};
 pub use secret_key::SecretKey;
 pub use tenant::TenantSpec;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     ChainSourceSpec, FormerTenantSpec, IntelSourceSpec, Kind, PlanSpec, RateLimitSpec, TenantSpec,
 };
-use crate::{CompactJson, FieldProblem, Name, Problem};
+use crate::{CompactJson, FieldProblem, ManifestProblem, Name};
 
 /// The API version of every kind.
 pub const API_VERSION: &str = "assay.dev/v1alpha1";
@@ -43,19 +43,19 @@ impl<R: DeserializeOwned> ManifestSpec<R> {
     /// Parses the spec of a manifest of a kind.
     fn parse(kind: Kind, spec: &Value) -> Result<Self, Vec<FieldProblem>> {
         let parsed = match kind {
-            Kind::Plan => typed(spec).map(Self::Plan),
-            Kind::IntelSource => typed(spec).map(Self::IntelSource),
-            Kind::ChainSource => typed(spec).map(Self::ChainSource),
-            Kind::RiskPolicy => typed(spec).map(Self::RiskPolicy),
-            Kind::Tenant => typed(spec).map(Self::Tenant),
-            Kind::RateLimit => typed(spec).map(Self::RateLimit),
-            Kind::FormerTenant => typed(spec).map(Self::FormerTenant),
+            Kind::Plan => parse_spec_as(spec).map(Self::Plan),
+            Kind::IntelSource => parse_spec_as(spec).map(Self::IntelSource),
+            Kind::ChainSource => parse_spec_as(spec).map(Self::ChainSource),
+            Kind::RiskPolicy => parse_spec_as(spec).map(Self::RiskPolicy),
+            Kind::Tenant => parse_spec_as(spec).map(Self::Tenant),
+            Kind::RateLimit => parse_spec_as(spec).map(Self::RateLimit),
+            Kind::FormerTenant => parse_spec_as(spec).map(Self::FormerTenant),
         };
         parsed.map_err(|problem| vec![problem])
     }
 }
 
-fn typed<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
+fn parse_spec_as<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
     serde_path_to_error::deserialize(spec).map_err(|error| {
         let path = match error.path().to_string() {
             path if path == "." => "spec".to_owned(),
@@ -67,7 +67,7 @@ fn typed<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
 
 /// A manifest that was parsed once: its kind and name are valid.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Manifest<R> {
+pub struct ParsedManifest<R> {
     /// The file, object or record that it comes from. Problems name it.
     pub origin: String,
     /// Its kind.
@@ -80,7 +80,7 @@ pub struct Manifest<R> {
     pub source: CompactJson,
 }
 
-impl<R> Manifest<R> {
+impl<R> ParsedManifest<R> {
     /// Its kind and name.
     #[must_use]
     pub fn key(&self) -> (Kind, Name) {
@@ -89,12 +89,12 @@ impl<R> Manifest<R> {
 
     /// A problem of this manifest.
     #[must_use]
-    pub fn problem(&self, field: FieldProblem) -> Problem {
-        Problem { origin: self.origin.clone(), manifest: Some(self.key()), field }
+    pub fn problem(&self, field: FieldProblem) -> ManifestProblem {
+        ManifestProblem { origin: self.origin.clone(), manifest: Some(self.key()), field }
     }
 }
 
-impl<R: DeserializeOwned> Manifest<R> {
+impl<R: DeserializeOwned> ParsedManifest<R> {
     /// Parses the spec of a manifest of a kind and name.
     #[must_use]
     pub fn parse_spec(origin: String, kind: Kind, name: Name, spec: &Value) -> Self {
@@ -107,13 +107,13 @@ impl<R: DeserializeOwned> Manifest<R> {
     /// # Errors
     ///
     /// The problem of its version, kind or name. Problems of the spec are in the manifest.
-    pub fn parse(document: &Document) -> Result<Self, Problem> {
-        let problem = |path: &str, message: String| Problem {
+    pub fn parse(document: &Document) -> Result<Self, ManifestProblem> {
+        let problem = |path: &str, message: String| ManifestProblem {
             origin: document.origin.clone(),
             manifest: None,
             field: FieldProblem::invalid(path, message),
         };
-        let frame: Frame = serde_path_to_error::deserialize(&document.content)
+        let frame: Envelope = serde_path_to_error::deserialize(&document.content)
             .map_err(|error| problem(&error.path().to_string(), error.inner().to_string()))?;
         if frame.api_version != API_VERSION {
             return Err(problem(
@@ -130,11 +130,9 @@ impl<R: DeserializeOwned> Manifest<R> {
                     format!("`{}` is unknown; expected one of {}", frame.kind, known.join(", ")),
                 )
             })?;
-        let name = frame
-            .metadata
-            .name
-            .parse()
-            .map_err(|error: crate::InvalidName| problem("metadata.name", error.to_string()))?;
+        let name = frame.metadata.name.parse().map_err(|error: crate::InvalidManifestName| {
+            problem("metadata.name", error.to_string())
+        })?;
         Ok(Self::parse_spec(document.origin.clone(), kind, name, &frame.spec))
     }
 }
@@ -142,7 +140,7 @@ impl<R: DeserializeOwned> Manifest<R> {
 /// The frame of every manifest, as Kubernetes writes it. `status` is what a cluster adds.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Frame {
+struct Envelope {
     api_version: String,
     kind: String,
     metadata: Metadata,

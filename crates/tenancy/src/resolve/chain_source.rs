@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Entity, Problem};
+use super::{ManifestProblem, ValidManifest};
 use crate::{
     directory::ChainFeed,
     manifest::{
@@ -12,9 +12,9 @@ use crate::{
 };
 
 pub(super) fn check(
-    source: &Entity<'_, ChainSourceSpec>,
+    source: &ValidManifest<'_, ChainSourceSpec>,
     chains: &mut BTreeMap<String, Arc<ChainFeed>>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ManifestProblem>,
 ) {
     let spec = source.spec;
     let before = problems.len();

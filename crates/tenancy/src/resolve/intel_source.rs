@@ -1,14 +1,14 @@
 //! The rules of intel sources.
 
-use super::{Entity, Problem};
+use super::{ManifestProblem, ValidManifest};
 use crate::{
-    directory::{Feed, Mandatory},
-    manifest::{IntelSourceSpec, LONGEST_AGE, Schedule},
+    directory::{Feed, RequiredSource},
+    manifest::{FetchSchedule, IntelSourceSpec, LONGEST_AGE},
 };
 
 pub(super) fn check(
-    source: &Entity<'_, IntelSourceSpec>,
-    problems: &mut Vec<Problem>,
+    source: &ValidManifest<'_, IntelSourceSpec>,
+    problems: &mut Vec<ManifestProblem>,
 ) -> Option<Feed> {
     let spec = source.spec;
     let before = problems.len();
@@ -56,7 +56,7 @@ pub(super) fn check(
         "name the lists that are mandatory, such as `ofac-sdn`: a demand is met by the list itself"
             .into(),
     );
-    let schedule = match Schedule::parse(&spec.schedule) {
+    let schedule = match FetchSchedule::parse(&spec.schedule) {
         Ok(schedule) => schedule,
         Err(message) => {
             problems.push(source.problem("spec.schedule", message));
@@ -71,7 +71,7 @@ pub(super) fn check(
 }
 
 /// The mandatory lists and labels that a source adds to every risk policy.
-pub(super) fn mandatory(feed: &Feed) -> Vec<Mandatory> {
+pub(super) fn mandatory(feed: &Feed) -> Vec<RequiredSource> {
     let spec = &feed.spec;
     let names: Vec<String> = match (spec.mandatory, spec.format.is_labels()) {
         (false, _) => Vec::new(),
@@ -79,5 +79,5 @@ pub(super) fn mandatory(feed: &Feed) -> Vec<Mandatory> {
         (true, false) => spec.lists.clone(),
     };
     let hours = u32::try_from(spec.maximum_age.seconds().div_ceil(3600)).unwrap_or(u32::MAX);
-    names.into_iter().map(|name| Mandatory { name, maximum_age_hours: hours }).collect()
+    names.into_iter().map(|name| RequiredSource { name, maximum_age_hours: hours }).collect()
 }

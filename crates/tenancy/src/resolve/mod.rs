@@ -16,28 +16,28 @@ use std::{
 
 use serde::de::DeserializeOwned;
 
-pub use problem::{Cause, FieldProblem, Problem};
+pub use problem::{Cause, FieldProblem, ManifestProblem};
 
 use crate::{
     Directory, Name,
-    directory::Mandatory,
+    directory::RequiredSource,
     manifest::{
-        ChainSourceSpec, Document, FormerTenantSpec, IntelSourceSpec, Kind, Manifest, ManifestSpec,
-        PlanSpec, RateLimitSpec, TenantSpec,
+        ChainSourceSpec, Document, FormerTenantSpec, IntelSourceSpec, Kind, ManifestSpec,
+        ParsedManifest, PlanSpec, RateLimitSpec, TenantSpec,
     },
 };
 
 /// The directory of all manifests, and the manifests.
 #[derive(Debug)]
-pub struct Resolved<R, P> {
+pub struct Resolution<R, P> {
     /// The directory.
     pub directory: Directory<P>,
     /// Every manifest, by kind and name.
-    pub manifests: Manifests<R>,
+    pub manifests: ManifestMap<R>,
 }
 
 /// Manifests by kind and name.
-pub type Manifests<R> = BTreeMap<(Kind, Name), Arc<Manifest<R>>>;
+pub type ManifestMap<R> = BTreeMap<(Kind, Name), Arc<ParsedManifest<R>>>;
 
 /// Parses all manifests, and resolves them to one directory.
 ///
@@ -50,9 +50,9 @@ pub type Manifests<R> = BTreeMap<(Kind, Name), Arc<Manifest<R>>>;
 /// Every problem of every manifest, in the documents' order. Nothing is resolved then.
 pub fn resolve<R: Clone + DeserializeOwned, P>(
     documents: &[Document],
-    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
-) -> Result<Resolved<R, P>, Vec<Problem>> {
-    resolve_onto(&Manifests::new(), documents, compile)
+    compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,
+) -> Result<Resolution<R, P>, Vec<ManifestProblem>> {
+    resolve_onto(&ManifestMap::new(), documents, compile)
 }
 
 /// Parses documents, and resolves them together with manifests that were parsed before. A document replaces
@@ -62,16 +62,16 @@ pub fn resolve<R: Clone + DeserializeOwned, P>(
 ///
 /// Every problem of every manifest: those of the earlier manifests, then in the documents' order.
 pub fn resolve_onto<R: Clone + DeserializeOwned, P>(
-    stored: &Manifests<R>,
+    stored: &ManifestMap<R>,
     documents: &[Document],
-    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
-) -> Result<Resolved<R, P>, Vec<Problem>> {
+    compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,
+) -> Result<Resolution<R, P>, Vec<ManifestProblem>> {
     let mut problems = Vec::new();
     let mut manifests = stored.clone();
     manifests.extend(parse(documents, &mut problems));
     let directory = combine(&manifests, compile, &mut problems);
     if problems.is_empty() {
-        return Ok(Resolved { directory, manifests });
+        return Ok(Resolution { directory, manifests });
     }
     problems.sort_by_key(|problem| {
         documents.iter().position(|document| document.origin == problem.origin)
@@ -85,9 +85,9 @@ pub fn resolve_onto<R: Clone + DeserializeOwned, P>(
 ///
 /// Every problem of every manifest, by kind and name.
 pub fn resolve_manifests<R: Clone, P>(
-    manifests: &Manifests<R>,
-    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
-) -> Result<Directory<P>, Vec<Problem>> {
+    manifests: &ManifestMap<R>,
+    compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,
+) -> Result<Directory<P>, Vec<ManifestProblem>> {
     let mut problems = Vec::new();
     let directory = combine(manifests, compile, &mut problems);
     if problems.is_empty() {
@@ -98,10 +98,13 @@ pub fn resolve_manifests<R: Clone, P>(
 }
 
 /// Parses all documents; a kind and name may appear once.
-fn parse<R: DeserializeOwned>(documents: &[Document], problems: &mut Vec<Problem>) -> Manifests<R> {
-    let mut manifests = Manifests::new();
+fn parse<R: DeserializeOwned>(
+    documents: &[Document],
+    problems: &mut Vec<ManifestProblem>,
+) -> ManifestMap<R> {
+    let mut manifests = ManifestMap::new();
     for document in documents {
-        match Manifest::parse(document) {
+        match ParsedManifest::parse(document) {
             Err(problem) => problems.push(problem),
             Ok(manifest) => match manifests.entry(manifest.key()) {
                 Entry::Occupied(first) => {
@@ -120,12 +123,12 @@ fn parse<R: DeserializeOwned>(documents: &[Document], problems: &mut Vec<Problem
 
 /// The directory of the valid manifests, and the problems of the others.
 fn combine<R: Clone, P>(
-    manifests: &Manifests<R>,
-    compile: impl Fn(R, &[Mandatory]) -> Result<P, Vec<FieldProblem>>,
-    problems: &mut Vec<Problem>,
+    manifests: &ManifestMap<R>,
+    compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,
+    problems: &mut Vec<ManifestProblem>,
 ) -> Directory<P> {
     let mut directory = Directory::default();
-    let valid = Valid::of(manifests, problems);
+    let valid = ValidManifests::collect(manifests, problems);
     for plan in &valid.plans {
         let checked = plan::check(plan, problems);
         directory.plans.insert(plan.name.clone(), Arc::new(checked));
@@ -138,7 +141,7 @@ fn combine<R: Clone, P>(
     for source in &valid.chain_sources {
         chain_source::check(source, &mut directory.chains, problems);
     }
-    let mandatory: Vec<Mandatory> =
+    let mandatory: Vec<RequiredSource> =
         directory.feeds.values().flat_map(|feed| intel_source::mandatory(feed)).collect();
     for policy in &valid.risk_policies {
         match compile(policy.spec.clone(), &mandatory) {
@@ -170,17 +173,17 @@ fn combine<R: Clone, P>(
 
 /// A manifest whose spec is valid by itself.
 #[derive(Debug)]
-struct Entity<'a, T> {
+struct ValidManifest<'a, T> {
     kind: Kind,
     name: &'a Name,
     origin: &'a str,
     spec: &'a T,
 }
 
-impl<T> Entity<'_, T> {
+impl<T> ValidManifest<'_, T> {
     /// A problem of this manifest.
-    fn problem(&self, path: &str, message: impl Into<String>) -> Problem {
-        Problem {
+    fn problem(&self, path: &str, message: impl Into<String>) -> ManifestProblem {
+        ManifestProblem {
             origin: self.origin.to_owned(),
             manifest: Some((self.kind, self.name.clone())),
             field: FieldProblem::invalid(path, message),
@@ -189,18 +192,18 @@ impl<T> Entity<'_, T> {
 }
 
 /// The manifests whose specs are valid, by kind.
-struct Valid<'a, R> {
-    plans: Vec<Entity<'a, PlanSpec>>,
-    intel_sources: Vec<Entity<'a, IntelSourceSpec>>,
-    chain_sources: Vec<Entity<'a, ChainSourceSpec>>,
-    risk_policies: Vec<Entity<'a, R>>,
-    tenants: Vec<Entity<'a, TenantSpec>>,
-    rate_limits: Vec<Entity<'a, RateLimitSpec>>,
-    former_tenants: Vec<Entity<'a, FormerTenantSpec>>,
+struct ValidManifests<'a, R> {
+    plans: Vec<ValidManifest<'a, PlanSpec>>,
+    intel_sources: Vec<ValidManifest<'a, IntelSourceSpec>>,
+    chain_sources: Vec<ValidManifest<'a, ChainSourceSpec>>,
+    risk_policies: Vec<ValidManifest<'a, R>>,
+    tenants: Vec<ValidManifest<'a, TenantSpec>>,
+    rate_limits: Vec<ValidManifest<'a, RateLimitSpec>>,
+    former_tenants: Vec<ValidManifest<'a, FormerTenantSpec>>,
 }
 
-impl<'a, R> Valid<'a, R> {
-    fn of(manifests: &'a Manifests<R>, problems: &mut Vec<Problem>) -> Self {
+impl<'a, R> ValidManifests<'a, R> {
+    fn collect(manifests: &'a ManifestMap<R>, problems: &mut Vec<ManifestProblem>) -> Self {
         let mut valid = Self {
             plans: Vec::new(),
             intel_sources: Vec::new(),
@@ -212,22 +215,24 @@ impl<'a, R> Valid<'a, R> {
         };
         for manifest in manifests.values() {
             match &manifest.spec {
-                Ok(ManifestSpec::Plan(spec)) => valid.plans.push(entity(manifest, spec)),
+                Ok(ManifestSpec::Plan(spec)) => valid.plans.push(valid_manifest(manifest, spec)),
                 Ok(ManifestSpec::IntelSource(spec)) => {
-                    valid.intel_sources.push(entity(manifest, spec));
+                    valid.intel_sources.push(valid_manifest(manifest, spec));
                 }
                 Ok(ManifestSpec::ChainSource(spec)) => {
-                    valid.chain_sources.push(entity(manifest, spec));
+                    valid.chain_sources.push(valid_manifest(manifest, spec));
                 }
                 Ok(ManifestSpec::RiskPolicy(spec)) => {
-                    valid.risk_policies.push(entity(manifest, spec));
+                    valid.risk_policies.push(valid_manifest(manifest, spec));
                 }
-                Ok(ManifestSpec::Tenant(spec)) => valid.tenants.push(entity(manifest, spec)),
+                Ok(ManifestSpec::Tenant(spec)) => {
+                    valid.tenants.push(valid_manifest(manifest, spec));
+                }
                 Ok(ManifestSpec::RateLimit(spec)) => {
-                    valid.rate_limits.push(entity(manifest, spec));
+                    valid.rate_limits.push(valid_manifest(manifest, spec));
                 }
                 Ok(ManifestSpec::FormerTenant(spec)) => {
-                    valid.former_tenants.push(entity(manifest, spec));
+                    valid.former_tenants.push(valid_manifest(manifest, spec));
                 }
                 Err(fields) => {
                     problems.extend(fields.iter().map(|field| manifest.problem(field.clone())));
@@ -238,6 +243,6 @@ impl<'a, R> Valid<'a, R> {
     }
 }
 
-fn entity<'a, R, T>(manifest: &'a Manifest<R>, spec: &'a T) -> Entity<'a, T> {
-    Entity { kind: manifest.kind, name: &manifest.name, origin: &manifest.origin, spec }
+fn valid_manifest<'a, R, T>(manifest: &'a ParsedManifest<R>, spec: &'a T) -> ValidManifest<'a, T> {
+    ValidManifest { kind: manifest.kind, name: &manifest.name, origin: &manifest.origin, spec }
 }

@@ -1,6 +1,6 @@
 //! The rules of plans.
 
-use super::{Cause, Entity, Problem};
+use super::{Cause, ManifestProblem, ValidManifest};
 use crate::{
     directory::{Limit, Plan},
     manifest::{
@@ -12,7 +12,10 @@ use crate::{
 /// Most limits that a plan may have.
 const MOST_LIMITS: usize = 8;
 
-pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) -> Plan {
+pub(super) fn check(
+    plan: &ValidManifest<'_, PlanSpec>,
+    problems: &mut Vec<ManifestProblem>,
+) -> Plan {
     let spec = plan.spec;
     let mut require = |holds: bool, path: &str, message: String| {
         if !holds {
@@ -90,7 +93,7 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
         .collect();
     if let Some(message) = contradiction(&limits) {
         let problem = plan.problem("spec.limits", message);
-        problems.push(problem.because(Cause::LimitsContradict));
+        problems.push(problem.with_cause(Cause::LimitsContradict));
     }
     Plan {
         name: plan.name.clone(),
@@ -110,7 +113,7 @@ pub(super) fn check(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) ->
 }
 
 /// Refuses bounds of places and of traces that nothing could satisfy.
-fn check_bounds(plan: &Entity<'_, PlanSpec>, problems: &mut Vec<Problem>) {
+fn check_bounds(plan: &ValidManifest<'_, PlanSpec>, problems: &mut Vec<ManifestProblem>) {
     let spec = plan.spec;
     let mut require = |holds: bool, path: &str, message: String| {
         if !holds {

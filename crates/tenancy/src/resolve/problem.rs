@@ -44,7 +44,7 @@ impl FieldProblem {
 
 /// A problem of one manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ManifestProblem {
     /// The file, object or record that the manifest comes from.
     pub origin: String,
     /// The manifest's kind and name, if they could be read.
@@ -53,15 +53,15 @@ pub struct Problem {
     pub field: FieldProblem,
 }
 
-impl Problem {
+impl ManifestProblem {
     /// The same problem of another kind.
-    pub(crate) const fn because(mut self, cause: Cause) -> Self {
+    pub(crate) const fn with_cause(mut self, cause: Cause) -> Self {
         self.field.cause = cause;
         self
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ManifestProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, manifest, field } = self;
         match manifest {

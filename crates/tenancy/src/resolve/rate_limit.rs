@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cause, Entity, Problem, plan::contradiction};
+use super::{Cause, ManifestProblem, ValidManifest, plan::contradiction};
 use crate::{
     Directory,
     directory::{Limit, Plan},
@@ -10,10 +10,10 @@ use crate::{
 };
 
 pub(super) fn check<P>(
-    rate_limits: &[Entity<'_, RateLimitSpec>],
-    tenants: &[Entity<'_, TenantSpec>],
+    rate_limits: &[ValidManifest<'_, RateLimitSpec>],
+    tenants: &[ValidManifest<'_, TenantSpec>],
     directory: &Directory<P>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ManifestProblem>,
 ) {
     for rate_limit in rate_limits {
         let plan_name = match &rate_limit.spec.target {
@@ -23,7 +23,7 @@ pub(super) fn check<P>(
                 if found.is_none() {
                     let message = format!("there is no tenant `{tenant}`");
                     let problem = rate_limit.problem("spec.target.tenant", message);
-                    problems.push(problem.because(Cause::TenantNotFound));
+                    problems.push(problem.with_cause(Cause::TenantNotFound));
                 }
                 found.map(|tenant| &tenant.spec.plan)
             }
@@ -33,7 +33,7 @@ pub(super) fn check<P>(
             Some((name, None)) if rate_limit.spec.target == RateLimitTarget::Plan(name.clone()) => {
                 let message = format!("there is no plan `{name}`");
                 let problem = rate_limit.problem("spec.target.plan", message);
-                problems.push(problem.because(Cause::PlanNotFound));
+                problems.push(problem.with_cause(Cause::PlanNotFound));
             }
             // A tenant without a plan has its own problem.
             Some((_, None)) | None => {}
@@ -42,14 +42,18 @@ pub(super) fn check<P>(
     check_overlaps(rate_limits, problems);
 }
 
-fn check_numbers(rate_limit: &Entity<'_, RateLimitSpec>, plan: &Plan, problems: &mut Vec<Problem>) {
+fn check_numbers(
+    rate_limit: &ValidManifest<'_, RateLimitSpec>,
+    plan: &Plan,
+    problems: &mut Vec<ManifestProblem>,
+) {
     let mut changed: Vec<Limit> = plan.limits.clone();
     for (index, number) in rate_limit.spec.limits.iter().enumerate() {
         let path = format!("spec.limits[{index}]");
         let Some(limit) = changed.iter_mut().find(|limit| limit.name == number.name) else {
             let message = format!("plan `{}` has no limit `{}`", plan.name, number.name);
             let problem = rate_limit.problem(&format!("{path}.name"), message);
-            problems.push(problem.because(Cause::LimitNotFound));
+            problems.push(problem.with_cause(Cause::LimitNotFound));
             continue;
         };
         let of_tenant = matches!(rate_limit.spec.target, RateLimitTarget::Tenant(_));
@@ -68,18 +72,21 @@ fn check_numbers(rate_limit: &Entity<'_, RateLimitSpec>, plan: &Plan, problems: 
                 number.requests, plan.name, limit.ceiling
             );
             let problem = rate_limit.problem(&format!("{path}.requests"), message);
-            problems.push(problem.because(Cause::AboveCeiling));
+            problems.push(problem.with_cause(Cause::AboveCeiling));
         }
         limit.requests = number.requests;
     }
     if let Some(message) = contradiction(&changed) {
         let problem = rate_limit.problem("spec.limits", message);
-        problems.push(problem.because(Cause::LimitsContradict));
+        problems.push(problem.with_cause(Cause::LimitsContradict));
     }
 }
 
 /// For one target and limit there is at most one number for ever and one until a time.
-fn check_overlaps(rate_limits: &[Entity<'_, RateLimitSpec>], problems: &mut Vec<Problem>) {
+fn check_overlaps(
+    rate_limits: &[ValidManifest<'_, RateLimitSpec>],
+    problems: &mut Vec<ManifestProblem>,
+) {
     let mut seen = BTreeMap::new();
     for rate_limit in rate_limits {
         let spec = rate_limit.spec;
@@ -96,7 +103,7 @@ fn check_overlaps(rate_limits: &[Entity<'_, RateLimitSpec>], problems: &mut Vec<
                 );
                 let path = format!("spec.limits[{index}].name");
                 let problem = rate_limit.problem(&path, message);
-                problems.push(problem.because(Cause::LimitsContradict));
+                problems.push(problem.with_cause(Cause::LimitsContradict));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Cause, Entity, Manifests, Problem};
+use super::{Cause, ManifestMap, ManifestProblem, ValidManifest};
 use crate::{
     Directory, Name,
     directory::{Override, Tenant},
@@ -10,17 +10,17 @@ use crate::{
 };
 
 pub(super) fn check<R, P>(
-    tenant: &Entity<'_, TenantSpec>,
-    rate_limits: &[Entity<'_, RateLimitSpec>],
+    tenant: &ValidManifest<'_, TenantSpec>,
+    rate_limits: &[ValidManifest<'_, RateLimitSpec>],
     directory: &Directory<P>,
-    manifests: &Manifests<R>,
-    problems: &mut Vec<Problem>,
+    manifests: &ManifestMap<R>,
+    problems: &mut Vec<ManifestProblem>,
 ) -> Option<Tenant<P>> {
     // What is there but broken has a problem of its own.
     let mut missing = |kind: Kind, name: &Name, path: &str, cause: Cause| {
         if !manifests.contains_key(&(kind, name.clone())) {
             let message = format!("there is no {} `{name}`", kind.as_str());
-            problems.push(tenant.problem(path, message).because(cause));
+            problems.push(tenant.problem(path, message).with_cause(cause));
         }
     };
     let plan = directory.plans.get(&tenant.spec.plan);
@@ -46,8 +46,8 @@ pub(super) fn check<R, P>(
 /// Numbers for the tenant's plan, then for the tenant; of each, those for ever before those until a
 /// time. A later one goes before an earlier one.
 fn overrides(
-    tenant: &Entity<'_, TenantSpec>,
-    rate_limits: &[Entity<'_, RateLimitSpec>],
+    tenant: &ValidManifest<'_, TenantSpec>,
+    rate_limits: &[ValidManifest<'_, RateLimitSpec>],
 ) -> Vec<Override> {
     let plan = RateLimitTarget::Plan(tenant.spec.plan.clone());
     let own = RateLimitTarget::Tenant(tenant.name.clone());

@@ -12,7 +12,7 @@ use crate::{
 
 /// A stand-in for a risk policy: a number from 0 to 9.
 /// Each mandatory source adds ten.
-fn compile(spec: Value, mandatory: &[Mandatory]) -> Result<u64, Vec<FieldProblem>> {
+fn compile(spec: Value, mandatory: &[RequiredSource]) -> Result<u64, Vec<FieldProblem>> {
     match spec["level"].as_u64() {
         Some(level) if level < 10 => Ok(level + 10 * mandatory.len() as u64),
         _ => Err(vec![FieldProblem::invalid("level", "must be from 0 to 9")]),
@@ -55,7 +55,7 @@ fn limit(name: &str, spec: Value) -> Document {
     document("RateLimit", name, spec)
 }
 
-fn complaints(documents: &[Document]) -> Vec<String> {
+fn problems_of(documents: &[Document]) -> Vec<String> {
     match resolve(documents, compile) {
         Ok(_) => vec![],
         Err(problems) => problems.iter().map(ToString::to_string).collect(),
@@ -125,7 +125,7 @@ fn a_plan_may_have_a_narrow_and_a_wide_limit_of_the_same_window() {
         {"name": "minute", "requests": 60, "window": "1m", "counts": "requests"},
     ]);
     let spec = json!({"displayName": "P", "apiAccess": true, "limits": limits});
-    assert_eq!(complaints(&[document("Plan", "p", spec)]), Vec::<String>::new());
+    assert_eq!(problems_of(&[document("Plan", "p", spec)]), Vec::<String>::new());
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn every_problem_is_reported_at_once_with_its_manifest() {
         content: json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}),
     };
     assert_eq!(
-        complaints(&[orphan, plan(), bad_policy, broken_plan, unknown]),
+        problems_of(&[orphan, plan(), bad_policy, broken_plan, unknown]),
         [
             "Tenant-orphan.yaml: Tenant orphan: spec.plan: there is no Plan `gold`",
             "Tenant-orphan.yaml: Tenant orphan: spec.policy: there is no RiskPolicy `none`",
@@ -236,7 +236,7 @@ fn every_rule_names_the_correct_value() {
         (with(tenant()), "metadata.name: also defined in Tenant-acme.yaml"),
     ];
     for (documents, expected) in cases {
-        let complaints = complaints(&documents);
+        let complaints = problems_of(&documents);
         assert!(
             complaints.iter().any(|complaint| complaint.contains(expected)),
             "{expected}: {complaints:?}"
@@ -248,7 +248,7 @@ fn every_rule_names_the_correct_value() {
         json!({"target": {"tenant": "acme"}, "limits": [{"name": "burst", "requests": 30}]}),
     ));
     assert_eq!(
-        complaints(&twice),
+        problems_of(&twice),
         [
             "RateLimit-s.yaml: RateLimit s: spec.limits[0].name: `burst` is set twice for the same target, also by RateLimit r (RateLimit-r.yaml)"
         ]
@@ -289,7 +289,7 @@ fn errors_of_an_intel_source_are_named() {
             "acceptDigest": "abc", "mandatory": true, "lists": [],
         }),
     );
-    let complaints = complaints(&[wrong]).join("\n");
+    let complaints = problems_of(&[wrong]).join("\n");
     for part in [
         "IntelSource sdn: spec.location: only http and https URLs, and files, can be fetched",
         "spec.schedule: `hourly` has not the five fields of a crontab line",
@@ -306,13 +306,13 @@ fn errors_of_an_intel_source_are_named() {
             "credentialsSecret": {"name": "list", "key": "token"},
         }),
     );
-    let complaints = self::complaints(&[secret]);
+    let complaints = self::problems_of(&[secret]);
     assert_eq!(complaints.len(), 2, "{complaints:?}");
     assert!(complaints[0].contains("name it in credentialsFile"), "{complaints:?}");
     assert!(complaints[1].contains("spec.credentialsSecret: "), "{complaints:?}");
     assert!(!complaints.join("").contains("hush"), "{complaints:?}");
     let plain = feed("sdn", json!({"location": "https://example.org/x?mail=a@b"}));
-    assert_eq!(self::complaints(&[plain]), Vec::<String>::new());
+    assert_eq!(self::problems_of(&[plain]), Vec::<String>::new());
 }
 
 #[test]
@@ -331,14 +331,14 @@ fn given_a_chain_source_then_its_chain_has_one_or_every_problem_is_named() {
         "chain": "BTC", "mode": "on_demand", "protocol": "rpc", "fetchTimeout": "5m",
         "endpoint": "https://user:secret@node.example", "startHeight": 1, "acceptBranch": "12",
     });
-    let complaints = complaints(&[source("wrong", wrong)]);
+    let complaints = problems_of(&[source("wrong", wrong)]);
     let fields = ["chain", "endpoint", "protocol", "startHeight", "acceptBranch", "fetchTimeout"];
     assert_eq!(complaints.len(), fields.len(), "{complaints:?}");
     for (complaint, field) in complaints.iter().zip(fields) {
         assert!(complaint.contains(&format!("spec.{field}")), "{complaint}");
         assert!(!complaint.contains("secret"), "{complaint}");
     }
-    let twice = self::complaints(&[source("one", good.clone()), source("two", good.clone())]);
+    let twice = self::problems_of(&[source("one", good.clone()), source("two", good.clone())]);
     assert_eq!(twice.len(), 1);
     assert!(twice[0].contains("read by ChainSource one already"), "{twice:?}");
 }
@@ -361,7 +361,7 @@ fn given_chain_servers_then_their_volumes_and_pods_are_checked() {
         "tolerations": [{"key": "chains", "effect": "NoSchedule"}],
     });
     let full = json!({"replicas": 16, "volume": {"size": "600Gi", "storageClass": "fast.v2"}, "pods": pods});
-    assert_eq!(complaints(&[with(full)]), Vec::<String>::new());
+    assert_eq!(problems_of(&[with(full)]), Vec::<String>::new());
     for (wrong, said) in [
         (json!({"replicas": 0}), "spec.replicas: 0 is not from 1 to 16"),
         (json!({"replicas": 17}), "spec.replicas: 17 is not from 1 to 16"),
@@ -375,7 +375,7 @@ fn given_chain_servers_then_their_volumes_and_pods_are_checked() {
         ),
         (json!({"pods": {"tolerations": [{"key": "a", "effect": "Never"}]}}), "`Never`"),
     ] {
-        let complaints = complaints(&[with(wrong)]);
+        let complaints = problems_of(&[with(wrong)]);
         assert!(complaints.len() == 1 && complaints[0].contains(said), "{complaints:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! The ready state of published objects.
 
-use assay_manifests::Refusal;
-use assay_tenancy::{Cause, FieldProblem, InvalidName, Name, manifest::Kind};
+use assay_manifests::ManifestRefusal;
+use assay_tenancy::{Cause, FieldProblem, InvalidManifestName, Name, manifest::Kind};
 
 use crate::{
     conditions::ReadyState,
@@ -35,11 +35,11 @@ pub(super) fn ready_state(
     let reason = Reason::of(refusal, is_deleted(object));
     let words = format!("{}: {}", refusal.problem().path, refusal.problem().message);
     let message = match refusal {
-        Refusal::Invalid(problem) => match foreign_reference(object, problem, foreign) {
+        ManifestRefusal::Invalid(problem) => match foreign_reference(object, problem, foreign) {
             Some(reference) => format!("{words}; {reference}"),
             None => words,
         },
-        Refusal::BreaksDependent { dependent: (kind, name), .. } => {
+        ManifestRefusal::BreaksDependent { dependent: (kind, name), .. } => {
             let other = format!("{} {name}", kind.as_str());
             if is_deleted(object) {
                 format!(
@@ -73,6 +73,6 @@ fn foreign_reference(
 }
 
 /// The state of an object whose name the store cannot hold.
-pub(super) fn misnamed(problem: &InvalidName) -> ReadyState {
+pub(super) fn misnamed(problem: &InvalidManifestName) -> ReadyState {
     ReadyState::Stalled(Reason::InvalidName, format!("metadata.name: {problem}"))
 }

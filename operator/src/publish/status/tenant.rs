@@ -14,7 +14,7 @@ pub(super) fn status(name: &Name, context: &StatusContext<'_>) -> TenantStatus {
     let Some(tenant) = context.in_force.directory.tenants.get(name) else {
         return TenantStatus::default();
     };
-    let limits = tenant.limits_and_changes(context.now).map(|(limit, change)| EffectiveLimit {
+    let limits = tenant.limits_with_overrides(context.now).map(|(limit, change)| EffectiveLimit {
         name: limit.name,
         requests: limit.requests,
         window: limit.window,

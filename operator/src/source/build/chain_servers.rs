@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_tenancy::{
-    Quantity,
+    ResourceQuantity,
     manifest::{ChainProtocol, PodsSpec, ResourcesSpec, TolerationSpec, VolumeSpec},
 };
 use k8s_openapi::{
@@ -28,9 +28,9 @@ use crate::{
 };
 
 /// The CPU that a server requests.
-const CPU: (&str, Quantity) = ("cpu", Quantity::thousandths(250));
+const CPU: (&str, ResourceQuantity) = ("cpu", ResourceQuantity::thousandths(250));
 /// The memory that a server requests.
-const MEMORY: (&str, Quantity) = ("memory", Quantity::mebibytes(1024));
+const MEMORY: (&str, ResourceQuantity) = ("memory", ResourceQuantity::mebibytes(1024));
 /// The time for which a server is ready before the next one is replaced, in seconds: API servers learn of it by its
 /// name, which the cluster's DNS server remembers for some seconds.
 const MIN_READY_SECONDS: i32 = 15;
@@ -169,7 +169,9 @@ fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
 /// The resources of a server. What it requests by default, it requests only within its limits.
 fn resources(spec: &ResourcesSpec) -> ResourceRequirements {
     let ResourcesSpec { requests, limits } = spec;
-    let request = |requested: Option<Quantity>, limit: Option<Quantity>, usual: Quantity| {
+    let request = |requested: Option<ResourceQuantity>,
+                   limit: Option<ResourceQuantity>,
+                   usual: ResourceQuantity| {
         let within = limit.filter(|limit| usual.covers(*limit)).unwrap_or(usual);
         Some(requested.unwrap_or(within))
     };
@@ -185,7 +187,7 @@ fn resources(spec: &ResourcesSpec) -> ResourceRequirements {
 }
 
 fn quantities<const N: usize>(
-    named: [(&str, Option<Quantity>); N],
+    named: [(&str, Option<ResourceQuantity>); N],
 ) -> BTreeMap<String, resource::Quantity> {
     let known = named.into_iter().filter_map(|(name, quantity)| Some((name, quantity?)));
     known

@@ -13,10 +13,10 @@ use serde::{
 };
 
 pub use self::terms::TERMS;
-use super::{FileError, Format, FormatFile, ReadContext, ReadOption, Reader};
+use super::{FileError, Format, FormatFile, FormatReader, ReadContext, ReadOption};
 use crate::labels::{
     LabelSet, cited_list,
-    collect::{Claim, Collector},
+    collect::{LabelCollector, LabelFields},
     terms::rank,
     text,
 };
@@ -30,7 +30,7 @@ pub static FORMAT: Format = Format {
     options: &[ReadOption::Blockchain, ReadOption::PublishedOn],
     default_source: None,
     terms: Some(&TERMS),
-    reader: Reader::Labels(|input, context| input.read_each(|file| read_file(file, context))),
+    reader: FormatReader::Labels(|input, context| input.read_each(|file| read_file(file, context))),
 };
 
 /// Reads a file of the explorer that the context or the file's name gives.
@@ -119,10 +119,10 @@ pub fn read(
     explorer: &Explorer,
 ) -> Result<LabelSet, FileError> {
     // The whole file is one line: lines have no limit of their own.
-    let text = text::whole(input, text::MAX_HELD_BYTES, None)?;
+    let text = text::read_whole(input, text::MAX_HELD_BYTES, None)?;
     let mut tags = Tags {
         explorer,
-        collector: Collector::new(file, source),
+        collector: LabelCollector::new(file, source),
         tagged: Vec::new(),
         indices: HashMap::new(),
         entries: 0,
@@ -158,7 +158,7 @@ struct Entry {
 /// Content of a file while it is read.
 struct Tags<'a> {
     explorer: &'a Explorer,
-    collector: Collector<'a>,
+    collector: LabelCollector<'a>,
     tagged: Vec<TaggedAddress>,
     /// Index of an address in `tagged`.
     indices: HashMap<CanonicalAddress, usize>,
@@ -226,7 +226,11 @@ struct TaggedAddress {
 impl TaggedAddress {
     /// Adds a label for the highest-ranking word. A word that repeats a sanctions list makes a label of its
     /// own, which follows the status of that list and does not hide the other category after a delisting.
-    fn collect(&self, explorer: &Explorer, collector: &mut Collector<'_>) -> Result<(), FileError> {
+    fn collect(
+        &self,
+        explorer: &Explorer,
+        collector: &mut LabelCollector<'_>,
+    ) -> Result<(), FileError> {
         let known = |word: &Arc<str>| Some((TERMS.category(word, &explorer.host)?, word.clone()));
         let (listed, others): (Vec<_>, Vec<_>) = self
             .words
@@ -246,7 +250,7 @@ impl TaggedAddress {
         }
         if decided.is_empty() {
             for word in &self.words {
-                collector.unknown(word)?;
+                collector.count_unknown_term(word)?;
             }
             let first = self.words.first().map(AsRef::as_ref);
             self.add_label(Category::Uncategorized, first, explorer, collector)?;
@@ -259,19 +263,19 @@ impl TaggedAddress {
         category: Category,
         word: Option<&str>,
         explorer: &Explorer,
-        collector: &mut Collector<'_>,
+        collector: &mut LabelCollector<'_>,
     ) -> Result<(), FileError> {
         // Explorers adopt users' reports of thefts and frauds; the other labels are their own work.
         let reported = [Category::PhishingDrainer, Category::StolenFunds, Category::Scam];
         let percent = if reported.contains(&category) { 85 } else { 90 };
-        let claim = Claim {
+        let claim = LabelFields {
             entity: Some(&self.name),
             upstream: Some(&explorer.host),
             term: word,
             cites_list: word
                 .filter(|_| category == Category::Sanctions)
                 .and_then(cited_list::named),
-            ..Claim::new(self.address.clone(), category, Tier::Investigation, percent)
+            ..LabelFields::new(self.address.clone(), category, Tier::Investigation, percent)
         };
         let position = format!("{}, entry {}", collector.file, self.entry);
         collector.keep(claim, || position)

@@ -10,11 +10,11 @@ use assay_input::{
 };
 use csv::StringRecord;
 
-use super::{FileError, Format, Reader};
+use super::{FileError, Format, FormatReader};
 use crate::labels::{
     FIELDS, LabelSet,
-    collect::Collector,
-    row::{REQUIRED, Row, field_index, wrong},
+    collect::LabelCollector,
+    row::{LabelRow, REQUIRED, field_index, wrong},
     text::MAX_STREAMED_BYTES,
 };
 
@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
     options: &[],
     default_source: None,
     terms: None,
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         input.read_each(|file| read(file.content, file.name, context.source))
     }),
 };
@@ -42,7 +42,7 @@ const FREE_TEXT: [&str; 5] = ["entity", "author", "reason", "upstream", "referen
 /// Returns an error if the file is not UTF-8, too large or no CSV; a column is missing, unknown or
 /// repeated; or a cell is a formula in a spreadsheet.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
-    let mut collector = Collector::new(file, source);
+    let mut collector = LabelCollector::new(file, source);
     let lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
     let mut rows = CsvRows::new(lines, Quotes::OneLine);
     let Some(first) = rows.next_row()? else {
@@ -50,7 +50,7 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
     };
     let columns = header(first.cells, first.line)?;
     while let Some(CsvRow { line, cells, .. }) = rows.next_row()? {
-        let mut row = Row::default();
+        let mut row = LabelRow::default();
         for (index, cell) in columns.iter().zip(cells) {
             check_formula(*index, cell, line)?;
             row.set(*index, Cow::Borrowed(cell));

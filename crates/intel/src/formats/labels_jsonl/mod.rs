@@ -10,11 +10,11 @@ use serde::{
     de::{Deserializer, Error as _, MapAccess, Visitor},
 };
 
-use super::{FileError, Format, Reader};
+use super::{FileError, Format, FormatReader};
 use crate::labels::{
     FIELDS, LabelSet,
-    collect::Collector,
-    row::{Row, field_index},
+    collect::LabelCollector,
+    row::{LabelRow, field_index},
     text::{MAX_STREAMED_BYTES, json_reason},
 };
 
@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format {
     options: &[],
     default_source: None,
     terms: None,
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         input.read_each(|file| read(file.content, file.name, context.source))
     }),
 };
@@ -39,14 +39,14 @@ pub static FORMAT: Format = Format {
 /// Returns an error if the file is not UTF-8 or too large, or a line is no JSON object of this
 /// format. An unknown or repeated field refuses the file, because it may be of another format.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
-    let mut collector = Collector::new(file, source);
+    let mut collector = LabelCollector::new(file, source);
     let mut lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
     while let Some((line, text)) = lines.next_line()? {
         if text.trim().is_empty() {
             continue;
         }
         let text = text.trim_end_matches(['\n', '\r']);
-        let row: Row<'_> = serde_json::from_str(text).map_err(|error| FileError::Syntax {
+        let row: LabelRow<'_> = serde_json::from_str(text).map_err(|error| FileError::Syntax {
             line,
             format: "a label in JSON",
             reason: json_reason(&error),
@@ -56,7 +56,7 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
     Ok(collector.finish())
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Row<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for LabelRow<'a> {
     fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
         json.deserialize_map(RowVisitor)
     }
@@ -65,14 +65,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Row<'a> {
 struct RowVisitor;
 
 impl<'de> Visitor<'de> for RowVisitor {
-    type Value = Row<'de>;
+    type Value = LabelRow<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object with the fields of a label")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row<'de>, A::Error> {
-        let mut row = Row::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LabelRow<'de>, A::Error> {
+        let mut row = LabelRow::default();
         while let Some(name) = map.next_key::<Cow<'de, str>>()? {
             let Some(index) = field_index(&name) else {
                 let short: String = name.chars().take(64).collect();

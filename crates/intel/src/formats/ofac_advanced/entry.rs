@@ -20,7 +20,7 @@ pub(super) fn read<R: BufRead>(
         .list(&id)
         .ok_or_else(|| elements.unexpected(format!("list `{id}` is not in the file's vocabulary")))?
         .to_owned();
-    let mut listed = ListEntry::on(&name)
+    let mut listed = ListEntry::from_title(&name)
         .ok_or_else(|| elements.unexpected(format!("list `{name}` has no usable name")))?;
     while let Some(part) = elements.child()? {
         match part.name() {

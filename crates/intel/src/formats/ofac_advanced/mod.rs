@@ -13,11 +13,11 @@ use std::{collections::HashSet, io::BufRead};
 use jiff::civil::Date;
 
 use self::reference::References;
-use super::{Format, Reader};
+use super::{Format, FormatReader};
 use crate::{
     listings::{
         Publication,
-        ofac::{MAX_PARTY_BYTES, Parties, SOURCE},
+        ofac::{MAX_PARTY_BYTES, OfacParties, SOURCE},
     },
     xml::{Element, Elements, XmlError},
 };
@@ -28,7 +28,7 @@ pub static FORMAT: Format = Format::of_publisher(
     SOURCE,
     "OFAC's SDN list, Advanced XML",
     &["xml"],
-    Reader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
+    FormatReader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
 );
 
 /// Largest vocabulary of a file, in bytes. OFAC's has a hundredth of it.
@@ -44,7 +44,7 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
     elements.root("Sanctions")?;
     let mut file = File::default();
     loop {
-        elements.allow(MAX_VOCABULARY_BYTES);
+        elements.begin_part(MAX_VOCABULARY_BYTES);
         let Some(section) = elements.child()? else { break };
         match section.name() {
             "DateOfIssue" => file.published_on = date(&mut elements)?,
@@ -64,14 +64,14 @@ struct File {
     references: References,
     sections: HashSet<&'static str>,
     /// Parties by profile.
-    parties: Parties,
+    parties: OfacParties,
 }
 
 impl File {
     fn read_parties<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
         self.once(elements, "DistinctParties", &["SanctionsEntries"])?;
         loop {
-            elements.allow(MAX_PARTY_BYTES);
+            elements.begin_part(MAX_PARTY_BYTES);
             let Some(element) = elements.child()? else { break };
             if element.name() == "DistinctParty" {
                 self.parties.count += 1;
@@ -92,7 +92,7 @@ impl File {
     fn read_entries<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
         self.once(elements, "SanctionsEntries", &[])?;
         loop {
-            elements.allow(MAX_PARTY_BYTES);
+            elements.begin_part(MAX_PARTY_BYTES);
             let Some(element) = elements.child()? else { break };
             if element.name() == "SanctionsEntry" {
                 self.read_entry(elements, &element)?;

@@ -6,7 +6,7 @@ use assay_engine::evidence::{Alias, ListedEntity};
 
 use super::reference::References;
 use crate::{
-    listings::ofac::{Addresses, Name, Party, compose_name, remark, sort_names},
+    listings::ofac::{Addresses, OfacParty, PartyName, compose_name, remark, sort_names},
     xml::{Element, Elements, XmlError},
 };
 
@@ -15,7 +15,7 @@ pub(super) fn read<R: BufRead>(
     elements: &mut Elements<R>,
     element: &Element,
     references: &References,
-) -> Result<Vec<(String, Party)>, XmlError> {
+) -> Result<Vec<(String, OfacParty)>, XmlError> {
     let id = elements.required(element, "FixedRef")?;
     let (mut remarks, mut profiles) = (None, Vec::new());
     while let Some(part) = elements.child()? {
@@ -41,7 +41,7 @@ pub(super) fn read<R: BufRead>(
                 ..ListedEntity::default()
             };
             let (addresses, listed) = (profile.addresses, Vec::new());
-            (profile_id, Party { entity, addresses, listed })
+            (profile_id, OfacParty { entity, addresses, listed })
         })
         .collect())
 }
@@ -129,7 +129,7 @@ fn read_identity<R: BufRead>(
         let parts: Vec<_> =
             name.parts.iter().map(|(group, text)| (is_last(group), text.as_str())).collect();
         let text = compose_name(&parts);
-        Name { text, kind: name.kind, is_primary: name.is_primary, weak: name.weak }
+        PartyName { text, kind: name.kind, is_primary: name.is_primary, weak: name.weak }
     });
     sort_names(names.collect(), &mut profile.name, &mut profile.aliases);
     Ok(())

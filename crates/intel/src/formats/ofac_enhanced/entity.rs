@@ -6,7 +6,7 @@ use assay_engine::evidence::ListedEntity;
 
 use super::{day, name};
 use crate::{
-    listings::ofac::{Addresses, ListEntry, Party, asset_code, remark},
+    listings::ofac::{Addresses, ListEntry, OfacParty, asset_code, remark},
     xml::{Element, Elements, XmlError},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn read<R: BufRead>(
     elements: &mut Elements<R>,
     element: &Element,
-) -> Result<Option<Party>, XmlError> {
+) -> Result<Option<OfacParty>, XmlError> {
     let id = elements.required(element, "id")?;
     let mut entity = ListedEntity {
         id,
@@ -45,7 +45,7 @@ pub(super) fn read<R: BufRead>(
     for entry in &mut listed {
         entry.programs.clone_from(&programs);
     }
-    Ok(Some(Party { entity, addresses, listed }))
+    Ok(Some(OfacParty { entity, addresses, listed }))
 }
 
 fn read_remarks<R: BufRead>(elements: &mut Elements<R>) -> Result<Option<String>, XmlError> {
@@ -70,7 +70,7 @@ fn read_lists<R: BufRead>(
         }
         let on = elements.attribute(&part, "datePublished")?.as_deref().and_then(day);
         let title = elements.text()?;
-        let mut entry = ListEntry::on(title.trim())
+        let mut entry = ListEntry::from_title(title.trim())
             .ok_or_else(|| elements.unexpected(format!("list `{title}` has no usable name")))?;
         if let Some(known) = listed.iter_mut().find(|known| known.is_same_list(&entry)) {
             known.entered(on);

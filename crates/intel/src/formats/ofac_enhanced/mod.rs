@@ -12,11 +12,11 @@ use std::io::BufRead;
 
 use jiff::civil::Date;
 
-use super::{Format, Reader};
+use super::{Format, FormatReader};
 use crate::{
     listings::{
         Publication,
-        ofac::{MAX_PARTY_BYTES, Parties, SOURCE, remark},
+        ofac::{MAX_PARTY_BYTES, OfacParties, SOURCE, remark},
     },
     xml::{Element, Elements, XmlError},
 };
@@ -27,7 +27,7 @@ pub static FORMAT: Format = Format::of_publisher(
     SOURCE,
     "OFAC's SDN list, Enhanced XML",
     &["xml"],
-    Reader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
+    FormatReader::Listings(|input, _| input.read_one(|file| Ok(read(file.content)?))),
 );
 
 /// End of the format's namespace. OFAC's delta files have the same root element in another namespace; a
@@ -46,7 +46,7 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
     check_namespace(&elements, &root)?;
     let mut file = File::default();
     loop {
-        elements.allow(MAX_PARTY_BYTES);
+        elements.begin_part(MAX_PARTY_BYTES);
         let Some(section) = elements.child()? else { break };
         match section.name() {
             "publicationInfo" => {
@@ -81,10 +81,10 @@ fn twice<R: BufRead>(elements: &Elements<R>, section: &Element) -> XmlError {
     elements.unexpected(format!("`{}` comes twice", section.name()))
 }
 
-fn read_entities<R: BufRead>(elements: &mut Elements<R>) -> Result<Parties, XmlError> {
-    let mut parties = Parties::default();
+fn read_entities<R: BufRead>(elements: &mut Elements<R>) -> Result<OfacParties, XmlError> {
+    let mut parties = OfacParties::default();
     loop {
-        elements.allow(MAX_PARTY_BYTES);
+        elements.begin_part(MAX_PARTY_BYTES);
         let Some(element) = elements.child()? else { break };
         if element.name() != "entity" {
             elements.skip()?;
@@ -103,7 +103,7 @@ fn read_entities<R: BufRead>(elements: &mut Elements<R>) -> Result<Parties, XmlE
 #[derive(Default)]
 struct File {
     info: Option<Info>,
-    entities: Option<Parties>,
+    entities: Option<OfacParties>,
 }
 
 impl File {

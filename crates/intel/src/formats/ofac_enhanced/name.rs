@@ -5,7 +5,7 @@ use std::io::BufRead;
 use assay_engine::evidence::ListedEntity;
 
 use crate::{
-    listings::ofac::{Name, compose_name, sort_names},
+    listings::ofac::{PartyName, compose_name, sort_names},
     xml::{Elements, XmlError},
 };
 
@@ -29,7 +29,7 @@ pub(super) fn read<R: BufRead>(
 
 fn read_name<R: BufRead>(
     elements: &mut Elements<R>,
-    names: &mut Vec<Name>,
+    names: &mut Vec<PartyName>,
 ) -> Result<(), XmlError> {
     let (mut is_primary, mut weak, mut kind) = (false, false, PRIMARY_KIND.to_owned());
     let mut translations = Vec::new();
@@ -42,7 +42,7 @@ fn read_name<R: BufRead>(
             _ => elements.skip()?,
         }
     }
-    names.extend(translations.into_iter().map(|translation| Name {
+    names.extend(translations.into_iter().map(|translation| PartyName {
         text: translation.text,
         kind: kind.clone(),
         is_primary: is_primary && translation.is_primary,

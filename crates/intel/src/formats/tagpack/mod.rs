@@ -15,9 +15,9 @@ use serde_saphyr::{Options, Spanned};
 
 use self::fields::{Fields, Tag};
 pub use self::terms::{CONFIDENCES, ConfidenceTerm, TERMS};
-use super::{FileError, Format, Reader};
+use super::{FileError, Format, FormatReader};
 use crate::{
-    labels::{LabelSet, collect::Collector, text},
+    labels::{LabelSet, collect::LabelCollector, text},
     listings::Rejected,
 };
 
@@ -30,7 +30,7 @@ pub static FORMAT: Format = Format {
     options: &[],
     default_source: None,
     terms: Some(&TERMS),
-    reader: Reader::Labels(|input, context| {
+    reader: FormatReader::Labels(|input, context| {
         input.read_each(|file| match read(file.content, file.name, context.source) {
             // A checkout has other YAML files too.
             Err(FileError::Syntax { reason, .. }) if reason == NO_TAGS => {
@@ -63,7 +63,7 @@ const MAX_ALIASED_EVENTS: usize = 100_000;
 ///
 /// Returns an error if the file is not UTF-8, too large, no YAML or no TagPack.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
-    let text = text::whole(input, text::MAX_HELD_BYTES, Some(LONGEST_LINE))?;
+    let text = text::read_whole(input, text::MAX_HELD_BYTES, Some(LONGEST_LINE))?;
     let mut pack = Pack::new(file, source, Fields::default());
     pack.read(&text)?;
     if pack.header_after_tags {
@@ -96,7 +96,7 @@ struct Pack<'a> {
     header: Fields,
     tags: Option<u64>,
     header_after_tags: bool,
-    collector: Collector<'a>,
+    collector: LabelCollector<'a>,
     /// Error of a tag, which the YAML reader can only pass on as an error of its own.
     error: Option<FileError>,
 }
@@ -107,7 +107,7 @@ impl<'a> Pack<'a> {
             header,
             tags: None,
             header_after_tags: false,
-            collector: Collector::new(file, source),
+            collector: LabelCollector::new(file, source),
             error: None,
         }
     }

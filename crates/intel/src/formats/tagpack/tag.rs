@@ -12,7 +12,7 @@ use crate::{
     labels::{
         chains::{self, LabelAddressError},
         cited_list,
-        collect::{Claim, Collector, present},
+        collect::{LabelCollector, LabelFields, non_blank},
         terms, web,
     },
 };
@@ -34,20 +34,20 @@ impl Position {
 
 /// Adds the label of a tag.
 pub(super) fn collect(
-    collector: &mut Collector<'_>,
+    collector: &mut LabelCollector<'_>,
     header: &Fields,
     tag: &Tag,
     position: Position,
 ) -> Result<(), FileError> {
     let of = |field: fn(&Fields) -> Option<&String>| {
-        let own = field(&tag.fields).map(String::as_str).and_then(present);
-        own.or_else(|| field(header).map(String::as_str).and_then(present))
+        let own = field(&tag.fields).map(String::as_str).and_then(non_blank);
+        own.or_else(|| field(header).map(String::as_str).and_then(non_blank))
     };
     let list = |field: fn(&Fields) -> Option<&Texts>| field(&tag.fields).or(field(header));
     let file = collector.file;
     let described = || position.describe(file);
 
-    let Some(address) = tag.address.as_deref().and_then(present) else {
+    let Some(address) = tag.address.as_deref().and_then(non_blank) else {
         return collector.reject(described(), "the tag has no `address`".into());
     };
     if let Some(written) = of(|fields| fields.lastmod.as_ref()) {
@@ -62,7 +62,7 @@ pub(super) fn collect(
     let currency = of(|fields| fields.currency.as_ref());
     let address = match chains::parse_address(network, currency, address) {
         Ok(address) => address,
-        Err(LabelAddressError::Unsupported(code)) => return collector.unsupported(&code),
+        Err(LabelAddressError::Unsupported(code)) => return collector.count_unsupported(&code),
         Err(LabelAddressError::Invalid(reason)) => return collector.reject(described(), reason),
     };
 
@@ -85,7 +85,7 @@ pub(super) fn collect(
     let confidence = confidence(of(|fields| fields.confidence.as_ref()), collector)?;
     let context = list(|fields| fields.context.as_ref()).map(|context| context.0.join(" "));
 
-    let claim = Claim {
+    let claim = LabelFields {
         address,
         category,
         tier: confidence.tier,
@@ -97,7 +97,7 @@ pub(super) fn collect(
         cites_list: if sanctions { cited_list::find(reference, label) } else { None },
         reason: context
             .as_deref()
-            .and_then(present)
+            .and_then(non_blank)
             .or_else(|| of(|fields| fields.description.as_ref())),
         reference,
         // `lastmod` is the date on which the tag was written, not the start of its validity.
@@ -110,13 +110,13 @@ pub(super) fn collect(
 /// The confidence of a tag by its own term.
 fn confidence(
     term: Option<&str>,
-    collector: &mut Collector<'_>,
+    collector: &mut LabelCollector<'_>,
 ) -> Result<ConfidenceTerm, FileError> {
     let Some(term) = term else { return Ok(ConfidenceTerm::UNKNOWN) };
     if let Some(known) = ConfidenceTerm::find(term) {
         return Ok(known);
     }
-    collector.unknown(&format!("confidence: {term}"))?;
+    collector.count_unknown_term(&format!("confidence: {term}"))?;
     Ok(ConfidenceTerm::UNKNOWN)
 }
 
@@ -133,17 +133,17 @@ impl<'a> TagTerms<'a> {
     fn decide(
         &self,
         host: &str,
-        collector: &mut Collector<'_>,
+        collector: &mut LabelCollector<'_>,
     ) -> Result<(Category, Option<&'a str>), FileError> {
         let mut find = |word: &'a str| -> Result<_, FileError> {
             let category = TERMS.category(word, host);
             if category.is_none() {
-                collector.unknown(word)?;
+                collector.count_unknown_term(word)?;
             }
             Ok(category.map(|category| (category, word)))
         };
         let mut decided = None;
-        for word in self.concepts.iter().filter_map(|word| present(word)) {
+        for word in self.concepts.iter().filter_map(|word| non_blank(word)) {
             let found = find(word)?;
             decided = decided.into_iter().chain(found).reduce(higher);
         }
@@ -152,7 +152,7 @@ impl<'a> TagTerms<'a> {
         let decided = specific.or(category).or(decided);
 
         let Some(abuse) = self.abuse else {
-            let concept = self.concepts.iter().find_map(|word| present(word));
+            let concept = self.concepts.iter().find_map(|word| non_blank(word));
             let unknown = || (Category::Uncategorized, concept.or(self.category));
             return Ok(decided.map_or_else(unknown, |(category, word)| (category, Some(word))));
         };

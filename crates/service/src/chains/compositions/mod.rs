@@ -21,7 +21,7 @@ use assay_address::ChainId;
 use assay_chain::stage::{self, Failure, RunStage, Schedule, Stage, StageId, Target, Turn, keep};
 use assay_graph::{EmbeddedGraphs, GraphError, GraphStore};
 use assay_intel::IntelSnapshot;
-use assay_telemetry::request::on_thread;
+use assay_telemetry::request::run_on_thread;
 use jiff::Timestamp;
 use tokio::task::JoinError;
 
@@ -94,7 +94,7 @@ impl Compositions {
     ) -> Result<T, CompositionError> {
         let owner = Arc::clone(&self.owner);
         let mut keeper = mem::replace(&mut self.keeper, Keeper::new(self.chain));
-        let working = on_thread(move || {
+        let working = run_on_thread(move || {
             let (graphs, intel, now) = (owner.graphs(), owner.intel(), owner.now());
             let outcome = work(&mut keeper, &Inputs { graphs, intel: &intel, now });
             (keeper, outcome)

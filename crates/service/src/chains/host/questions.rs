@@ -10,7 +10,7 @@ use assay_chain_protocol::message::{
 };
 use assay_engine::{transfer::TransferQuery, utxo::OutputSelector};
 use assay_graph::{GraphCopy, blocking};
-use assay_telemetry::request::on_thread;
+use assay_telemetry::request::run_on_thread;
 
 use super::{
     ChainHost, Refused,
@@ -271,7 +271,7 @@ impl ChainHost {
         let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
         // It goes on without the one who asked, and is known to the next one.
         let permit = self.copies.fingerprint_permit().ok_or(Refused::TooManyCopies)?;
-        let read = on_thread(move || {
+        let read = run_on_thread(move || {
             let fingerprint = copy.fingerprint();
             drop(permit);
             fingerprint

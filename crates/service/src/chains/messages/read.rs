@@ -87,7 +87,7 @@ impl AnswerReader<'_> {
         let ClusterAnswer { id, root, size, confidence, members, attributed, examined } = answer;
         let member = |ClusterMemberAnswer { address, co_spends }| {
             let address = self.address(&address)?;
-            let labels = self.intel.labels().of(&address);
+            let labels = self.intel.labels().labels_of(&address);
             let listings = self.intel.listings_of(&address);
             let co_spends = Told::read(co_spends)?;
             Ok(ClusterMember { address, labels, listings, co_spends })
@@ -102,7 +102,7 @@ impl AnswerReader<'_> {
         let CounterpartyAnswer { address, is_funder, received, sent, .. } = answer;
         let CounterpartyAnswer { transactions, first_seen, last_seen, .. } = answer;
         let address = self.address(&address)?;
-        let labels = self.intel.labels().of(&address);
+        let labels = self.intel.labels().labels_of(&address);
         let listings = self.intel.listings_of(&address);
         Ok(Counterparty {
             address,
@@ -121,7 +121,7 @@ impl AnswerReader<'_> {
         let PossibleOwnerAnswer { address, by, confidence, .. } = answer;
         let PossibleOwnerAnswer { transactions, first_seen, last_seen, .. } = answer;
         let address = self.address(&address)?;
-        let labels = self.intel.labels().of(&address);
+        let labels = self.intel.labels().labels_of(&address);
         let listings = self.intel.listings_of(&address);
         Ok(PossibleOwner {
             address,

@@ -17,7 +17,7 @@ use assay_engine::{
 };
 use assay_store::{
     StoreError,
-    fetched::{Fetched, FetchedKind},
+    fetched::{FetchedKind, FetchedRecord},
 };
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ impl Fetching {
             return None;
         }
         let histories = Arc::clone(&self.histories);
-        let asked = assay_telemetry::request::on_thread(move || ask(&*histories));
+        let asked = assay_telemetry::request::run_on_thread(move || ask(&*histories));
         match timeout_at(self.deadline, asked).await.ok()?.ok()? {
             Ok(answer) => Some(answer),
             Err(error) => {
@@ -92,7 +92,7 @@ impl Fetching {
             return Ok((vec![], Totals::default(), false));
         };
         let most = usize::try_from(rules.transfers_per_address).unwrap_or(usize::MAX);
-        let mut records: Vec<Fetched> = Vec::new();
+        let mut records: Vec<FetchedRecord> = Vec::new();
         while !history.complete && history.transactions.len() < most {
             let after = history.transactions.last().and_then(|txid| txid.parse().ok());
             let name = address.clone();
@@ -121,7 +121,7 @@ impl Fetching {
         }
         if begun || !records.is_empty() {
             records.extend(kept.record(FetchedKind::History, address.to_string(), &history));
-            kept.store.keep_fetched(&records).await?;
+            kept.store.put_fetched(&records).await?;
         }
 
         let txids: Vec<Txid> =
@@ -169,7 +169,7 @@ impl Fetching {
             .collect();
         let missing: Vec<Txid> = all.into_iter().filter(|txid| !found.contains_key(txid)).collect();
         let fetched = self.many(missing, |histories, txid| histories.transaction(txid)).await;
-        let records: Vec<Fetched> = fetched
+        let records: Vec<FetchedRecord> = fetched
             .iter()
             .filter_map(|(txid, transaction)| {
                 let content = KeptTransaction::of(transaction.as_ref()?, tip);
@@ -177,7 +177,7 @@ impl Fetching {
             })
             .collect();
         if !records.is_empty() {
-            kept.store.keep_fetched(&records).await?;
+            kept.store.put_fetched(&records).await?;
         }
         found.extend(fetched);
         Ok(found)
@@ -200,7 +200,7 @@ impl Fetching {
         }
         let missing = txids.into_iter().filter(|txid| !found.contains_key(txid)).collect();
         let told = self.many(missing, |histories, txid| histories.position(txid)).await;
-        let mut records: Vec<Fetched> = Vec::new();
+        let mut records: Vec<FetchedRecord> = Vec::new();
         for (txid, position) in told {
             // At another height it is a position in another branch of the chain.
             let height = transactions.get(&txid).copied();
@@ -213,7 +213,7 @@ impl Fetching {
             }
         }
         if !records.is_empty() {
-            kept.store.keep_fetched(&records).await?;
+            kept.store.put_fetched(&records).await?;
         }
         Ok(found)
     }
@@ -243,7 +243,7 @@ impl Fetching {
         let fetched = self
             .many(unsure.iter().copied().collect(), |histories, txid| histories.spenders(txid))
             .await;
-        let mut records: Vec<Fetched> = Vec::new();
+        let mut records: Vec<FetchedRecord> = Vec::new();
         for txid in &unsure {
             known.remove(txid);
         }
@@ -254,7 +254,7 @@ impl Fetching {
             known.insert(txid, (content, true));
         }
         if !records.is_empty() {
-            kept.store.keep_fetched(&records).await?;
+            kept.store.put_fetched(&records).await?;
         }
         Ok(outputs
             .iter()

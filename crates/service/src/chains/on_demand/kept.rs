@@ -9,7 +9,7 @@ use assay_engine::utxo::{
 };
 use assay_store::{
     FetchedStore, StoreError,
-    fetched::{Fetched, FetchedKind},
+    fetched::{FetchedKind, FetchedRecord},
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -183,8 +183,8 @@ impl Kept<'_> {
         kind: FetchedKind,
         key: String,
         content: &impl Serialize,
-    ) -> Option<Fetched> {
-        Some(Fetched {
+    ) -> Option<FetchedRecord> {
+        Some(FetchedRecord {
             chain: self.chain,
             kind,
             key,

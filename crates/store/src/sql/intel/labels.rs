@@ -20,7 +20,7 @@ use crate::{
     },
     row::{
         self,
-        labels::{COLUMNS, Recorded, Replacement, WITHDRAWN},
+        labels::{COLUMNS, LabelReplacement, RecordedLabelRows, WITHDRAWN},
     },
     sql::{Backend, Session},
     value,
@@ -30,7 +30,7 @@ use crate::{
 const BATCH: usize = 5_000;
 
 /// Hands out every label that stands.
-pub(super) async fn standing(
+pub(super) async fn labels_in_force(
     backend: &impl Backend,
     session: &mut Session,
     each: &mut LabelSink<'_>,
@@ -46,7 +46,7 @@ pub(super) async fn standing(
     Ok(())
 }
 
-pub(super) async fn all(
+pub(super) async fn recorded_labels(
     session: &mut Session,
     filter: &LabelFilter,
     each: &mut (dyn FnMut(RecordedLabel) + Send),
@@ -83,14 +83,14 @@ pub(super) async fn record(
     insert_publication(session, &import.source, &record, import.at).await?;
     let change = replace(session, import).await?;
     note_fetched(session, &import.source, import.at, import.fetched.as_ref()).await?;
-    changed(session, &import.source, &import.digest).await?;
+    count_label_change(session, &import.source, &import.digest).await?;
     Ok(Some(change))
 }
 
 /// Ends the recorded labels that the import lacks, and records those that are new.
 async fn replace(session: &mut Session, import: &LabelImport) -> Result<LabelChange, StoreError> {
-    let recorded = recorded(session, &import.source).await?;
-    let Replacement { begun, ended, change } = recorded.replace_by(&import.labels);
+    let recorded = label_rows(session, &import.source).await?;
+    let LabelReplacement { begun, ended, change } = recorded.replace_by(&import.labels);
     let end = format!("UPDATE labels SET recorded_to = $1 WHERE id {}", session.any("$2"));
     session.execute(AssertSqlSafe(end), &[import.at.into(), ended.into()]).await?;
     for batch in begun.chunks(BATCH) {
@@ -99,8 +99,11 @@ async fn replace(session: &mut Session, import: &LabelImport) -> Result<LabelCha
     Ok(change)
 }
 
-async fn recorded(session: &mut Session, source: &SourceId) -> Result<Recorded, StoreError> {
-    let mut found = Recorded::default();
+async fn label_rows(
+    session: &mut Session,
+    source: &SourceId,
+) -> Result<RecordedLabelRows, StoreError> {
+    let mut found = RecordedLabelRows::default();
     let values = [source.as_str().into()];
     let labels = "SELECT id, fingerprint FROM labels WHERE source = $1 AND recorded_to IS NULL";
     let mut rows = session.stream(labels, &values);
@@ -166,11 +169,11 @@ pub(super) async fn suppress(
     let withdrawn = session.row(withdrawn, &values[..4]).await?.integer("count")?;
     session.execute(insert, &values).await?;
     let what = format!("suppressed {address} {}", category.unwrap_or("*"));
-    changed(session, source, &what).await?;
+    count_label_change(session, source, &what).await?;
     Ok(value::unsigned("labels", withdrawn)?)
 }
 
-pub(super) async fn lift(
+pub(super) async fn lift_suppressions(
     session: &mut Session,
     source: &SourceId,
     address: &CanonicalAddress,
@@ -186,7 +189,7 @@ pub(super) async fn lift(
     ];
     let lifted = session.execute(lift, &values).await?;
     if lifted > 0 {
-        changed(session, source, &format!("lifted {address}")).await?;
+        count_label_change(session, source, &format!("lifted {address}")).await?;
     }
     Ok(lifted)
 }
@@ -198,7 +201,11 @@ pub(super) async fn suppressions(session: &mut Session) -> Result<Vec<Suppressio
 }
 
 /// Counts a change of labels.
-async fn changed(session: &mut Session, source: &SourceId, what: &str) -> Result<(), StoreError> {
+async fn count_label_change(
+    session: &mut Session,
+    source: &SourceId,
+    what: &str,
+) -> Result<(), StoreError> {
     let count = "UPDATE installation SET label_generation = label_generation + 1";
     session.execute(count, &[]).await?;
     change_data(session, source, what).await

@@ -98,7 +98,7 @@ pub(super) async fn record_publication(
     );
     let values = [import.at.into(), import.ended.clone().into()];
     session.execute(AssertSqlSafe(end), &values).await?;
-    let rows = PublicationRows::of(&publications(session, Some(&import.source)).await?);
+    let rows = PublicationRows::new(&publications(session, Some(&import.source)).await?);
     insert_listings(session, import, &rows).await?;
     change_data(session, &import.source, &record.digest).await
 }
@@ -233,7 +233,7 @@ pub(super) async fn change_data(
     digest: &str,
 ) -> Result<(), StoreError> {
     let before = session.row("SELECT data_hash FROM installation", &[]).await?;
-    let hash = row::intel::chained(before.text("data_hash")?, source, digest);
+    let hash = row::intel::chained_hash(before.text("data_hash")?, source, digest);
     let change = "UPDATE installation SET intel_generation = intel_generation + 1,
                       data_number = data_number + 1, data_hash = $1";
     session.execute(change, &[hash.into()]).await?;

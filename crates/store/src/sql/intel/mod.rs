@@ -8,20 +8,20 @@ use assay_engine::names::SourceId;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{Access, Backend, Scope};
+use super::{Backend, RowScope, SessionMode};
 use crate::{
     StoreError,
     intel::{
-        FetchConditions, Intel, IntelStore, LabelChange, LabelFilter, LabelImport, LabelReading,
+        FetchConditions, Intel, IntelStore, LabelChange, LabelFilter, LabelImport, LabelRequest,
         PublicationImport, RecordedHistory, RecordedLabel, Suppression,
     },
 };
 
 #[async_trait]
 impl<B: Backend> IntelStore for B {
-    async fn intel(&self, labels: Option<LabelReading<'_>>) -> Result<Intel, StoreError> {
+    async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError> {
         let loading = async {
-            let mut session = self.session(Access::Read(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Common)).await?;
             let intel = listings::load(&mut session).await?;
             Ok((session, intel))
         };
@@ -29,14 +29,14 @@ impl<B: Backend> IntelStore for B {
         if let Some(reading) = labels
             && reading.known != Some(intel.label_generation)
         {
-            labels::standing(self, &mut session, reading.each).await?;
+            labels::labels_in_force(self, &mut session, reading.each).await?;
         }
         Ok(intel)
     }
 
     async fn source_history(&self, source: &SourceId) -> Result<RecordedHistory, StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Read(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Read(RowScope::Common)).await?;
             listings::history(&mut session, source).await
         };
         self.with_timeout(asking).await
@@ -44,7 +44,7 @@ impl<B: Backend> IntelStore for B {
 
     async fn record_publication(&self, import: PublicationImport) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
             listings::record_publication(&mut session, &import).await?;
             session.commit(()).await
         };
@@ -53,7 +53,7 @@ impl<B: Backend> IntelStore for B {
 
     async fn record_labels(&self, import: LabelImport) -> Result<Option<LabelChange>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
             let change = labels::record(&mut session, &import).await?;
             session.commit(change).await
         };
@@ -66,15 +66,15 @@ impl<B: Backend> IntelStore for B {
         each: &mut (dyn FnMut(RecordedLabel) + Send),
     ) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Statements).await?;
-            labels::all(&mut session, filter, each).await
+            let mut session = self.session(SessionMode::Statements).await?;
+            labels::recorded_labels(&mut session, filter, each).await
         };
         self.with_liveness_probe(working).await
     }
 
     async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
             let withdrawn = labels::suppress(&mut session, suppression).await?;
             session.commit(withdrawn).await
         };
@@ -88,8 +88,8 @@ impl<B: Backend> IntelStore for B {
         at: Timestamp,
     ) -> Result<u64, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Common)).await?;
-            let lifted = labels::lift(&mut session, source, address, at).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
+            let lifted = labels::lift_suppressions(&mut session, source, address, at).await?;
             session.commit(lifted).await
         };
         self.with_liveness_probe(working).await
@@ -97,7 +97,7 @@ impl<B: Backend> IntelStore for B {
 
     async fn suppressions(&self) -> Result<Vec<Suppression>, StoreError> {
         let working = async {
-            let mut session = self.session(Access::Statements).await?;
+            let mut session = self.session(SessionMode::Statements).await?;
             labels::suppressions(&mut session).await
         };
         self.with_liveness_probe(working).await
@@ -109,7 +109,7 @@ impl<B: Backend> IntelStore for B {
         url: &str,
     ) -> Result<FetchConditions, StoreError> {
         let asking = async {
-            let mut session = self.session(Access::Statements).await?;
+            let mut session = self.session(SessionMode::Statements).await?;
             listings::fetch_conditions(&mut session, source, url).await
         };
         self.with_timeout(asking).await
@@ -122,7 +122,7 @@ impl<B: Backend> IntelStore for B {
         fetched: Option<&(String, FetchConditions)>,
     ) -> Result<(), StoreError> {
         let working = async {
-            let mut session = self.session(Access::Change(Scope::Common)).await?;
+            let mut session = self.session(SessionMode::Change(RowScope::Common)).await?;
             listings::confirm_fetch(&mut session, source, at, fetched).await?;
             session.commit(()).await
         };

@@ -22,12 +22,12 @@ use assay_intel::IntelSnapshot;
 use assay_store::{
     Store, StoreError,
     control::{KeyRecord, ManifestRecord},
-    fetched::{Fetched, FetchedKind},
+    fetched::{FetchedKind, FetchedRecord},
     intel::{
-        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelReading,
+        FetchConditions, Intel, LabelChange, LabelFilter, LabelImport, LabelRequest,
         PublicationImport, PublicationRecord, RecordedLabel, Suppression,
     },
-    usage::{Charged, KeptCheck, Operation, Purge, Purged, UsageBatch, UsageCount},
+    usage::{ChargeKey, KeptCheck, Operation, Purge, PurgeCounts, UsageBatch, UsageCount},
 };
 use assay_tenancy::{
     Name,
@@ -290,7 +290,7 @@ async fn read(store: &dyn Store) -> Intel {
 async fn labels_of(store: &dyn Store) -> Vec<AddressLabel> {
     let mut labels = Vec::new();
     store
-        .intel(Some(LabelReading { known: None, each: &mut |label| labels.push(label) }))
+        .intel(Some(LabelRequest { known: None, each: &mut |label| labels.push(label) }))
         .await
         .unwrap();
     labels

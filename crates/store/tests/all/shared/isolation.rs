@@ -6,10 +6,10 @@ use assay_engine::facts::Environment;
 use assay_store::{
     ControlStore, FetchedStore, IntelStore, JobStore, PostgresStore, QuotaStore, SlotStore, Store,
     StoreError, UsageStore,
-    fetched::{Fetched, FetchedKind},
-    jobs::{Claim, JobId, JobOutcome, NewJob},
+    fetched::{FetchedKind, FetchedRecord},
+    jobs::{JobClaim, JobId, JobOutcome, NewJob},
     postgres::Roles,
-    usage::{Charged, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
+    usage::{ChargeKey, KeptCheck, Operation, Purge, UsageBatch, UsageCount},
 };
 use assay_tenancy::{
     Name,
@@ -102,8 +102,8 @@ async fn inhabited() -> Database {
     database
 }
 
-fn charged(number: usize) -> Charged {
-    Charged {
+fn charged(number: usize) -> ChargeKey {
+    ChargeKey {
         tenant: tenant(number),
         day: date(2026, 1, 1),
         key: key(key_id(number, 0), "any").id,
@@ -286,15 +286,15 @@ async fn each_program_does_its_task_with_its_role() {
     serve.record_key_use(&[(key(0, "any").id, at(5))]).await.unwrap();
     serve.revoke_key(&key(1, "any").id, at(6)).await.unwrap();
     control.update_key(&key(2, "any").id, &[Scope::Usage], Some(at(9))).await.unwrap();
-    let fetched = Fetched {
+    let fetched = FetchedRecord {
         chain: "btc".parse().unwrap(),
         kind: FetchedKind::History,
         key: "x".into(),
         content: "{}".into(),
         fetched_at: at(0),
     };
-    serve.keep_fetched(std::slice::from_ref(&fetched)).await.unwrap();
-    serve.keep_fetched(&[fetched]).await.unwrap();
+    serve.put_fetched(std::slice::from_ref(&fetched)).await.unwrap();
+    serve.put_fetched(&[fetched]).await.unwrap();
     assert!(serve.claim_slot("one", PATIENCE).await.unwrap().is_held);
     assert!(serve.renew_slot("one", PATIENCE).await.unwrap().is_held);
     serve.release_slot("one").await.unwrap();
@@ -304,7 +304,7 @@ async fn each_program_does_its_task_with_its_role() {
 
     let job = NewJob { id: JobId::new("a", "k"), payload: String::new(), due_at: at(0) };
     assert!(serve.enqueue_job(&job, at(0)).await.unwrap());
-    let claim = Claim { worker: "w".into(), until: at(2) };
+    let claim = JobClaim { worker: "w".into(), until: at(2) };
     assert_eq!(serve.claim_jobs(&["a"], &claim, 1, at(0)).await.unwrap().len(), 1);
     assert!(serve.extend_claim(&job.id, &claim).await.unwrap());
     assert!(serve.finish_job(&job.id, "w", &JobOutcome::Done, at(1)).await.unwrap());
@@ -502,7 +502,7 @@ async fn only_the_migrating_role_creates_schemas() {
     superuser.execute(AssertSqlSafe(once)).await.unwrap();
     // When the grants are set again, then it is not allowed to any more.
     let store = open_or_create(&database.superuser).await;
-    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Ready);
+    assert_eq!(store.ensure_roles().await.unwrap(), Roles::Ready);
     for role in ["serve", "ingest", "control", "migrate"] {
         let created = database.connection(role).await.execute("CREATE SCHEMA another").await;
         assert_eq!(created.is_ok(), role == "migrate", "{role}");
@@ -534,7 +534,7 @@ async fn a_user_without_the_right_to_create_roles_is_warned_and_can_migrate() {
     let server = PostgresServer::start();
     let owner = server.owned_database();
     let store = open_or_create(&owner).await;
-    assert_eq!(store.arrange_roles().await.unwrap(), Roles::Missing);
+    assert_eq!(store.ensure_roles().await.unwrap(), Roles::Missing);
     store.add_key(&key(1, "acme"), None).await.unwrap();
     assert_eq!(store.control().await.unwrap().keys.len(), 1);
     let mut connection = PgConnection::connect(&owner).await.unwrap();

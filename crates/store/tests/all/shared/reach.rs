@@ -88,7 +88,7 @@ impl Login {
     }
 
     fn address(&self) -> DatabaseAddress {
-        DatabaseAddress::at(&self.without_password).with_password_file(&self.file())
+        DatabaseAddress::from_url(&self.without_password).with_password_file(&self.file())
     }
 
     async fn change_password(&self, password: &str) {
@@ -144,7 +144,7 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
     let second = format!("second_{}", login.name);
     let _ = server.login(&login.superuser, &second, "IN ROLE assay_control");
     fs::write(&url, with(&login.name)).unwrap();
-    let address = DatabaseAddress::in_file(&url)
+    let address = DatabaseAddress::from_url_file(&url)
         .with_password_file(&login.file())
         .with_lifetime(Duration::from_millis(200));
     let store = PostgresStore::open(address).await.unwrap();
@@ -165,7 +165,7 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_replaced_after_their_lifetime() {
     let url = PostgresServer::of_this_process().database();
-    let address = DatabaseAddress::at(&url).with_lifetime(Duration::from_millis(50));
+    let address = DatabaseAddress::from_url(&url).with_lifetime(Duration::from_millis(50));
     let store = open_or_create(address).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let pids = "SELECT pid FROM pg_stat_activity
@@ -187,8 +187,9 @@ async fn errors_of_a_credentials_file_do_not_show_its_content() {
     let empty = login.folder.path().join("empty");
     fs::write(&empty, "\n").unwrap();
     for file in [&missing, &empty] {
-        let by_password = DatabaseAddress::at(&login.without_password).with_password_file(file);
-        for address in [by_password, DatabaseAddress::in_file(file)] {
+        let by_password =
+            DatabaseAddress::from_url(&login.without_password).with_password_file(file);
+        for address in [by_password, DatabaseAddress::from_url_file(file)] {
             let error = PostgresStore::open(address).await.unwrap_err();
             assert!(
                 matches!(error, StoreError::Database(DatabaseError::CredentialFile { .. })),
@@ -198,7 +199,8 @@ async fn errors_of_a_credentials_file_do_not_show_its_content() {
         }
     }
     // A password in the place of a URL.
-    let error = PostgresStore::open(DatabaseAddress::in_file(&login.file())).await.unwrap_err();
+    let error =
+        PostgresStore::open(DatabaseAddress::from_url_file(&login.file())).await.unwrap_err();
     let store = PostgresStore::open(login.address()).await.unwrap();
     let hints = store.subscribe().unwrap();
     let shown = format!("{error} {error:?} {store:?} {hints:?} {:?}", login.address());

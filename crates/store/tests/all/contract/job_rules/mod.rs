@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use assay_store::{
     Store,
-    jobs::{Claim, JobId, JobOutcome, JobStatus, NewJob, Retry},
+    jobs::{JobClaim, JobId, JobOutcome, JobStatus, NewJob, RetryPolicy},
 };
 use jiff::SignedDuration;
 
 use super::at;
 
-const RETRY: Retry = Retry {
+const RETRY: RetryPolicy = RetryPolicy {
     first_delay: SignedDuration::from_mins(1),
     longest_delay: SignedDuration::from_mins(60),
     attempts: Some(2),
@@ -20,8 +20,8 @@ fn job(kind: &str, key: &str, due: i64) -> NewJob {
     NewJob { id: JobId::new(kind, key), payload: format!("of {key}"), due_at: at(due) }
 }
 
-fn claim(worker: &str, until: i64) -> Claim {
-    Claim { worker: worker.into(), until: at(until) }
+fn claim(worker: &str, until: i64) -> JobClaim {
+    JobClaim { worker: worker.into(), until: at(until) }
 }
 
 pub(crate) async fn jobs_are_claimed_in_the_order_in_which_they_are_due(store: Arc<dyn Store>) {

@@ -7,7 +7,7 @@ use assay_database::DatabaseError;
 use assay_engine::{evidence::AddressLabel, facts::Environment, taxonomy::Category};
 use assay_store::{
     ControlStore, IntelStore, PostgresStore, Store, StoreError, UsageStore,
-    intel::{LabelChange, LabelReading},
+    intel::{LabelChange, LabelRequest},
     usage::UsageCount,
 };
 use assay_tenancy::Name;
@@ -317,7 +317,7 @@ async fn one_read_sees_one_state() {
     loop {
         let mut count = 0;
         let intel = reader
-            .intel(Some(LabelReading { known: None, each: &mut |_| count += 1 }))
+            .intel(Some(LabelRequest { known: None, each: &mut |_| count += 1 }))
             .await
             .unwrap();
         assert_eq!(intel.label_generation, count);

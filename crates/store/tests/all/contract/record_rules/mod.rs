@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::*;
 
-pub(crate) fn charged(tenant: &str, day: i8, verdict: &str) -> Charged {
-    Charged {
+pub(crate) fn charged(tenant: &str, day: i8, verdict: &str) -> ChargeKey {
+    ChargeKey {
         tenant: tenant.parse().unwrap(),
         day: date(2026, 1, day),
         key: key(1).id,
@@ -23,7 +23,7 @@ pub(crate) fn batch(counts: &[UsageCount]) -> UsageBatch {
 }
 
 pub(crate) async fn usage_adds_up(store: Arc<dyn Store>) {
-    let count = |charged: Charged, count| UsageCount { charged, count };
+    let count = |charged: ChargeKey, count| UsageCount { charged, count };
     let (a, b) = (charged("a", 1, "allow"), charged("b", 1, "allow"));
     store.add_usage(&batch(&[count(a.clone(), 2), count(b.clone(), 1)])).await.unwrap();
     store.add_usage(&batch(&[count(a.clone(), 3)])).await.unwrap();
@@ -43,7 +43,7 @@ pub(crate) async fn usage_adds_up(store: Arc<dyn Store>) {
         checks_before: at(0),
         usage_before: date(2026, 1, 3),
     };
-    assert_eq!(store.purge_tenant(&purge).await.unwrap(), Purged { checks: 0, usage: 1 });
+    assert_eq!(store.purge_tenant(&purge).await.unwrap(), PurgeCounts { checks: 0, usage: 1 });
     assert_eq!(of(None, 1, 9).await, [count(later, 1), count(b, 1)]);
 }
 
@@ -98,7 +98,7 @@ pub(crate) async fn a_kept_answer_is_its_tenants_only(store: Arc<dyn Store>) {
 }
 
 pub(crate) async fn what_was_fetched_is_kept_by_chain_kind_and_key(store: Arc<dyn Store>) {
-    let fetched = |chain: &str, kind, key: &str, content: &str, minute| Fetched {
+    let fetched = |chain: &str, kind, key: &str, content: &str, minute| FetchedRecord {
         chain: chain.parse().unwrap(),
         kind,
         key: key.into(),
@@ -109,9 +109,9 @@ pub(crate) async fn what_was_fetched_is_kept_by_chain_kind_and_key(store: Arc<dy
     let (btc, kind) = (ChainId::BTC, FetchedKind::Transaction);
     assert_eq!(store.fetched(btc, kind, &keys).await.unwrap(), []);
     let many: Vec<_> = keys.iter().map(|key| fetched("btc", kind, key, "{}", 1)).collect();
-    store.keep_fetched(&many).await.unwrap();
+    store.put_fetched(&many).await.unwrap();
     store
-        .keep_fetched(&[
+        .put_fetched(&[
             fetched("ltc", kind, "0000", "[1]", 2),
             fetched("btc", FetchedKind::Spends, "0000", "[2]", 3),
             fetched("btc", kind, "0000", "[3]", 4),
