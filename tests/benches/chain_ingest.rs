@@ -17,7 +17,7 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::utxo::{OutPoint, ResolvedBlock, Txid};
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
+use assay_graph::{EmbeddedGraphs, GraphWriter, RecordedOutput, WriterOptions};
 use assay_tests::big_chain::{BigChain, Shape, ends};
 use jiff::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
@@ -47,7 +47,7 @@ fn main() {
     let store = EmbeddedGraphs::new(folder.path());
     let options = WriterOptions { start: 0, sample: false, backfill: true };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    let mut writer = runtime.block_on(store.writer(ChainId::BTC, options)).expect("a writer");
+    let mut writer = store.writer(ChainId::BTC, options).expect("a writer");
     let wallets = {
         let mut chain = BigChain::new(shape);
         while chain.next().is_some() {}
@@ -63,7 +63,7 @@ fn main() {
             entries += block.inputs_and_outputs();
             batch.push(block);
         }
-        since.add(&record(&runtime, &mut *writer, &batch, reversible));
+        since.add(&record(&mut writer, &batch, reversible));
         memory = own_memory().max(memory);
         if since.transactions >= step {
             total.add(&since);
@@ -72,7 +72,7 @@ fn main() {
         }
     }
     let begun = Begun::now();
-    runtime.block_on(writer.build_indexes()).expect("indexes");
+    writer.build_indexes().expect("indexes");
     since.add(&begun.until_now(0));
     drop(writer);
     total.add(&since);
@@ -100,12 +100,7 @@ fn main() {
 }
 
 /// Records a batch.
-fn record(
-    runtime: &tokio::runtime::Runtime,
-    writer: &mut dyn GraphWriter,
-    batch: &[ResolvedBlock],
-    reversible: u64,
-) -> Spent {
+fn record(writer: &mut GraphWriter, batch: &[ResolvedBlock], reversible: u64) -> Spent {
     let transactions = || batch.iter().flat_map(|block| &block.transactions);
     let made: HashSet<Txid> = transactions().map(|transaction| transaction.txid).collect();
     let inputs = transactions().flat_map(|transaction| &transaction.inputs);
@@ -114,12 +109,10 @@ fn record(
         .filter(|outpoint| !made.contains(&outpoint.txid))
         .collect();
     let begun = Begun::now();
-    let found = runtime.block_on(writer.outputs(&wanted)).expect("outputs");
-    runtime
-        .block_on(writer.append(batch, reversible, Timestamp::UNIX_EPOCH))
-        .expect("blocks are recorded");
+    let found = writer.outputs(&wanted).expect("outputs");
+    writer.append(batch, &found, reversible, Timestamp::UNIX_EPOCH).expect("blocks are recorded");
     let spent = begun.until_now(transactions().count() as u64);
-    assert!(wanted.iter().all(|outpoint| found.contains_key(outpoint)));
+    assert!(wanted.iter().all(|outpoint| matches!(found.get(outpoint), RecordedOutput::Found(_))));
     spent
 }
 

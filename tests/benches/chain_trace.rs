@@ -35,7 +35,7 @@ use assay_engine::{
     trace::{Trace, TraceRules, TraceSubject},
     utxo::ScriptOwner,
 };
-use assay_graph::{EmbeddedGraphs, Graph, GraphStore, ViewSource, run};
+use assay_graph::{EmbeddedGraphs, Graph, ViewSource, run};
 use assay_intel::IntelSnapshot;
 use assay_service::{
     Databases, DecidedBy, Screening,
@@ -108,7 +108,7 @@ async fn of_wallets(transactions: u64, folder: &Path) {
 /// Computes the compositions of the chain.
 async fn compose(folder: &Path, (wallets, labels): (u64, u64)) {
     let graphs = EmbeddedGraphs::new(folder);
-    let graph = graphs.graph(CHAIN).await.expect("a graph").expect("a recorded chain");
+    let graph = graphs.graph(CHAIN).expect("a graph").expect("a recorded chain");
     let view = Arc::clone(&graph).view().await.expect("a view").expect("blocks");
     let now = view.tip().await.expect("a tip").expect("blocks").block.time;
     let (intel, today) = (intel(wallets, labels, now), now.to_zoned(TimeZone::UTC).date());
@@ -128,7 +128,7 @@ async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     let graphs = Arc::new(EmbeddedGraphs::new(folder));
     let databases = Databases::together(Arc::new(store.await.expect("a store")), graphs);
     let chains = Chains::of(&databases, &Directory::default()).await.expect("chains");
-    let graph = EmbeddedGraphs::new(folder).graph(CHAIN).await.expect("a graph");
+    let graph = EmbeddedGraphs::new(folder).graph(CHAIN).expect("a graph");
     let tip = graph.expect("a recorded chain").tip().await.expect("a tip").expect("blocks");
     let now = tip.block.time;
     let intel = intel(wallets, labels, now);
@@ -187,7 +187,7 @@ async fn of_hub(outputs: u64, folder: &Path) {
 /// The graph of a chain, and the number of the chain's wallets.
 async fn graph_of(shape: Shape, folder: &Path) -> (Arc<dyn Graph>, u64) {
     let wallets = recorded(shape, folder).await;
-    let graph = EmbeddedGraphs::new(folder).graph(CHAIN).await;
+    let graph = EmbeddedGraphs::new(folder).graph(CHAIN);
     (graph.expect("a graph").expect("a recorded chain"), wallets)
 }
 

@@ -19,7 +19,7 @@ use assay_engine::{
         Txid,
     },
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions};
+use assay_graph::{EmbeddedGraphs, GraphWriter, WriterOptions};
 use assay_tests::{Figures, is_full};
 use jiff::Timestamp;
 
@@ -40,23 +40,23 @@ fn main() {
 
 async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = store.writer(CHAIN, options).await.expect("a writer");
+    let mut writer = store.writer(CHAIN, options).expect("a writer");
     let mut chain = Chain::default();
     let mut growing = Vec::new();
     for side in [0, 1] {
         for number in 0..blocks {
-            growing.push(append(&mut *writer, &chain.growing(side, number)).await);
+            growing.push(append(&mut writer, &chain.growing(side, number)));
         }
     }
     let before = chain.clone();
-    let joining = append(&mut *writer, &chain.joining()).await;
+    let joining = append(&mut writer, &chain.joining());
     let begun = Instant::now();
-    writer.roll_back(u64::from(before.height) - 1).await.expect("a rollback");
+    writer.roll_back(u64::from(before.height) - 1).expect("a rollback");
     let rolled_back = begun.elapsed();
-    let again = append(&mut *writer, &before.clone().joining()).await;
+    let again = append(&mut writer, &before.clone().joining());
 
-    append(&mut *writer, &chain.paying_strangers()).await;
-    let graph = store.graph(CHAIN).await.expect("a graph").expect("a graph");
+    append(&mut writer, &chain.paying_strangers());
+    let graph = store.graph(CHAIN).expect("a graph").expect("a graph");
     // What the first blocks pay is collected before there is anything to collect it with.
     let joined = blocks - 1;
     let member = |nth| address(nth % 2, 1 + nth % joined, nth);
@@ -122,10 +122,10 @@ async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     println!("{READ} members with their evidence: {:.1} ms", milliseconds(listed));
 }
 
-async fn append(writer: &mut dyn GraphWriter, block: &ResolvedBlock) -> Duration {
+fn append(writer: &mut GraphWriter, block: &ResolvedBlock) -> Duration {
     let at = Timestamp::from_second(1_800_000_000).expect("a time");
     let begun = Instant::now();
-    writer.append(std::slice::from_ref(block), 0, at).await.expect("a block that follows");
+    assay_tests::append(writer, std::slice::from_ref(block), 0, at).expect("a block that follows");
     begun.elapsed()
 }
 

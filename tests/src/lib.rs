@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod append;
 pub mod behavior;
 pub mod big_chain;
 pub mod block_builder;
@@ -42,6 +43,7 @@ mod wall_clock;
 pub mod wallets;
 pub mod world;
 
+pub use append::append;
 pub use assay_test_servers::{
     Authority, Certified, Listener, Postgres, Starting, eventually, free_port, holds_within, redis,
     repeat, wait_at_most, wait_every, wait_until,

@@ -104,7 +104,7 @@ pub(super) async fn run(args: &ClusterArgs, context: &Context) -> Result<Command
     let subject = CanonicalAddress::parse(args.chain, &args.address)
         .map_err(|error| Failure::Input(error.to_string()))?;
     let databases = context.open_databases().await?;
-    let graph = graph(&*databases.graphs, args.chain).await?;
+    let graph = graph(&databases.graphs, args.chain)?;
     let owner = ScriptOwner::from_address(&subject).ok_or_else(|| {
         Failure::Input(format!("no output of the {} chain can pay {subject}", args.chain))
     })?;

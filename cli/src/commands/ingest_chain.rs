@@ -19,7 +19,6 @@ use assay_chain::{
 };
 use assay_egress::CredentialsFile;
 use assay_engine::facts::Environment;
-use assay_graph::GraphStore;
 use clap::{ArgGroup, Args};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -157,7 +156,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
     let location = args.location().ok_or_else(|| {
         Failure::Usage("no source of blocks: give --rpc, --blocks, --esplora or --jsonl".into())
     })?;
-    let known = match databases.graphs.graph(chain).await? {
+    let known = match databases.graphs.graph(chain)? {
         Some(graph) => graph.tip().await?.map(|tip| tip.start),
         None => None,
     };
@@ -171,7 +170,7 @@ pub(super) async fn run(args: ChainArgs, context: &Context) -> Result<CommandOut
     // The first process of a container is not ended by this signal unless it listens for it.
     let mut terminate = signal(SignalKind::terminate())?;
     let ingested = tokio::select! {
-        ingested = ingest(&*databases.graphs, source, request, &context.clock, &shown) => ingested,
+        ingested = ingest(&databases.graphs, source, request, &context.clock, &shown) => ingested,
         // Recorded batches are complete at any time.
         _ = tokio::signal::ctrl_c() => Err(assay_chain::SourceError::Stopped.into()),
         _ = terminate.recv() => Err(assay_chain::SourceError::Stopped.into()),

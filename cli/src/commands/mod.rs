@@ -44,7 +44,7 @@ use assay_address::{CanonicalAddress, ChainId};
 use assay_database::DatabaseError;
 use assay_egress::{EgressError, EgressSettings, SourceFiles};
 use assay_engine::facts::Environment;
-use assay_graph::{EmbeddedGraphs, Graph, GraphError, GraphStore};
+use assay_graph::{EmbeddedGraphs, Graph, GraphError};
 use assay_input::InputError;
 use assay_intel::{formats, import::ImportError};
 use assay_redis::RedisClient;
@@ -386,8 +386,8 @@ async fn execute(
 }
 
 /// The graph of a chain that was ingested.
-async fn graph(graphs: &dyn GraphStore, chain: ChainId) -> Result<Arc<dyn Graph>, Failure> {
-    require_graph(chain, graphs.graph(chain).await?)
+fn graph(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<Arc<dyn Graph>, Failure> {
+    require_graph(chain, graphs.graph(chain)?)
 }
 
 /// The graph of a chain, if there is one.

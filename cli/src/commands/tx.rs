@@ -88,7 +88,7 @@ pub(super) async fn run(args: &TxArgs, context: &Context) -> Result<CommandOutco
         let read = reader.transaction(&args.txid, u32::MAX).await;
         read.map_err(|error| Failure::Failed(error.to_string()))?
     } else {
-        let graph = graph(&*databases.graphs, args.chain).await?;
+        let graph = graph(&databases.graphs, args.chain)?;
         transaction(&*graph, args.chain, &args.txid, u32::MAX).await?
     };
     let TransactionWithForms { transaction, forms } = answer.ok_or_else(|| {

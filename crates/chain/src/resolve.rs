@@ -14,20 +14,11 @@ use assay_engine::utxo::{
     TxOut, Txid,
 };
 
+use assay_graph::RecordedOutput;
+
 pub use error::{ResolveError, Spend};
 
 use super::ChainParams;
-
-/// What a store holds of an output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RecordedOutput {
-    /// The output, spent or not.
-    Found(TxOut),
-    /// Its transaction, which does not have such an output.
-    Missing,
-    /// Neither.
-    Unknown,
-}
 
 /// The outputs that have to be looked up before these blocks can be resolved one after the other: those
 /// that they spend and do not create themselves. Each once, in the order in which they are spent.
@@ -160,9 +151,9 @@ impl Resolver {
             | RecordedOutput::Missing => Err(ResolveError::NoSuchOutput(spend)),
             RecordedOutput::Found(known) => {
                 if let Some(said) = input.spent.as_ref().filter(|said| **said != known) {
-                    let words = |output| describe(self.chain, output).into_boxed_str();
-                    let (said, recorded) = (words(said), words(&known));
-                    return Err(ResolveError::ContradictsRecord { spend, said, recorded });
+                    let words = [said, &known].map(|output| describe(self.chain, output));
+                    let said_and_recorded = Box::new(words);
+                    return Err(ResolveError::ContradictsRecord { spend, said_and_recorded });
                 }
                 input.spent = Some(known);
                 Ok(())

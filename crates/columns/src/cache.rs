@@ -120,13 +120,13 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         self.young.insert(key, value);
     }
 
-    /// Forgets the value of a key.
-    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q)
+    /// Forgets the value of a key, and returns it.
+    pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
-        self.young.remove(key);
-        self.old.remove(key);
+        let older = self.old.remove(key);
+        self.young.remove(key).or(older)
     }
 
     /// Forgets all.
@@ -152,8 +152,7 @@ mod tests {
         assert_eq!((cache.get(&0), cache.get(&1), cache.get(&7)), (Some(&100), None, Some(&7)));
         cache.insert(7, 200);
         assert_eq!(cache.get(&7), Some(&200), "never an older value");
-        cache.remove(&7);
-        assert_eq!(cache.get(&7), None);
+        assert_eq!((cache.remove(&7), cache.get(&7)), (Some(200), None));
         for key in 0..1000 {
             cache.insert(key, key);
             assert!(cache.young.len() <= 4 && cache.old.len() <= 4);

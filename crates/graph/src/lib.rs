@@ -7,34 +7,32 @@
 //! Rows are append-only and numbered in the order of the chain, so that the same blocks give the same
 //! rows, with or without a reorganisation in between.
 //!
-//! - [`Graph`], [`GraphView`], [`GraphWriter`], [`GraphStore`]: the contract, for callers
+//! - [`Graph`], [`GraphView`]: the contract of reading, for callers
 //! - [`run`]: the loop that runs a query over a view, or over another source
-//! - [`EmbeddedGraphs`]: the graphs in a data directory
+//! - [`EmbeddedGraphs`]: the graphs in a data directory, and their writers
 //! - [`utxo`]: graphs of chains with unspent outputs: embedded, and in memory, which is the reference
-//! - `conformance` (feature `conformance`): the contract as tests, which compare a graph with the reference
+//!
+//! The contract as tests is in `tests/conformance`, which compares a graph with the reference.
 
-#[cfg(feature = "conformance")]
-pub mod conformance;
 mod directory;
 mod error;
 pub mod utxo;
 mod view;
 mod work;
 
-use std::{collections::HashMap, ops::ControlFlow, sync::Arc};
+use std::{ops::ControlFlow, sync::Arc};
 
-use assay_address::ChainId;
 use assay_engine::{
     facts::CoSpend,
     ledger::{BlockRef, Statistics},
-    utxo::{OutPoint, ResolvedBlock, ScriptOwner, TransactionView, TxOut, Txid},
+    utxo::{ResolvedBlock, ScriptOwner, TransactionView, Txid},
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 pub use directory::{EmbeddedGraphs, Filling, GraphCopy};
 pub use error::GraphError;
-pub use utxo::{compositions, memory};
+pub use utxo::{GraphWriter, RecordedOutput, RecordedOutputs, compositions, memory};
 pub use view::{GraphView, ReadSource, ViewSource, blocking, read_outputs, run};
 
 /// The most blocks that a reorganisation may replace.
@@ -208,83 +206,6 @@ pub trait Graph: std::fmt::Debug + Send + Sync {
     /// SHA-256 over all rows in order, statistics included: equal exactly for equal states,
     /// regardless of the implementation and of the sequence of changes.
     async fn fingerprint(&self) -> Result<[u8; 32], GraphError>;
-}
-
-/// A chain's graph for writing. Only one writer exists at a time; dropping it, or the end of the program,
-/// frees the graph.
-#[async_trait]
-pub trait GraphWriter: std::fmt::Debug + Send + Sync {
-    /// The graph's first and newest block; `None` without blocks.
-    fn tip(&self) -> Option<GraphTip>;
-
-    /// Height of the highest block that was recorded, rolled back ones included, since a rollback of more blocks than a
-    /// reorganization replaces; 0 without blocks.
-    fn highest(&self) -> u64;
-
-    /// The outputs of recorded transactions, spent or not; `None` for one that its transaction does not have. What is
-    /// looked up here is not looked up again when blocks that spend it are recorded.
-    async fn outputs(
-        &mut self,
-        outpoints: &[OutPoint],
-    ) -> Result<HashMap<OutPoint, Option<TxOut>>, GraphError>;
-
-    /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
-    /// `reorganisable_from` on can be rolled back; a height near the tip saves a backfill the undo log.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`GraphError::Gap`] if they do not follow one another and the tip;
-    /// [`GraphError::SpentBefore`] if they spend an output that a recorded block spends. A backfill may
-    /// detect that when it builds the indexes.
-    async fn append(
-        &mut self,
-        blocks: &[ResolvedBlock],
-        reorganisable_from: u64,
-        at: Timestamp,
-    ) -> Result<(), GraphError>;
-
-    /// Rolls back every block above `height`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`GraphError::TooDeep`] if the undo log does not reach that far.
-    async fn roll_back(&mut self, height: u64) -> Result<(), GraphError>;
-
-    /// Records that a source confirmed the tip as the newest block.
-    async fn verified(&mut self, at: Timestamp) -> Result<(), GraphError>;
-
-    /// Builds the indexes that a backfill leaves out. Until then, reading is slow.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`GraphError::SpentTwice`] if an output is spent twice.
-    async fn build_indexes(&mut self) -> Result<(), GraphError>;
-}
-
-/// All graphs of one installation.
-#[async_trait]
-pub trait GraphStore: std::fmt::Debug + Send + Sync + 'static {
-    /// The chains that have a graph, in the table's order.
-    async fn chains(&self) -> Result<Vec<ChainId>, GraphError>;
-
-    /// A chain's graph; `None` if there is none.
-    async fn graph(&self, chain: ChainId) -> Result<Option<std::sync::Arc<dyn Graph>>, GraphError>;
-
-    /// A writer of a chain's graph, which is created if there is none. A graph without blocks takes the
-    /// options of the newest writer.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`GraphError::Busy`] if another writer exists; [`GraphError::OtherStart`] if the
-    /// graph starts at another height.
-    async fn writer(
-        &self,
-        chain: ChainId,
-        options: WriterOptions,
-    ) -> Result<Box<dyn GraphWriter>, GraphError>;
-
-    /// Closes all graphs that were opened for reading.
-    async fn close(&self);
 }
 
 /// Options of a writer.

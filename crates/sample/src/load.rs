@@ -12,7 +12,7 @@ use assay_chain::{
     follow::{IngestError, IngestObserver, IngestRequest, ingest},
 };
 use assay_engine::facts::Environment;
-use assay_graph::{GraphError, GraphStore};
+use assay_graph::{EmbeddedGraphs, GraphError};
 use assay_intel::{
     import::{ImportError, ImportOrigin, listings},
     plan::ImportOptions,
@@ -132,7 +132,7 @@ pub async fn load(
         };
         store.record_labels(import).await?;
     }
-    chain(&*databases.graphs, clock).await?;
+    chain(&databases.graphs, clock).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;
     // They name no files.
     manifests::apply(store, documents, &SourceFiles::default(), now).await?;
@@ -140,7 +140,7 @@ pub async fn load(
 }
 
 /// Ingests the demo chain like a real one.
-async fn chain(graphs: &dyn GraphStore, clock: &Clock) -> Result<(), LoadError> {
+async fn chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), LoadError> {
     let chain = ChainId::BTC;
     let mut source = Box::new(SampleChain::new()?);
     // A newer release has other blocks from early on: they replace those of an earlier one.

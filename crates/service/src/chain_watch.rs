@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::Arc};
 use assay_address::ChainId;
 use assay_chain::stage::{Stage, StageId, Target, step};
 use assay_engine::ledger::BlockRef;
-use assay_graph::GraphStore;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::Mutex;
 
@@ -75,7 +74,7 @@ impl ChainWatch {
     /// Returns the chains that can be read, after new graphs and changed sources took effect.
     async fn renew(&self, service: &Service) -> Result<Arc<Chains>, ReadError> {
         let known = service.chains.load_full();
-        let present = service.databases.graphs.chains().await?;
+        let present = service.databases.graphs.chains();
         let access = service.access();
         let mut manifests = self.manifests.lock().await;
         let unchanged = known.with_graphs().eq(present.iter().copied())
@@ -84,7 +83,7 @@ impl ChainWatch {
             known
         } else {
             let environment = service.intel().environment();
-            let renewed = known.renewed(&service.databases, environment, &access.directory).await?;
+            let renewed = known.renewed(&service.databases, environment, &access.directory)?;
             let chains = Arc::new(renewed);
             service.chains.store(Arc::clone(&chains));
             chains

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_chain_protocol::ChainServers;
-use assay_graph::{EmbeddedGraphs, GraphStore};
+use assay_graph::EmbeddedGraphs;
 use assay_store::Store;
 
 /// The store of control, intel and usage data, and where chains are read.
@@ -32,6 +32,7 @@ impl Databases {
 
     /// Closes both once everything under way is done.
     pub async fn close(&self) {
-        tokio::join!(self.store.close(), self.graphs.close());
+        self.graphs.close();
+        self.store.close().await;
     }
 }

@@ -3,7 +3,7 @@
 use assay_address::ChainId;
 use assay_engine::taxonomy::Category;
 use assay_graph::{
-    EmbeddedGraphs, GraphStore,
+    EmbeddedGraphs,
     compositions::{End, Ends},
 };
 
@@ -28,7 +28,7 @@ pub async fn ends(
     (wallets, labels): (u64, u64),
     removed: (u64, u64),
 ) -> Ends {
-    let graph = graphs.graph(ChainId::BTC).await.expect("a graph").expect("a recorded chain");
+    let graph = graphs.graph(ChainId::BTC).expect("a graph").expect("a recorded chain");
     let view = graph.view().await.expect("a view").expect("blocks");
     let of_wallets = labels.saturating_sub(SERVICES);
     let services = (removed.1..labels.min(SERVICES)).map(Person::Service);

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use assay_address::ChainId;
 use assay_engine::utxo::ResolvedBlock;
-use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
+use assay_graph::{EmbeddedGraphs, WriterOptions};
 use jiff::Timestamp;
 
 use super::{BigChain, Shape};
-use crate::cpu_time;
+use crate::{append, cpu_time};
 
 const TRANSACTIONS_OF_BLOCK: usize = 2_500;
 /// Blocks from which on a graph is written as a whole first, and indexed then.
@@ -38,7 +38,7 @@ pub async fn recorded(shape: Shape, folder: &Path) -> u64 {
     let graphs = EmbeddedGraphs::new(folder);
     let backfill = shape.blocks >= MANY_BLOCKS;
     let options = WriterOptions { start: 0, sample: false, backfill };
-    let mut writer = graphs.writer(ChainId::BTC, options).await.expect("a writer");
+    let mut writer = graphs.writer(ChainId::BTC, options).expect("a writer");
     let mut chain = BigChain::new(shape);
     let begun = cpu_time();
     loop {
@@ -47,9 +47,9 @@ pub async fn recorded(shape: Shape, folder: &Path) -> u64 {
             break;
         }
         let from = shape.blocks.saturating_sub(100);
-        writer.append(&blocks, from, Timestamp::UNIX_EPOCH).await.expect("blocks");
+        append(&mut writer, &blocks, from, Timestamp::UNIX_EPOCH).expect("blocks");
     }
-    writer.build_indexes().await.expect("indexes");
+    writer.build_indexes().expect("indexes");
     let spent = cpu_time().saturating_sub(begun);
     println!("recorded {} blocks in {:.0} s of CPU time", shape.blocks, spent.as_secs_f64());
     std::fs::write(known, chain.wallets().to_string()).expect("a note");

@@ -6,14 +6,14 @@ use std::{collections::VecDeque, ops::ControlFlow};
 use assay_address::ChainId;
 use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, GraphWriter, Membership, WriterOptions, memory::MemoryGraph,
+    EmbeddedGraphs, Graph, GraphWriter, Membership, WriterOptions, memory::MemoryGraph,
 };
 use assay_test_random::Random;
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
 use super::{Agreement, Extent, KnownChain, Linked};
-use crate::is_full;
+use crate::{append, is_full};
 
 /// The least precision of clusters, in millionths.
 const PRECISION: u64 = 990_000;
@@ -107,18 +107,18 @@ async fn state(graph: &dyn Graph) -> ([u8; 32], Vec<Membership>) {
     (graph.fingerprint().await.unwrap(), members)
 }
 
-async fn append(writer: &mut dyn GraphWriter, known: &KnownChain, tip: Option<u64>) {
+fn record(writer: &mut GraphWriter, known: &KnownChain, tip: Option<u64>) {
     let new = known.blocks().iter().filter(|block| Some(block.reference.height) > tip);
     let new: Vec<ResolvedBlock> = new.cloned().collect();
-    writer.append(&new, 0, Timestamp::UNIX_EPOCH).await.unwrap();
+    append(writer, &new, 0, Timestamp::UNIX_EPOCH).unwrap();
 }
 
 /// Ingests a chain that is reorganised so many times, and compares it with the straight ingest of what is left,
 /// a few times on the way and at the end.
-async fn reorganised(store: &dyn GraphStore, reorganisations: u64) {
+async fn reorganised(store: &EmbeddedGraphs, reorganisations: u64) {
     const COMPARISONS: u64 = 5;
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = store.writer(ChainId::BTC, options).await.unwrap();
+    let mut writer = store.writer(ChainId::BTC, options).unwrap();
     let extent = Extent { wallets: 30, blocks: 0, payments_for_a_payjoin: 100 };
     let mut dice = Random::new(reorganisations);
     let mut known = KnownChain::new(9, extent);
@@ -134,19 +134,19 @@ async fn reorganised(store: &dyn GraphStore, reorganisations: u64) {
     for _ in 0..DEEPEST {
         grow(&mut known, &mut earlier);
     }
-    append(&mut *writer, &known, None).await;
-    let graph = store.graph(ChainId::BTC).await.unwrap().unwrap();
+    record(&mut writer, &known, None);
+    let graph = store.graph(ChainId::BTC).unwrap().unwrap();
     for number in 0..reorganisations {
         let depth = 1 + usize::try_from(dice.rather_small(earlier.len() as u64)).unwrap();
         earlier.truncate(earlier.len() + 1 - depth);
         known = earlier.pop_back().unwrap();
         known.reseed(1_000 + number);
         let tip = known.blocks().last().unwrap().reference.height;
-        writer.roll_back(tip).await.unwrap();
+        writer.roll_back(tip).unwrap();
         for _ in 0..=depth {
             grow(&mut known, &mut earlier);
         }
-        append(&mut *writer, &known, Some(tip)).await;
+        record(&mut writer, &known, Some(tip));
         if (number + 1) % reorganisations.div_ceil(COMPARISONS) == 0
             || number + 1 == reorganisations
         {

@@ -17,8 +17,7 @@ use assay_engine::{
     utxo::ScriptOwner,
 };
 use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, GraphTip, GraphView, ViewSource, WriterOptions,
-    memory::MemoryGraph, run,
+    EmbeddedGraphs, Graph, GraphTip, GraphView, ViewSource, WriterOptions, memory::MemoryGraph, run,
 };
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
@@ -30,6 +29,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use tempfile::TempDir;
 
 use super::{ChainBuilder, Claims};
+use crate::append;
 
 /// The default policy, compiled once.
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
@@ -80,8 +80,8 @@ impl World {
         let folder = tempfile::tempdir().expect("a folder");
         let graphs = EmbeddedGraphs::new(folder.path());
         let options = WriterOptions { start: 0, sample: false, backfill: false };
-        let mut writer = at_once(graphs.writer(chain, options)).expect("a writer");
-        at_once(writer.append(&builder.finish(), u64::MAX, now)).expect("a recorded chain");
+        let mut writer = graphs.writer(chain, options).expect("a writer");
+        append(&mut writer, &builder.finish(), u64::MAX, now).expect("a recorded chain");
         let graph = graphs.open(chain).expect("a graph").expect("a recorded chain");
         let today = TimeZone::UTC.to_datetime(now).date();
         let view = at_once(Arc::clone(&graph).view()).expect("a view").expect("blocks");

@@ -12,12 +12,10 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, Membership, WriterOptions, memory::MemoryGraph,
-};
+use assay_graph::{EmbeddedGraphs, Graph, Membership, WriterOptions, memory::MemoryGraph};
 use assay_test_random::Random;
 use assay_tests::{
-    Finished, SmallDisk, assay,
+    Finished, SmallDisk, append, assay,
     big_chain::{BigChain, Shape},
     is_full, measure_assay,
     raw_node::{Outputs, RawNode},
@@ -71,7 +69,7 @@ impl Place {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let graphs = EmbeddedGraphs::new(self.path());
-            what(graphs.graph(ChainId::BTC).await.unwrap()).await
+            what(graphs.graph(ChainId::BTC).unwrap()).await
         })
     }
 }
@@ -380,26 +378,26 @@ async fn a_full_disk_fails_an_ingest_and_leaves_the_graph_as_it_was() {
         straight.fingerprint().await.unwrap()
     };
     let state = async || {
-        let graph = graphs.graph(ChainId::BTC).await.unwrap().unwrap();
+        let graph = graphs.graph(ChainId::BTC).unwrap().unwrap();
         graph.fingerprint().await.unwrap()
     };
     // Given a graph with some blocks, on a disk that is full...
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+    let mut writer = graphs.writer(ChainId::BTC, options).unwrap();
     for some in blocks[..80].chunks(20) {
-        writer.append(some, 0, at).await.unwrap();
+        append(&mut writer, some, 0, at).unwrap();
     }
     disk.fill();
     // ...when many more are recorded, then that fails, and nothing changes...
     for _ in 0..2 {
-        let error = writer.append(&blocks[80..], 0, at).await.unwrap_err();
+        let error = append(&mut writer, &blocks[80..], 0, at).unwrap_err();
         assert!(error.to_string().contains("no space is left"), "{error}");
         assert_eq!(state().await, expected(80).await);
     }
     // ...until there is space again.
     disk.clear();
-    writer.append(&blocks[80..], 0, at).await.unwrap();
+    append(&mut writer, &blocks[80..], 0, at).unwrap();
     assert_eq!(state().await, expected(160).await);
-    writer.roll_back(120).await.unwrap();
+    writer.roll_back(120).unwrap();
     assert_eq!(state().await, expected(121).await);
 }

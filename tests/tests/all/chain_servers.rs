@@ -13,10 +13,10 @@ use std::{
 
 use assay_address::ChainId;
 use assay_engine::utxo::ResolvedBlock;
-use assay_graph::{EmbeddedGraphs, GraphStore, WriterOptions};
+use assay_graph::{EmbeddedGraphs, WriterOptions};
 use assay_test_random::Random;
 use assay_tests::{
-    CHAIN_TOKEN, Caller, Server, assay,
+    CHAIN_TOKEN, Caller, Server, append, assay,
     big_chain::{BigChain, Hub, Person, Shape},
     on_plan, sample, wait_until,
 };
@@ -517,16 +517,16 @@ async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_i
     let [origin, empty] = [(), ()].map(|()| tempfile::tempdir().unwrap());
     let [graphs, others] = [&origin, &empty].map(|it| EmbeddedGraphs::new(it.path()));
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+    let mut writer = graphs.writer(ChainId::BTC, options).unwrap();
     let now = Timestamp::UNIX_EPOCH;
     let blocks: Vec<ResolvedBlock> = BigChain::new(SHAPE).collect();
     let (mut first, mut rest) = (blocks.chunks(2), Vec::new());
     for _ in 0..10 {
-        writer.append(first.next().unwrap(), u64::MAX, now).await.unwrap();
+        append(&mut writer, first.next().unwrap(), u64::MAX, now).unwrap();
     }
     // Given a state that is held, and what its graph says,
     let copy = graphs.copy(ChainId::BTC).unwrap().unwrap();
-    let view = graphs.graph(ChainId::BTC).await.unwrap().unwrap().view().await.unwrap().unwrap();
+    let view = graphs.graph(ChainId::BTC).unwrap().unwrap().view().await.unwrap().unwrap();
     let expected = view.fingerprint().await.unwrap();
     assert_eq!(copy.fingerprint().unwrap(), expected);
     // when it is copied part by part while further blocks are recorded and rolled back, and the copy is interrupted,
@@ -537,11 +537,11 @@ async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_i
         filling.add(&copy.read(filling.received(), PART).unwrap()).unwrap();
         parts += 1;
         if let Some(more) = first.next() {
-            writer.append(more, 20, now).await.unwrap();
+            append(&mut writer, more, 20, now).unwrap();
             rest.push(more);
             let height = more.last().unwrap().reference.height;
-            writer.roll_back(height - 1).await.unwrap();
-            writer.append(&more[more.len() - 1..], 20, now).await.unwrap();
+            writer.roll_back(height - 1).unwrap();
+            append(&mut writer, &more[more.len() - 1..], 20, now).unwrap();
         }
         if parts == 5 {
             drop(filling);
@@ -556,12 +556,12 @@ async fn a_copy_is_of_one_state_while_blocks_are_recorded_and_goes_on_after_an_i
     assert_eq!(view.fingerprint().await.unwrap(), expected);
     // and with the further blocks it is the graph that it was copied from.
     drop((copy, view));
-    let mut writer_of_copy = others.writer(ChainId::BTC, options).await.unwrap();
+    let mut writer_of_copy = others.writer(ChainId::BTC, options).unwrap();
     for blocks in &rest {
-        writer_of_copy.append(blocks, 20, now).await.unwrap();
+        append(&mut writer_of_copy, blocks, 20, now).unwrap();
     }
     let fingerprint = async |graphs: &EmbeddedGraphs| {
-        graphs.graph(ChainId::BTC).await.unwrap().unwrap().fingerprint().await.unwrap()
+        graphs.graph(ChainId::BTC).unwrap().unwrap().fingerprint().await.unwrap()
     };
     assert_eq!(fingerprint(&others).await, fingerprint(&graphs).await);
 

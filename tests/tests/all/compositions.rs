@@ -13,7 +13,7 @@ use assay_engine::{
     utxo::{Pool, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, Txid},
 };
 use assay_graph::{
-    EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions,
+    EmbeddedGraphs, GraphWriter, WriterOptions,
     compositions::{Advanced, Attributed, CompositionReader, CompositionWriter, End, Ends},
 };
 use assay_test_random::Random;
@@ -167,11 +167,11 @@ pub(crate) struct Computed {
 }
 
 impl Computed {
-    pub(crate) async fn new(chain: ChainId) -> (Self, Box<dyn GraphWriter>) {
+    pub(crate) fn new(chain: ChainId) -> (Self, GraphWriter) {
         let directory = tempfile::tempdir().unwrap();
         let graphs = EmbeddedGraphs::new(directory.path());
         let options = WriterOptions { start: 0, sample: false, backfill: false };
-        let writer = graphs.writer(chain, options).await.unwrap();
+        let writer = graphs.writer(chain, options).unwrap();
         let compositions = Some(graphs.composition_writer(chain).unwrap());
         (Self { graphs, chain, compositions, directory }, writer)
     }
@@ -203,7 +203,7 @@ impl Computed {
 
     /// The parties by their numbers in the graph as it is now.
     async fn ends(&self, parties: &Parties) -> Ends {
-        let graph = self.graphs.graph(self.chain).await.unwrap().unwrap();
+        let graph = self.graphs.graph(self.chain).unwrap().unwrap();
         let view = graph.view().await.unwrap().unwrap();
         let mut ends = Ends::default();
         for (owner, end) in parties {
@@ -243,12 +243,8 @@ impl Computed {
     }
 }
 
-pub(crate) async fn append(
-    writer: &mut dyn GraphWriter,
-    blocks: &[ResolvedBlock],
-    reorganisable_from: u64,
-) {
-    writer.append(blocks, reorganisable_from, Timestamp::UNIX_EPOCH).await.unwrap();
+pub(crate) fn append(writer: &mut GraphWriter, blocks: &[ResolvedBlock], reorganisable_from: u64) {
+    assay_tests::append(writer, blocks, reorganisable_from, Timestamp::UNIX_EPOCH).unwrap();
 }
 
 #[tokio::test]
@@ -258,8 +254,8 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
     let (mut transactions, mut joint, mut labelled) = (0, 0, 0);
     for (chain, blocks) in one_after_another(&cases) {
         // Given a chain of random histories with listed parties, joint transactions, fees and pools,
-        let (straight, mut writer) = Computed::new(chain).await;
-        append(&mut *writer, &blocks, u64::MAX).await;
+        let (straight, mut writer) = Computed::new(chain);
+        append(&mut writer, &blocks, u64::MAX);
         // when its compositions are computed at once,
         let computed = straight.complete(&parties, u64::MAX).await;
         let reader = straight.reader();
@@ -274,10 +270,10 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
         }
         transactions += computed;
         // and the same is computed block after block.
-        let (followed, mut writer) = Computed::new(chain).await;
+        let (followed, mut writer) = Computed::new(chain);
         for blocks in blocks.chunks(97) {
             let above = blocks.last().unwrap().reference.height.saturating_sub(5);
-            append(&mut *writer, blocks, above).await;
+            append(&mut writer, blocks, above);
             let _ = followed.complete(&parties, 13).await;
         }
         assert!(followed.bytes() == straight.bytes(), "{chain}");
@@ -292,12 +288,12 @@ async fn a_graph_restored_with_fewer_blocks_gets_compositions_of_its_own() {
     let parties = parties(&cases);
     for (chain, blocks) in one_after_another(&cases) {
         // Given compositions of a whole chain, without parties, beside a graph of half of it,
-        let (whole, mut writer) = Computed::new(chain).await;
-        append(&mut *writer, &blocks, u64::MAX).await;
+        let (whole, mut writer) = Computed::new(chain);
+        append(&mut writer, &blocks, u64::MAX);
         let _ = whole.complete(&Parties::new(), u64::MAX).await;
-        let (mut restored, mut writer) = Computed::new(chain).await;
+        let (mut restored, mut writer) = Computed::new(chain);
         let (first, rest) = blocks.split_at(blocks.len() / 2);
-        append(&mut *writer, first, u64::MAX).await;
+        append(&mut writer, first, u64::MAX);
         restored.compositions = None;
         let file = format!("chains/{chain}.compositions/data.mdb");
         let [from, to] = [&whole, &restored].map(|of| of.directory.path().join(&file));
@@ -305,7 +301,7 @@ async fn a_graph_restored_with_fewer_blocks_gets_compositions_of_its_own() {
         restored.reopen();
         // when lists name parties, and the rest of the blocks follows,
         let _ = restored.complete(&parties, 7).await;
-        append(&mut *writer, rest, u64::MAX).await;
+        append(&mut writer, rest, u64::MAX);
         let _ = restored.complete(&parties, 7).await;
         // then everything is as if computed once.
         let _ = whole.complete(&parties, u64::MAX).await;
@@ -319,7 +315,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
     let all = parties(&cases);
     let mut dice = Random::new(3);
     for (chain, blocks) in one_after_another(&cases) {
-        let (changed, mut writer) = Computed::new(chain).await;
+        let (changed, mut writer) = Computed::new(chain);
         let (mut recorded, mut settled) = (0, 0);
         for round in 0..40 {
             // Given random parties, some of which lists and labels name,
@@ -332,7 +328,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             let from = recorded - dice.index(6).min(recorded);
             let from = from.max(settled);
             if from > 0 && from < recorded {
-                writer.roll_back(blocks[from - 1].reference.height).await.unwrap();
+                writer.roll_back(blocks[from - 1].reference.height).unwrap();
             }
             let from = if from == 0 { recorded } else { from };
             let to = (from + 1 + dice.index(12)).min(blocks.len());
@@ -340,7 +336,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
                 break;
             }
             let above = blocks[to - 1].reference.height.saturating_sub(6);
-            append(&mut *writer, &blocks[from..to], above).await;
+            append(&mut writer, &blocks[from..to], above);
             recorded = to;
             settled = settled.max(to.saturating_sub(6));
             // and only a part is computed before the next change now and then,
@@ -350,8 +346,8 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             }
             let _ = changed.complete(&named, 17).await;
             // then everything is as if computed once.
-            let (straight, mut other) = Computed::new(chain).await;
-            append(&mut *other, &blocks[..recorded], u64::MAX).await;
+            let (straight, mut other) = Computed::new(chain);
+            append(&mut other, &blocks[..recorded], u64::MAX);
             let _ = straight.complete(&named, u64::MAX).await;
             assert!(changed.bytes() == straight.bytes(), "{chain}, round {round}");
         }
@@ -388,10 +384,10 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
         let chains = one_after_another(std::slice::from_ref(&case));
         let (chain, blocks) = chains.into_iter().next().unwrap();
         // Given a history with its compositions,
-        let (computed, mut writer) = Computed::new(chain).await;
-        append(&mut *writer, &blocks, u64::MAX).await;
+        let (computed, mut writer) = Computed::new(chain);
+        append(&mut writer, &blocks, u64::MAX);
         let _ = computed.complete(&parties(std::slice::from_ref(&case)), u64::MAX).await;
-        let graph = computed.graphs.graph(chain).await.unwrap().unwrap();
+        let graph = computed.graphs.graph(chain).unwrap().unwrap();
         let view = graph.view().await.unwrap().unwrap();
         assert!(view.compositions().is_some());
         case.rules = TraceRules {
@@ -481,12 +477,12 @@ async fn changed_parties_change_what_follows_from_them() {
     let (mut rounds, mut in_part) = (0, 0);
     for (chain, blocks) in one_after_another(&cases) {
         // Given the compositions of a chain, without its newest blocks,
-        let (mut changed, mut writer) = Computed::new(chain).await;
-        let (mut straight, mut other) = Computed::new(chain).await;
+        let (mut changed, mut writer) = Computed::new(chain);
+        let (mut straight, mut other) = Computed::new(chain);
         let mut recorded = blocks.len() * 9 / 10;
         let above = blocks[recorded - 1].reference.height.saturating_sub(6);
-        append(&mut *writer, &blocks[..recorded], above).await;
-        append(&mut *other, &blocks[..recorded], above).await;
+        append(&mut writer, &blocks[..recorded], above);
+        append(&mut other, &blocks[..recorded], above);
         let mut named = all.clone();
         let _ = changed.complete(&named, u64::MAX).await;
         let mut before = changed.bytes();
@@ -501,10 +497,10 @@ async fn changed_parties_change_what_follows_from_them() {
             if dice.below(3) == 0 && from < to {
                 for writer in [&mut writer, &mut other] {
                     if from < recorded {
-                        writer.roll_back(blocks[from - 1].reference.height).await.unwrap();
+                        writer.roll_back(blocks[from - 1].reference.height).unwrap();
                     }
                     let above = blocks[to - 1].reference.height.saturating_sub(6);
-                    append(&mut **writer, &blocks[from..to], above).await;
+                    append(writer, &blocks[from..to], above);
                 }
                 recorded = to;
             }
@@ -547,8 +543,8 @@ async fn a_small_change_computes_few_compositions() {
     let cases: Vec<Case> = (0..300).map(Case::generate).collect();
     let all = parties(&cases);
     for (chain, blocks) in one_after_another(&cases) {
-        let (changed, mut writer) = Computed::new(chain).await;
-        append(&mut *writer, &blocks, u64::MAX).await;
+        let (changed, mut writer) = Computed::new(chain);
+        append(&mut writer, &blocks, u64::MAX);
         let whole = changed.complete(&all, u64::MAX).await;
         // when nothing changes, then nothing is computed;
         assert_eq!(changed.complete(&all, u64::MAX).await, 0, "{chain}");

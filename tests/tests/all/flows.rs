@@ -21,8 +21,11 @@ use assay_engine::{
     },
     taxonomy::Category,
 };
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphView, WriterOptions};
-use assay_tests::oracle::{Case, Deviation, Haste, one_after_another};
+use assay_graph::{EmbeddedGraphs, GraphView, WriterOptions};
+use assay_tests::{
+    append,
+    oracle::{Case, Deviation, Haste, one_after_another},
+};
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
@@ -199,14 +202,14 @@ async fn the_embedded_store_answers_as_expected() {
     let cases: Vec<Case> = seeds(300).map(Case::generate).collect();
     for (chain, blocks) in one_after_another(&cases) {
         let options = WriterOptions { start: 0, sample: false, backfill: false };
-        let mut writer = graphs.writer(chain, options).await.unwrap();
+        let mut writer = graphs.writer(chain, options).unwrap();
         for blocks in blocks.chunks(100) {
-            writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
+            append(&mut writer, blocks, u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
         }
-        writer.build_indexes().await.unwrap();
+        writer.build_indexes().unwrap();
     }
     for case in cases {
-        let graph = graphs.graph(case.chain).await.unwrap().unwrap();
+        let graph = graphs.graph(case.chain).unwrap().unwrap();
         let expected = case.expected();
         let view = graph.view().await.unwrap().unwrap();
         for batch in [None, Some(1), Some(256)] {

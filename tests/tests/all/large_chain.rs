@@ -18,10 +18,11 @@ use assay_engine::{
         Block, OutPoint, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid,
     },
 };
-use assay_graph::{EmbeddedGraphs, GraphError, GraphStore, GraphView, ReadSource, WriterOptions};
+use assay_graph::{EmbeddedGraphs, GraphError, GraphView, ReadSource, WriterOptions};
 use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
 use assay_test_random::Random;
 use assay_tests::{
+    append,
     big_chain::{BigChain, Hub, Person, Shape},
     oracle::Case,
     world::{Claim, Claims},
@@ -197,12 +198,12 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
     let directory = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(directory.path());
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = graphs.writer(CHAIN, options).await.unwrap();
+    let mut writer = graphs.writer(CHAIN, options).unwrap();
     for blocks in case.blocks.chunks(16) {
-        writer.append(blocks, u64::MAX, Timestamp::UNIX_EPOCH).await.unwrap();
+        append(&mut writer, blocks, u64::MAX, Timestamp::UNIX_EPOCH).unwrap();
     }
-    writer.build_indexes().await.unwrap();
-    let embedded = graphs.graph(CHAIN).await.unwrap().unwrap();
+    writer.build_indexes().unwrap();
+    let embedded = graphs.graph(CHAIN).unwrap().unwrap();
     let embedded = embedded.view().await.unwrap().unwrap();
     let (memory, published) = (case.in_memory(), Published::new(&case.blocks));
 
@@ -258,14 +259,14 @@ async fn an_owner_of_a_replaced_block_is_not_taken_for_another() {
     let directory = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(directory.path());
     let options = WriterOptions { start: 0, sample: false, backfill: false };
-    let mut writer = graphs.writer(CHAIN, options).await.unwrap();
+    let mut writer = graphs.writer(CHAIN, options).unwrap();
     let first = [paying(0, 0, &miner), paying(1, 0, &stranger)];
-    writer.append(&first, 1, Timestamp::UNIX_EPOCH).await.unwrap();
+    append(&mut writer, &first, 1, Timestamp::UNIX_EPOCH).unwrap();
     let mut claims = Claims::default();
     claims.label(&exchange, Claim::investigated(Category::Exchange, "North"));
     let (intel, policy) = (claims.snapshot(CHAIN, Timestamp::UNIX_EPOCH), Policy::default());
     let by = AttributedBy { chain: CHAIN, intel: &intel, policy: &policy, today: date(2025, 2, 1) };
-    let graph = graphs.graph(CHAIN).await.unwrap().unwrap();
+    let graph = graphs.graph(CHAIN).unwrap().unwrap();
     let owners = AttributedOwners::default();
     let attributed = async |owner: &ScriptOwner| {
         let view = Arc::clone(&graph).view().await.unwrap().unwrap();
@@ -278,8 +279,8 @@ async fn an_owner_of_a_replaced_block_is_not_taken_for_another() {
     assert!(!attributed(&miner).await.1);
     let (before, is_attributed) = attributed(&stranger).await;
     assert!(!is_attributed);
-    writer.roll_back(0).await.unwrap();
-    writer.append(&[paying(1, 1, &exchange)], 1, Timestamp::UNIX_EPOCH).await.unwrap();
+    writer.roll_back(0).unwrap();
+    append(&mut writer, &[paying(1, 1, &exchange)], 1, Timestamp::UNIX_EPOCH).unwrap();
     // then the number of the old owner is the new one's, who is attributed.
     assert_eq!(attributed(&exchange).await, (before, true));
     assert!(!attributed(&miner).await.1);

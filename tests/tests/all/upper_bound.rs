@@ -84,8 +84,8 @@ async fn no_trace_finds_more_than_history_and_compositions_allow() {
         case.rules = TraceRules::new(&policy, case.chain.info());
         let chains = one_after_another(std::slice::from_ref(&case));
         let (chain, blocks) = chains.into_iter().next().unwrap();
-        let (computed, mut writer) = Computed::new(chain).await;
-        append(&mut *writer, &blocks, u64::MAX).await;
+        let (computed, mut writer) = Computed::new(chain);
+        append(&mut writer, &blocks, u64::MAX);
         let _ = computed.complete(&parties(std::slice::from_ref(&case)), u64::MAX).await;
         let graph = computed.graphs.open(chain).unwrap().unwrap();
         let graph: std::sync::Arc<dyn assay_graph::Graph> = graph;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use assay_address::ChainId;
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
+use assay_graph::{EmbeddedGraphs, GraphTip};
 use clap::{Args, Subcommand};
 
 use super::{CommandOutcome, Context, Failure, graph, output, require_graph};
@@ -108,7 +108,7 @@ fn restore(
 }
 
 async fn verify(graphs: &EmbeddedGraphs, chain: ChainId) -> Result<CommandOutcome, Failure> {
-    let view = graph(graphs as &dyn GraphStore, chain).await?.view().await?;
+    let view = graph(graphs, chain)?.view().await?;
     let empty = || Failure::Failed(format!("the graph of the {chain} chain has no block"));
     let view = view.ok_or_else(empty)?;
     let tip = view.tip().await?.ok_or_else(empty)?;

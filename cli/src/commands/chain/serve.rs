@@ -242,7 +242,7 @@ async fn fill_and_follow(
     }
     let Some(followed) = followed else { return };
     let observer = FollowLog { host: Arc::clone(&host), chain: followed.chain };
-    followed.follow(&**host.graphs(), host.clock(), &observer).await;
+    followed.follow(host.graphs(), host.clock(), &observer).await;
 }
 
 /// Counts recorded blocks, and writes them to the log.

@@ -45,7 +45,7 @@ const COLUMNS: [&str; 3] = ["blockchain", "address", "cluster"];
 pub(super) async fn run(args: ClustersArgs, context: &Context) -> Result<(), Failure> {
     let chain = args.blockchain;
     let databases = context.open_databases().await?;
-    let graph = open_graph(&*databases.graphs, chain).await?;
+    let graph = open_graph(&databases.graphs, chain)?;
     let mut sink = Sink::new(args.format, &COLUMNS, args.output.as_deref())?;
     let mut outcome = Ok(());
     let row = |member: &Membership| {

@@ -54,7 +54,7 @@ struct Row<'a> {
 
 pub(super) async fn run(args: TransfersArgs, context: &Context) -> Result<(), Failure> {
     let databases = context.open_databases().await?;
-    let graph = open_graph(&*databases.graphs, args.chain).await?;
+    let graph = open_graph(&databases.graphs, args.chain)?;
     let tip = require_block(args.chain, graph.tip().await?)?;
     let from = args.from.unwrap_or(tip.start).max(tip.start);
     let to = args.to.unwrap_or(tip.block.height).min(tip.block.height);

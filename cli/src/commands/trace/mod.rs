@@ -16,7 +16,7 @@ use assay_engine::{
     taxonomy::RISKY_FROM,
     utxo::Txid,
 };
-use assay_graph::GraphStore;
+use assay_graph::EmbeddedGraphs;
 use assay_intel::IntelSnapshot;
 use assay_service::chains::{
     registry::Chains,
@@ -205,7 +205,7 @@ pub(super) async fn run(args: &TraceArgs, context: &Context) -> Result<CommandOu
         facts.tip.height,
         facts.flows.complete,
         &drawn,
-        &dates(&*databases.graphs, args.chain, &drawn).await?,
+        &dates(&databases.graphs, args.chain, &drawn).await?,
         text_width(),
     );
     write!(output(), "{text}")?;
@@ -228,11 +228,11 @@ fn sorted(direction: Direction, mut parts: Vec<&FlowPart>, min_share: u64) -> Tr
 
 /// The days of the transactions that are drawn; empty where the chain is not ingested.
 async fn dates(
-    graphs: &dyn GraphStore,
+    graphs: &EmbeddedGraphs,
     chain: ChainId,
     drawn: &[TracedDirection<'_>],
 ) -> Result<BTreeMap<String, Date>, Failure> {
-    let Some(graph) = graphs.graph(chain).await? else { return Ok(BTreeMap::new()) };
+    let Some(graph) = graphs.graph(chain)? else { return Ok(BTreeMap::new()) };
     let mut txids: Vec<Txid> = drawn
         .iter()
         .flat_map(TracedDirection::transactions)

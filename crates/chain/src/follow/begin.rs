@@ -1,6 +1,6 @@
 //! The beginning of an ingest.
 
-use assay_graph::{GraphStore, WriterOptions};
+use assay_graph::{EmbeddedGraphs, WriterOptions};
 use assay_system::Clock;
 
 use super::{
@@ -16,7 +16,7 @@ const BACKFILL_FROM: u64 = 5_000;
 
 /// Compares the source with the graph and opens the writer.
 pub(super) async fn begin<'a>(
-    graphs: &dyn GraphStore,
+    graphs: &EmbeddedGraphs,
     source: Box<dyn BlockSource>,
     request: IngestRequest,
     clock: &'a Clock,
@@ -26,7 +26,7 @@ pub(super) async fn begin<'a>(
     let newest = reader.tip().await?;
     let first = reader.ask(|source| source.first()).await?;
     let start = request.from.unwrap_or(first);
-    let known = match graphs.graph(request.chain).await? {
+    let known = match graphs.graph(request.chain)? {
         Some(graph) => graph.tip().await?,
         None => None,
     };
@@ -47,8 +47,8 @@ pub(super) async fn begin<'a>(
         sample: request.sample,
         backfill: target.saturating_sub(next) >= BACKFILL_FROM,
     };
-    let writer = graphs.writer(request.chain, options).await?;
-    let graph = graphs.graph(request.chain).await?.ok_or(IngestError::Reader)?;
+    let writer = graphs.writer(request.chain, options)?;
+    let graph = graphs.graph(request.chain)?.ok_or(IngestError::Reader)?;
     Ok(Run {
         request,
         start: options.start,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_address::ChainId;
-use assay_graph::GraphStore;
+use assay_graph::EmbeddedGraphs;
 use assay_system::Clock;
 use assay_telemetry::{request::run_on_thread, stage};
 
@@ -46,7 +46,7 @@ impl Followed {
     /// Follows the chain until the task is aborted. After a failure it tries again.
     pub async fn follow(
         &self,
-        graphs: &dyn GraphStore,
+        graphs: &EmbeddedGraphs,
         clock: &Clock,
         observer: &dyn IngestObserver,
     ) {
@@ -60,7 +60,7 @@ impl Followed {
 /// The stage of a chain that is followed.
 struct Following<'a> {
     followed: &'a Followed,
-    graphs: &'a dyn GraphStore,
+    graphs: &'a EmbeddedGraphs,
     clock: &'a Clock,
     observer: &'a dyn IngestObserver,
     /// `None` until the source and the graph's writer are open.

@@ -20,7 +20,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use assay_graph::GraphStore;
+use assay_graph::EmbeddedGraphs;
 use assay_system::Clock;
 use assay_telemetry::stage;
 use tracing::Instrument;
@@ -44,7 +44,7 @@ use crate::{
 /// Returns an error if the source returns invalid data or fails permanently, or the store fails. An
 /// ingest that follows the chain waits for a source that is unavailable.
 pub async fn ingest(
-    graphs: &dyn GraphStore,
+    graphs: &EmbeddedGraphs,
     source: Box<dyn BlockSource>,
     request: IngestRequest,
     clock: &Clock,
@@ -53,5 +53,5 @@ pub async fn ingest(
     let stage = stage!("ingest", chain = request.chain.info().id);
     let mut run = begin(graphs, source, request, clock, observer).instrument(stage).await?;
     stage::run(&mut run, &Schedule { poll: request.follow, ..Schedule::default() }).await?;
-    run.finish().await
+    Ok(run.finish()?)
 }

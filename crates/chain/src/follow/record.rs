@@ -7,7 +7,7 @@ use tracing::Instrument;
 use super::{IngestError, Unconnected, run::Run};
 use crate::{
     BatchLimit, SourceError,
-    resolve::{RecordedOutput, Resolver, outputs_to_look_up},
+    resolve::{Resolver, outputs_to_look_up},
 };
 
 /// Inputs and outputs of one batch: large enough to be fast, small enough for little memory.
@@ -45,7 +45,7 @@ impl Run<'_> {
                 let reading = async move { reader.blocks(last + 1, most).await };
                 pending = Some(tokio::spawn(reading.in_current_span()));
             }
-            self.record(blocks, target).await?;
+            self.record(blocks, target)?;
             if stray.is_some() {
                 // Another branch: where the source stands now is looked at anew.
                 return Ok(stray);
@@ -90,21 +90,16 @@ impl Run<'_> {
     }
 
     /// Records blocks, each of which follows the one before it, in one transaction.
-    async fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
-        let wanted = outputs_to_look_up(&blocks);
-        let outputs = self.writer.outputs(&wanted).await?;
-        let recorded = |outpoint: &OutPoint| match outputs.get(outpoint) {
-            Some(Some(output)) => RecordedOutput::Found(output.clone()),
-            Some(None) => RecordedOutput::Missing,
-            None => RecordedOutput::Unknown,
-        };
+    fn record(&mut self, blocks: Vec<Block>, target: u64) -> Result<(), IngestError> {
+        let outputs = self.writer.outputs(&outputs_to_look_up(&blocks))?;
+        let recorded = |outpoint: &OutPoint| outputs.get(outpoint);
         let mut resolver = Resolver::new(self.request.chain, self.start == 0)?;
         let records: Vec<ResolvedBlock> = blocks
             .into_iter()
             .map(|block| resolver.resolve(block, &recorded))
             .collect::<Result<_, _>>()?;
         let reorganisable_from = target.saturating_sub(DEEPEST_REORGANISATION);
-        self.writer.append(&records, reorganisable_from, self.clock.now()).await?;
+        self.writer.append(&records, &outputs, reorganisable_from, self.clock.now())?;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         self.report.blocks += count;
         let transactions: usize = records.iter().map(|block| block.transactions.len()).sum();

@@ -24,7 +24,7 @@ pub(super) struct Run<'a> {
     pub(super) start: u64,
     pub(super) backfill: bool,
     pub(super) reader: Reader,
-    pub(super) writer: Box<dyn GraphWriter>,
+    pub(super) writer: GraphWriter,
     pub(super) graph: Arc<dyn Graph>,
     pub(super) clock: &'a Clock,
     pub(super) observer: &'a dyn IngestObserver,
@@ -68,8 +68,8 @@ impl Stage for Run<'_> {
             }
             SourcePosition::Level => {
                 self.observer.branch_refused(None);
-                self.complete_backfill().await?;
-                self.writer.verified(self.clock.now()).await?;
+                self.complete_backfill()?;
+                self.writer.verified(self.clock.now())?;
                 Target::Reached
             }
             SourcePosition::Lags => {
@@ -94,7 +94,7 @@ impl Stage for Run<'_> {
             return Err(GraphError::TooDeep { chain: self.request.chain, height }.into());
         };
         let tip = self.writer.tip().map_or(height, |tip| tip.block.height);
-        self.writer.roll_back(height).await?;
+        self.writer.roll_back(height)?;
         let gone = tip.saturating_sub(height);
         self.report
             .reorganizations
@@ -118,8 +118,8 @@ impl RunStage for Run<'_> {
 }
 
 impl Run<'_> {
-    pub(super) async fn finish(mut self) -> Result<IngestReport, IngestError> {
-        self.complete_backfill().await?;
+    pub(super) fn finish(mut self) -> Result<IngestReport, GraphError> {
+        self.complete_backfill()?;
         self.report.latest_block_height = self.writer.tip().map(|tip| tip.block.height);
         Ok(self.report)
     }
@@ -211,11 +211,11 @@ impl Run<'_> {
         Ok(None)
     }
 
-    async fn complete_backfill(&mut self) -> Result<(), IngestError> {
+    fn complete_backfill(&mut self) -> Result<(), GraphError> {
         if self.backfill {
             self.observer.notice("all blocks are in; building indexes");
             let begun = Instant::now();
-            self.writer.build_indexes().await?;
+            self.writer.build_indexes()?;
             self.backfill = false;
             self.observer.notice(&format!("indexes built in {} s", begun.elapsed().as_secs()));
         }

@@ -130,7 +130,7 @@ impl Place {
 
     async fn tip(&self) -> Option<u64> {
         let graphs = EmbeddedGraphs::new(self.directory.path());
-        let graph = graphs.graph(ChainId::BTC).await.unwrap()?;
+        let graph = graphs.graph(ChainId::BTC).unwrap()?;
         graph.tip().await.unwrap().map(|tip| tip.block.height)
     }
 }

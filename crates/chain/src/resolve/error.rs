@@ -76,14 +76,12 @@ pub enum ResolveError {
     #[error("{0}, which does not exist: blocks are missing, or the source returns invalid data")]
     UnknownOutput(Spend),
     /// A spent output that the source describes differently than it is recorded.
-    #[error("{spend}: the source says {said}, recorded is {recorded}")]
+    #[error("{spend}: the source says {}", .said_and_recorded.join(", recorded is "))]
     ContradictsRecord {
         /// The spend.
         spend: Spend,
-        /// The source's description.
-        said: Box<str>,
-        /// The recorded output.
-        recorded: Box<str>,
+        /// The source's description, and the recorded output.
+        said_and_recorded: Box<[String; 2]>,
     },
     /// A coinbase with inputs.
     #[error("coinbase {txid} in block {height} takes coins from a shielded pool, which none can")]

@@ -18,10 +18,11 @@ use assay_chain::{
     http::{Backoff, ExchangeError, Http, Request, Response, RetryDelay, RetryTimer, Server},
     node::{NodeOptions, NodeSource},
     raw::merkle::merkle_root,
-    resolve::{RecordedOutput, Resolver, outputs_to_look_up},
+    resolve::{Resolver, outputs_to_look_up},
     rpc::Rpc,
 };
 use assay_engine::utxo::{OutPoint, Pool, ScriptOwner, Transaction, TransactionKind, TxOut, Txid};
+use assay_graph::RecordedOutput;
 use serde_json::{Value, json};
 
 /// The folder of node answers in the test data.

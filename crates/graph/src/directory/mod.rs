@@ -13,17 +13,15 @@ use std::{
 };
 
 use assay_address::ChainId;
-use async_trait::async_trait;
 
 pub use copy::{Filling, GraphCopy};
 
 use crate::{
-    Graph, GraphError, GraphStore, GraphWriter, WriterOptions, blocking,
+    Graph, GraphError, WriterOptions, blocking,
     error::damaged,
     utxo::{
-        EmbeddedGraph, Tables,
+        EmbeddedGraph, GraphWriter, Tables,
         compositions::{self, CompositionWriter, Compositions, CompositionsBeside},
-        writer,
     },
 };
 
@@ -59,6 +57,43 @@ impl EmbeddedGraphs {
             return Err(GraphError::Sqlite { path, chain });
         }
         Ok(())
+    }
+
+    /// The chains that have a graph, in the table's order.
+    #[must_use]
+    pub fn chains(&self) -> Vec<ChainId> {
+        ChainId::all().filter(|chain| self.path(*chain).is_dir()).collect()
+    }
+
+    /// The graph of a chain as its callers read it; `None` if there is none. Other tasks of this thread go on elsewhere
+    /// meanwhile ([`blocking`]).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be opened.
+    pub fn graph(&self, chain: ChainId) -> Result<Option<Arc<dyn Graph>>, GraphError> {
+        Ok(blocking(|| self.open(chain))?.map(|graph| graph as Arc<dyn Graph>))
+    }
+
+    /// A writer of a chain's graph, which is created if there is none. A graph without blocks takes the options of the
+    /// newest writer.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Busy`] if another writer exists; [`GraphError::OtherStart`] if the graph starts at another
+    /// height.
+    pub fn writer(
+        &self,
+        chain: ChainId,
+        options: WriterOptions,
+    ) -> Result<GraphWriter, GraphError> {
+        self.expect_no_old_form(chain)?;
+        blocking(|| GraphWriter::open(&self.path(chain), chain, options))
+    }
+
+    /// Closes all graphs that were opened for reading.
+    pub fn close(&self) {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// The graph of a chain; `None` if there is none.
@@ -127,30 +162,4 @@ fn bytes_in(folder: &Path) -> u64 {
         metadata.len()
     };
     entries.flatten().filter_map(|entry| entry.metadata().ok()).map(size).sum()
-}
-
-#[async_trait]
-impl GraphStore for EmbeddedGraphs {
-    async fn chains(&self) -> Result<Vec<ChainId>, GraphError> {
-        Ok(ChainId::all().filter(|chain| self.path(*chain).is_dir()).collect())
-    }
-
-    async fn graph(&self, chain: ChainId) -> Result<Option<Arc<dyn Graph>>, GraphError> {
-        let graph = blocking(|| self.open(chain))?;
-        Ok(graph.map(|graph| graph as Arc<dyn Graph>))
-    }
-
-    async fn writer(
-        &self,
-        chain: ChainId,
-        options: WriterOptions,
-    ) -> Result<Box<dyn GraphWriter>, GraphError> {
-        self.expect_no_old_form(chain)?;
-        let writer = blocking(|| writer::open(&self.path(chain), chain, options))?;
-        Ok(Box::new(writer))
-    }
-
-    async fn close(&self) {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
 }

@@ -32,7 +32,7 @@ mod snapshot;
 mod state;
 mod tables;
 mod view;
-pub(crate) mod writer;
+mod writer;
 
 pub use graph::EmbeddedGraph;
 pub use index::{Moved, Side};
@@ -43,6 +43,7 @@ pub use record::{
 };
 pub use snapshot::Snapshot;
 pub(crate) use tables::Tables;
+pub use writer::{GraphWriter, RecordedOutput, RecordedOutputs};
 
 /// A number of entries.
 fn length(limit: u32) -> usize {

@@ -12,12 +12,12 @@ use std::{
 };
 
 use assay_engine::ledger::BlockRef;
-use assay_graph::{
-    EmbeddedGraphs, Graph, GraphStore, GraphWriter, WriterOptions,
-    conformance::{CHAIN, TestChain, append, at, expect_equal, graph, options, reference, writer},
-    utxo::Snapshot,
-};
+use assay_graph::{EmbeddedGraphs, Graph, GraphWriter, WriterOptions, utxo::Snapshot};
 use futures_util::FutureExt;
+
+use crate::conformance::{
+    CHAIN, TestChain, append, at, expect_equal, graph, options, record, reference, writer,
+};
 
 /// Names the data directory to a test program that is to be killed.
 const VICTIM: &str = "ASSAY_GRAPH_VICTIM";
@@ -30,7 +30,7 @@ fn is_full() -> bool {
 
 /// Digest of the graph of [`CHAIN`].
 async fn fingerprint(store: &EmbeddedGraphs) -> [u8; 32] {
-    graph(store).await.fingerprint().await.unwrap()
+    graph(store).fingerprint().await.unwrap()
 }
 
 async fn expected(chain: &TestChain) -> [u8; 32] {
@@ -74,8 +74,8 @@ async fn random_reorganisations_leave_no_trace() {
         // Some begin with blocks that cannot be rolled back, so that the newest move on to them.
         let settled = *random.of(&[0, 0, 130]);
         let mut chain = TestChain::generate(seed, 0, settled + 1 + random.index(12));
-        let mut open = writer(&store, 0).await;
-        append(&mut *open, &chain.blocks, 1 + random.index(40)).await;
+        let mut open = writer(&store, 0);
+        append(&mut open, &chain.blocks, 1 + random.index(40));
         let mut held: Vec<(Snapshot, Vec<String>)> = Vec::new();
         for _ in 0..20 {
             let tip = chain.blocks.last().unwrap().reference.height;
@@ -86,15 +86,15 @@ async fn random_reorganisations_leave_no_trace() {
             }
             if random.one_in(6) {
                 drop(open);
-                open = writer(&store, 0).await;
+                open = writer(&store, 0);
             }
             let depth = random.below(14).min(tip);
-            open.roll_back(tip - depth).await.unwrap();
+            open.roll_back(tip - depth).unwrap();
             chain = chain.fork(tip - depth, random.next(), 0);
             assert_eq!(fingerprint(&store).await, expected(&chain).await, "{depth} blocks back");
             let kept = chain.blocks.len();
             chain = chain.fork(tip - depth, random.next(), 1 + random.index(16));
-            append(&mut *open, &chain.blocks[kept..], 1 + random.index(9)).await;
+            append(&mut open, &chain.blocks[kept..], 1 + random.index(9));
             assert_eq!(fingerprint(&store).await, expected(&chain).await, "and on");
             done += 1;
         }
@@ -103,7 +103,7 @@ async fn random_reorganisations_leave_no_trace() {
             assert_eq!(shown(&snapshot), lines);
         }
         if seed % 3 == 0 {
-            expect_equal(&graph(&store).await, &chain).await;
+            expect_equal(&graph(&store), &chain).await;
         }
     }
 }
@@ -117,17 +117,17 @@ async fn a_chain_in_many_runs_equals_the_reference() {
     let (settled, rest) = chain.blocks.split_at(300);
     let backfill = WriterOptions { backfill: true, ..options(0) };
     for part in settled.chunks(130) {
-        let mut open = store.writer(CHAIN, backfill).await.unwrap();
+        let mut open = store.writer(CHAIN, backfill).unwrap();
         for batch in part.chunks(3) {
-            open.append(batch, 300, at(0)).await.unwrap();
+            record(&mut open, batch, 300, at(0)).unwrap();
         }
     }
     // Blocks that can be rolled back, which move on to runs later.
-    let mut open = writer(&store, 0).await;
-    append(&mut *open, rest, 7).await;
-    expect_equal(&graph(&store).await, &chain).await;
-    open.roll_back(360).await.unwrap();
-    expect_equal(&graph(&store).await, &chain.fork(360, 0, 0)).await;
+    let mut open = writer(&store, 0);
+    append(&mut open, rest, 7);
+    expect_equal(&graph(&store), &chain).await;
+    open.roll_back(360).unwrap();
+    expect_equal(&graph(&store), &chain.fork(360, 0, 0)).await;
 }
 
 /// The two branches that the victim records in turn.
@@ -138,19 +138,19 @@ fn branches() -> [TestChain; 2] {
 }
 
 /// Records one branch, rolls it back, records the other one, and so on, until this process is killed.
-async fn record_until_killed(directory: &Path) {
+fn record_until_killed(directory: &Path) {
     let store = EmbeddedGraphs::new(directory);
-    let mut writer = writer(&store, 0).await;
+    let mut writer = writer(&store, 0);
     let mut random = Random::new(u64::from(std::process::id()));
     loop {
         for branch in branches() {
-            go_to(&mut *writer, &branch, &mut random).await;
+            go_to(&mut writer, &branch, &mut random);
         }
     }
 }
 
 /// Goes on from where the graph stands to the end of a branch, in batches of random sizes.
-async fn go_to(writer: &mut dyn GraphWriter, branch: &TestChain, random: &mut Random) {
+fn go_to(writer: &mut GraphWriter, branch: &TestChain, random: &mut Random) {
     let tip = writer.tip().map(|tip| tip.block);
     let is_own = |height: u64, hash: [u8; 32]| {
         branch
@@ -159,12 +159,12 @@ async fn go_to(writer: &mut dyn GraphWriter, branch: &TestChain, random: &mut Ra
             .any(|block| block.reference.height == height && block.reference.hash == hash)
     };
     if tip.is_some_and(|tip| !is_own(tip.height, tip.hash)) {
-        writer.roll_back(FORK).await.unwrap();
+        writer.roll_back(FORK).unwrap();
     }
     let mut next = writer.tip().map_or(0, |tip| tip.block.height + 1);
     while let Some(rest) = branch.blocks.get(usize::try_from(next).unwrap()..) {
         let Some(batch) = rest.chunks(1 + random.index(12)).next() else { break };
-        writer.append(batch, 0, at(0)).await.unwrap();
+        record(writer, batch, 0, at(0)).unwrap();
         next += u64::try_from(batch.len()).unwrap();
     }
 }
@@ -200,7 +200,7 @@ fn start_victim(directory: &Path) -> Killed {
 async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
     if let Some(directory) = env::var_os(VICTIM) {
         // This process is the one that another process of this test kills.
-        return record_until_killed(Path::new(&directory)).await;
+        return record_until_killed(Path::new(&directory));
     }
     let kills = if is_full() { 200 } else { 50 };
     let directory = tempfile::tempdir().unwrap();
@@ -214,7 +214,7 @@ async fn a_writer_killed_anywhere_leaves_a_whole_graph() {
         thread::sleep(Duration::from_millis(wait));
         drop(victim);
         let store = EmbeddedGraphs::new(directory.path());
-        let Some(graph) = store.graph(CHAIN).await.unwrap() else { continue };
+        let Some(graph) = store.graph(CHAIN).unwrap() else { continue };
         let Some(tip) = graph.tip().await.unwrap() else { continue };
         let part = part_of(&branches, tip.block).unwrap();
         let known =
@@ -254,11 +254,11 @@ async fn a_graph_is_read_while_another_program_writes_it() {
         });
         assert_eq!(found, *known);
         seen.insert(tip.block.hash);
-        let busy = store.writer(CHAIN, options(0)).await.unwrap_err();
+        let busy = store.writer(CHAIN, options(0)).unwrap_err();
         assert!(matches!(busy, assay_graph::GraphError::Busy(CHAIN)), "{busy}");
     }
     assert!(seen.len() >= 8, "{} states", seen.len());
     drop(victim);
     // The lock ended with the program.
-    drop(store.writer(CHAIN, options(0)).await.unwrap());
+    drop(store.writer(CHAIN, options(0)).unwrap());
 }

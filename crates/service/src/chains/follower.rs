@@ -50,7 +50,7 @@ async fn follow(service: Arc<Service>, spec: ChainSourceSpec, files: SourceFiles
         sample,
         accept_branch: spec.accept_branch.as_deref().and_then(block_hash),
     };
-    followed.follow(&*service.databases.graphs, &service.clock, &Logged(chain)).await;
+    followed.follow(&service.databases.graphs, &service.clock, &Logged(chain)).await;
 }
 
 /// The hash of a block, in hexadecimal digits.

@@ -13,7 +13,6 @@ use assay_engine::{
     facts::{DifferingBranches, Environment},
     policy::Policy,
 };
-use assay_graph::GraphStore;
 use assay_tenancy::{
     Directory,
     manifest::{ChainMode, ChainSourceSpec},
@@ -52,7 +51,7 @@ impl Chains {
         directory: &Directory<Policy>,
     ) -> Result<Self, ReadError> {
         let environment = databases.store.environment().await?;
-        Self::default().renewed(databases, environment, directory).await
+        Self::default().renewed(databases, environment, directory)
     }
 
     /// The registry for the current manifests. A reader on demand keeps its state if its source is
@@ -61,7 +60,7 @@ impl Chains {
     /// # Errors
     ///
     /// Returns an error if the database fails.
-    pub async fn renewed(
+    pub fn renewed(
         &self,
         databases: &Databases,
         environment: Environment,
@@ -87,11 +86,11 @@ impl Chains {
             revision.update(format!("servers of {chain}"));
             renewed.remote.insert(chain, RemoteReader::new(Arc::clone(servers)));
         }
-        let chains = databases.graphs.chains().await?;
+        let chains = databases.graphs.chains();
         renewed.graphs = self.graphs.clone();
         renewed.graphs.keep(&chains);
         for chain in chains {
-            if renewed.graphs.reading(chain, databases.graphs.graph(chain).await?).is_some() {
+            if renewed.graphs.reading(chain, databases.graphs.graph(chain)?).is_some() {
                 revision.update(format!("graph of {chain}"));
             }
         }

@@ -1,62 +1,36 @@
 //! Writing a graph: a batch of blocks is one transaction of the environment.
 //!
-//! - `plan`: what a batch writes, looked up and put together in memory
+//! - `outputs`: the recorded outputs that a batch spends
+//! - `plan`: what a batch writes, put together in memory
 //! - `clusters`: what it joins
 //! - `record`, `roll_back`: the transaction
 //! - `caches`: what is remembered from one batch to the next
 
 mod caches;
 mod clusters;
+mod outputs;
 mod plan;
 mod record;
 mod roll_back;
 
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use assay_address::ChainId;
 use assay_columns::run::{Filters, fill_filters};
-use assay_engine::utxo::{OutPoint, ResolvedBlock, TxOut};
+use assay_engine::utxo::{OutPoint, ResolvedBlock};
 use assay_mapped::{MappedError, WriteTransaction, WriterLock};
-use async_trait::async_trait;
 use jiff::Timestamp;
 
-use self::{
-    caches::{Caches, KnownOutput},
-    plan::Planner,
-};
+use self::{caches::Caches, plan::Planner};
 use super::{
     entry::Manifest,
-    index,
     reader::Reader,
-    record::OutputValue,
     state::{GraphState, HIGHEST, KEY, RUNS},
     tables::Tables,
 };
-use crate::{GraphError, GraphTip, GraphWriter, WriterOptions, blocking, error::damaged};
+use crate::{GraphError, GraphTip, WriterOptions, blocking, error::damaged};
 
-/// Opens the graph in `folder` for writing; makes it where there is none.
-pub(crate) fn open(
-    folder: &Path,
-    chain: ChainId,
-    options: WriterOptions,
-) -> Result<EmbeddedWriter, GraphError> {
-    let (tables, lock) = Tables::create(folder).map_err(|error| match error {
-        GraphError::Environment(MappedError::Busy { .. }) => GraphError::Busy(chain),
-        error => error,
-    })?;
-    let stored = tables.environment.write(&lock, |txn| begin(&tables, txn, chain, options))?;
-    let filters = if options.backfill { Filters::enabled() } else { Filters::default() };
-    let mut writer = EmbeddedWriter {
-        tables: Arc::new(tables),
-        lock,
-        stored,
-        runs: Manifest::default(),
-        caches: Caches::new(filters),
-        unsure: true,
-    };
-    writer.settle()?;
-    Ok(writer)
-}
+pub use self::outputs::{RecordedOutput, RecordedOutputs};
 
 /// Makes the state of a graph where there is none; one without blocks may begin anywhere.
 fn begin(
@@ -102,9 +76,10 @@ fn put_runs(
     Ok(tables.meta.put(txn, RUNS, &runs.to_bytes())?)
 }
 
-/// The one writer of a graph.
+/// A chain's graph for writing. Only one writer exists at a time; dropping it, or the end of the program,
+/// frees the graph. Its functions wait for the disk: other tasks of their thread go on elsewhere meanwhile ([`blocking`]).
 #[derive(Debug)]
-pub(crate) struct EmbeddedWriter {
+pub struct GraphWriter {
     tables: Arc<Tables>,
     lock: WriterLock,
     stored: GraphState,
@@ -114,7 +89,109 @@ pub(crate) struct EmbeddedWriter {
     unsure: bool,
 }
 
-impl EmbeddedWriter {
+impl GraphWriter {
+    /// Opens the graph in `folder` for writing; makes it where there is none.
+    pub(crate) fn open(
+        folder: &Path,
+        chain: ChainId,
+        options: WriterOptions,
+    ) -> Result<Self, GraphError> {
+        let (tables, lock) = Tables::create(folder).map_err(|error| match error {
+            GraphError::Environment(MappedError::Busy { .. }) => GraphError::Busy(chain),
+            error => error,
+        })?;
+        let stored = tables.environment.write(&lock, |txn| begin(&tables, txn, chain, options))?;
+        let filters = if options.backfill { Filters::enabled() } else { Filters::default() };
+        let mut writer = Self {
+            tables: Arc::new(tables),
+            lock,
+            stored,
+            runs: Manifest::default(),
+            caches: Caches::new(filters),
+            unsure: true,
+        };
+        writer.settle()?;
+        Ok(writer)
+    }
+
+    /// The graph's first and newest block; `None` without blocks.
+    #[must_use]
+    pub fn tip(&self) -> Option<GraphTip> {
+        self.stored.graph_tip()
+    }
+
+    /// Height of the highest block that was recorded, rolled back ones included, since a rollback of more blocks than a
+    /// reorganization replaces; 0 without blocks.
+    #[must_use]
+    pub const fn highest(&self) -> u64 {
+        self.stored.highest
+    }
+
+    /// Looks up outputs of recorded transactions, spent or not, for blocks that follow the tip.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn outputs(&mut self, outpoints: &[OutPoint]) -> Result<RecordedOutputs, GraphError> {
+        blocking(|| {
+            self.settle()?;
+            let transaction = self.tables.environment.read()?;
+            let reader = Reader::new(&self.tables, &self.runs, &transaction);
+            let tip = self.stored.tip.map(|(tip, _)| tip);
+            RecordedOutputs::look_up(&reader, &mut self.caches, tip, outpoints)
+        })
+    }
+
+    /// Records blocks that follow the tip, all of them in one transaction. Blocks from the height
+    /// `reorganisable_from` on can be rolled back; a height near the tip saves a backfill the undo log. `recorded` has
+    /// the outputs of earlier blocks that they spend: one that is not among them counts as unrecorded.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::Gap`] if they do not follow one another and the tip; [`GraphError::Conflict`] if the outputs
+    /// were looked up in another state; [`GraphError::SpentBefore`] if they spend an output that a recorded block spends.
+    /// A backfill may detect that when it builds the indexes.
+    pub fn append(
+        &mut self,
+        blocks: &[ResolvedBlock],
+        recorded: &RecordedOutputs,
+        reorganisable_from: u64,
+        at: Timestamp,
+    ) -> Result<(), GraphError> {
+        blocking(|| self.write(blocks, recorded, reorganisable_from, at))
+    }
+
+    /// Rolls back every block above `height`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::TooDeep`] if the undo log does not reach that far.
+    pub fn roll_back(&mut self, height: u64) -> Result<(), GraphError> {
+        blocking(|| self.remove_above(height))
+    }
+
+    /// Records that a source confirmed the tip as the newest block.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub fn verified(&mut self, at: Timestamp) -> Result<(), GraphError> {
+        self.change_state(|state| {
+            if let Some((_, verified_at)) = &mut state.tip {
+                *verified_at = at.max(*verified_at);
+            }
+        })
+    }
+
+    /// Builds the indexes that a backfill leaves out. Until then, reading is slow.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`GraphError::SpentTwice`] if an output is spent twice.
+    pub fn build_indexes(&mut self) -> Result<(), GraphError> {
+        self.change_state(|state| state.indexed = true)
+    }
+
     /// Reads the state again if a change failed.
     fn settle(&mut self) -> Result<(), GraphError> {
         if self.unsure {
@@ -128,13 +205,17 @@ impl EmbeddedWriter {
         Ok(())
     }
 
-    fn append(
+    fn write(
         &mut self,
         blocks: &[ResolvedBlock],
+        recorded: &RecordedOutputs,
         reorganisable_from: u64,
         at: Timestamp,
     ) -> Result<(), GraphError> {
         self.settle()?;
+        if recorded.tip != self.stored.tip.map(|(tip, _)| tip) {
+            return Err(GraphError::Conflict(self.stored.chain));
+        }
         self.stored.expect_next(blocks)?;
         let Some(last) = blocks.last().map(|block| block.reference) else { return Ok(()) };
         let reorganisable_from = self.stored.reorganisable_after(last.height, reorganisable_from);
@@ -145,7 +226,7 @@ impl EmbeddedWriter {
         expect_state(&reader, &self.stored)?;
         let caches = &mut self.caches;
         let (plan, mut after) =
-            Planner::plan(reader, caches, &self.stored, blocks, reorganisable_from)?;
+            Planner::plan(reader, caches, &self.stored, (blocks, recorded), reorganisable_from)?;
         let verified_at = self.stored.tip.map(|(_, verified_at)| verified_at);
         after.highest = after.highest.max(last.height);
         after.tip = Some((last, verified_at.map_or(at, |before| before.max(at))));
@@ -158,7 +239,7 @@ impl EmbeddedWriter {
         Ok(())
     }
 
-    fn roll_back(&mut self, height: u64) -> Result<(), GraphError> {
+    fn remove_above(&mut self, height: u64) -> Result<(), GraphError> {
         self.settle()?;
         if self.stored.tip.is_none_or(|(tip, _)| tip.height <= height) {
             return Ok(());
@@ -174,121 +255,24 @@ impl EmbeddedWriter {
         self.settle()
     }
 
-    fn outputs(
-        &mut self,
-        outpoints: &[OutPoint],
-    ) -> Result<HashMap<OutPoint, Option<TxOut>>, GraphError> {
-        self.settle()?;
-        let transaction = self.tables.environment.read()?;
-        let reader = Reader::new(&self.tables, &self.runs, &transaction);
-        let mut outputs = HashMap::with_capacity(outpoints.len());
-        for outpoint in outpoints {
-            if let Some(known) = self.caches.outputs.get(outpoint) {
-                outputs.insert(*outpoint, Some(known.output.clone()));
-                continue;
-            }
-            match find_output(&reader, &self.caches.filters, outpoint)? {
-                Recorded::Output(known) => {
-                    outputs.insert(*outpoint, Some(known.output.clone()));
-                    self.caches.outputs.insert(*outpoint, known);
-                }
-                Recorded::Missing => {
-                    outputs.insert(*outpoint, None);
-                }
-                Recorded::Unknown => {}
-            }
-        }
-        Ok(outputs)
-    }
-
     /// Changes the state alone.
     fn change_state(&mut self, change: impl FnOnce(&mut GraphState)) -> Result<(), GraphError> {
-        self.settle()?;
-        let mut after = self.stored.clone();
-        change(&mut after);
-        if after != self.stored {
-            self.unsure = true;
-            let tables = &self.tables;
-            tables.environment.write(&self.lock, |txn| put_state(tables, txn, &after))?;
-            (self.stored, self.unsure) = (after, false);
-        }
-        Ok(())
+        blocking(|| {
+            self.settle()?;
+            let mut after = self.stored.clone();
+            change(&mut after);
+            if after != self.stored {
+                self.unsure = true;
+                let tables = &self.tables;
+                tables.environment.write(&self.lock, |txn| put_state(tables, txn, &after))?;
+                (self.stored, self.unsure) = (after, false);
+            }
+            Ok(())
+        })
     }
 }
 
 /// Checks that a graph is in the state that its writer left.
 fn expect_state(reader: &Reader<'_>, expected: &GraphState) -> Result<(), GraphError> {
     if reader.state()? == *expected { Ok(()) } else { Err(GraphError::Conflict(expected.chain)) }
-}
-
-/// What a graph has of an output.
-enum Recorded {
-    /// The output, spent or not.
-    Output(KnownOutput),
-    /// Its transaction, which does not have such an output.
-    Missing,
-    /// Neither.
-    Unknown,
-}
-
-/// Looks an output up.
-fn find_output(
-    reader: &Reader<'_>,
-    filters: &Filters,
-    outpoint: &OutPoint,
-) -> Result<Recorded, GraphError> {
-    let found = index::newest_transaction(reader, Some(filters), &outpoint.txid)?;
-    let Some(transaction) = found else { return Ok(Recorded::Unknown) };
-    let record = reader.known_transaction(transaction)?;
-    let Some(OutputValue { value, owner }) = record.output_at(outpoint.index)? else {
-        return Ok(Recorded::Missing);
-    };
-    let number = record.head().first_output + u64::from(outpoint.index);
-    let output = TxOut { owner: reader.owner(owner)?, value };
-    Ok(Recorded::Output(KnownOutput { transaction, number, owner, output }))
-}
-
-#[async_trait]
-impl GraphWriter for EmbeddedWriter {
-    fn tip(&self) -> Option<GraphTip> {
-        self.stored.graph_tip()
-    }
-
-    fn highest(&self) -> u64 {
-        self.stored.highest
-    }
-
-    async fn outputs(
-        &mut self,
-        outpoints: &[OutPoint],
-    ) -> Result<HashMap<OutPoint, Option<TxOut>>, GraphError> {
-        blocking(|| Self::outputs(self, outpoints))
-    }
-
-    async fn append(
-        &mut self,
-        blocks: &[ResolvedBlock],
-        reorganisable_from: u64,
-        at: Timestamp,
-    ) -> Result<(), GraphError> {
-        blocking(|| Self::append(self, blocks, reorganisable_from, at))
-    }
-
-    async fn roll_back(&mut self, height: u64) -> Result<(), GraphError> {
-        blocking(|| Self::roll_back(self, height))
-    }
-
-    async fn verified(&mut self, at: Timestamp) -> Result<(), GraphError> {
-        blocking(|| {
-            self.change_state(|state| {
-                if let Some((_, verified_at)) = &mut state.tip {
-                    *verified_at = at.max(*verified_at);
-                }
-            })
-        })
-    }
-
-    async fn build_indexes(&mut self) -> Result<(), GraphError> {
-        blocking(|| self.change_state(|state| state.indexed = true))
-    }
 }

@@ -1,5 +1,6 @@
 //! The plan of a batch: everything that recording its blocks writes, as bytes and entries. A function of the
-//! blocks and of one state of the graph, which is looked up as far as the blocks name it.
+//! blocks, of the recorded outputs that they spend, and of one state of the graph, which is looked up as far as the
+//! blocks name owners.
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use assay_engine::{
 use super::{
     caches::{Caches, KnownOutput},
     clusters::JoinedIn,
+    outputs::{Recorded, RecordedOutputs},
 };
 use crate::{
     GraphError,
@@ -98,6 +100,7 @@ struct Flow {
 pub(super) struct Planner<'p, 'b> {
     reader: Reader<'p>,
     caches: &'p mut Caches,
+    recorded: &'p RecordedOutputs,
     pub(super) plan: Plan,
     /// The state afterwards.
     pub(super) after: GraphState,
@@ -114,11 +117,12 @@ pub(super) struct Planner<'p, 'b> {
 
 impl<'p, 'b> Planner<'p, 'b> {
     /// Plans blocks that follow the state before, of which those from `reorganisable_from` on can be rolled back.
+    /// `recorded` has the outputs of earlier blocks that they spend.
     pub(super) fn plan(
         reader: Reader<'p>,
         caches: &'p mut Caches,
         before: &GraphState,
-        blocks: &'b [ResolvedBlock],
+        (blocks, recorded): (&'b [ResolvedBlock], &'p RecordedOutputs),
         reorganisable_from: u64,
     ) -> Result<(Plan, GraphState), GraphError> {
         let mut after = before.clone();
@@ -127,6 +131,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         let mut planner = Self {
             reader,
             caches,
+            recorded,
             plan: Plan::default(),
             after,
             made: HashMap::default(),
@@ -282,35 +287,33 @@ impl<'p, 'b> Planner<'p, 'b> {
         spent: &'b TxOut,
         input: u32,
     ) -> Result<(InputOrigin, u64), GraphError> {
-        if let Some(known) = self.caches.outputs.get(&outpoint) {
-            let (transaction, output, owner) = (known.transaction, known.number, known.owner);
-            let is_same = known.output == *spent;
+        let index = outpoint.index;
+        let (transaction, output, known) = if let Some(made) = self.made.get(&outpoint.txid) {
             self.caches.outputs.remove(&outpoint);
-            self.plan.spends.push(Spend { output, spender: number, input });
-            let origin = InputOrigin::Recorded { transaction, index: outpoint.index };
-            let owner = if is_same { owner } else { self.owner(height, &spent.owner)? };
-            return Ok((origin, owner));
-        }
-        let owner = self.owner(height, &spent.owner)?;
-        let (transaction, first_output, outputs) = if let Some(made) = self.made.get(&outpoint.txid)
-        {
-            (made.number, made.first_output, made.outputs)
+            let has_output = u64::from(index) < made.outputs;
+            (made.number, has_output.then(|| made.first_output + u64::from(index)), None)
         } else {
-            let filters = Some(&self.caches.filters);
-            let found = index::newest_transaction(&self.reader, filters, &outpoint.txid)?;
-            let Some(found) = found else {
-                return Ok((InputOrigin::Unrecorded(outpoint), owner));
-            };
-            let head = *self.reader.known_transaction(found)?.head();
-            (found, head.first_output, head.outputs)
+            match self.recorded.recorded(&outpoint) {
+                Some(Recorded::Output(known)) => {
+                    let owner = (known.output == *spent).then_some(known.owner);
+                    (known.transaction, Some(known.number), owner)
+                }
+                Some(Recorded::Missing(transaction)) => (*transaction, None, None),
+                None => {
+                    let owner = self.owner(height, &spent.owner)?;
+                    return Ok((InputOrigin::Unrecorded(outpoint), owner));
+                }
+            }
         };
-        if u64::from(outpoint.index) >= outputs {
-            let (chain, index) = (self.after.chain, outpoint.index);
-            return Err(GraphError::NoSuchOutput { chain, transaction, index });
-        }
-        let output = first_output + u64::from(outpoint.index);
+        let Some(output) = output else {
+            return Err(GraphError::NoSuchOutput { chain: self.after.chain, transaction, index });
+        };
         self.plan.spends.push(Spend { output, spender: number, input });
-        Ok((InputOrigin::Recorded { transaction, index: outpoint.index }, owner))
+        let owner = match known {
+            Some(known) => known,
+            None => self.owner(height, &spent.owner)?,
+        };
+        Ok((InputOrigin::Recorded { transaction, index }, owner))
     }
 
     fn output(

@@ -109,7 +109,7 @@ mod tests {
         taxonomy::Category,
         utxo::{Block, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut, Txid},
     };
-    use assay_graph::{EmbeddedGraphs, GraphStore, GraphWriter, WriterOptions, compositions::End};
+    use assay_graph::{EmbeddedGraphs, GraphWriter, WriterOptions, compositions::End};
     use jiff::Timestamp;
 
     use super::*;
@@ -134,30 +134,31 @@ mod tests {
 
     struct Chain {
         graphs: EmbeddedGraphs,
-        writer: Box<dyn GraphWriter>,
+        writer: GraphWriter,
         blocks: Vec<BlockRef>,
         _directory: tempfile::TempDir,
     }
 
     impl Chain {
-        async fn new() -> Self {
+        fn new() -> Self {
             let directory = tempfile::tempdir().unwrap();
             let graphs = EmbeddedGraphs::new(directory.path());
             let options = WriterOptions { start: 0, sample: false, backfill: false };
-            let writer = graphs.writer(ChainId::BTC, options).await.unwrap();
+            let writer = graphs.writer(ChainId::BTC, options).unwrap();
             Self { graphs, writer, blocks: vec![], _directory: directory }
         }
 
-        async fn add(&mut self, fork: u8, owners: &[u8]) {
+        fn add(&mut self, fork: u8, owners: &[u8]) {
             let block = block(self.blocks.last(), fork, owners);
             self.blocks.push(block.reference);
             let settled = self.blocks.len().saturating_sub(3) as u64;
-            self.writer.append(&[block], settled, Timestamp::UNIX_EPOCH).await.unwrap();
+            let spent = self.writer.outputs(&[]).unwrap();
+            self.writer.append(&[block], &spent, settled, Timestamp::UNIX_EPOCH).unwrap();
         }
 
-        async fn roll_back(&mut self, blocks: usize) {
+        fn roll_back(&mut self, blocks: usize) {
             self.blocks.truncate(self.blocks.len() - blocks);
-            self.writer.roll_back(self.blocks.last().unwrap().height).await.unwrap();
+            self.writer.roll_back(self.blocks.last().unwrap().height).unwrap();
         }
 
         fn snapshot(&self) -> Snapshot {
@@ -181,43 +182,43 @@ mod tests {
         let parties: Parties =
             [3, 8, 9, 20, 30].map(|it| (script(it), party(it))).into_iter().collect();
         let mut known = KnownEnds::new(parties.clone());
-        let mut chain = Chain::new().await;
+        let mut chain = Chain::new();
         let mut check = |chain: &Chain, expected: usize| {
             let found = known.in_state(&chain.snapshot()).unwrap();
             let searched = KnownEnds::new(parties.clone()).in_state(&chain.snapshot()).unwrap();
             assert_eq!(found, searched);
             assert_eq!(found.len(), expected);
         };
-        chain.add(1, &[1, 2, 3, 4, 5, 6, 7, 8]).await;
+        chain.add(1, &[1, 2, 3, 4, 5, 6, 7, 8]);
         check(&chain, 2);
-        chain.add(1, &[1, 9]).await;
+        chain.add(1, &[1, 9]);
         check(&chain, 3);
         for number in 10..14 {
-            chain.add(1, &[number, 3]).await;
+            chain.add(1, &[number, 3]);
             check(&chain, 3);
         }
-        chain.add(1, &[14, 15, 20]).await;
+        chain.add(1, &[14, 15, 20]);
         check(&chain, 4);
         // The numbers of 14, 15 and 20 go to others.
-        chain.roll_back(2).await;
-        chain.add(2, &[30]).await;
+        chain.roll_back(2);
+        chain.add(2, &[30]);
         check(&chain, 4);
-        chain.roll_back(1).await;
+        chain.roll_back(1);
         check(&chain, 3);
-        chain.add(3, &[40, 41, 42, 43, 44, 45, 20]).await;
+        chain.add(3, &[40, 41, 42, 43, 44, 45, 20]);
         check(&chain, 4);
     }
 
     #[tokio::test]
     async fn a_known_state_is_not_searched_again() {
-        let mut chain = Chain::new().await;
-        chain.add(1, &[1, 2, 3]).await;
+        let mut chain = Chain::new();
+        chain.add(1, &[1, 2, 3]);
         let parties = [2].map(|it| {
             (script(it), Attributed::from(End { category: Category::Scam, listed_on: None }))
         });
         let mut known = KnownEnds::new(parties.into_iter().collect());
         let first = known.in_state(&chain.snapshot()).unwrap();
-        chain.add(1, &[1, 4]).await;
+        chain.add(1, &[1, 4]);
         assert!(Arc::ptr_eq(&first, &known.in_state(&chain.snapshot()).unwrap()));
     }
 }

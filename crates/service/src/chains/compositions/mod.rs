@@ -19,7 +19,7 @@ use std::{mem, sync::Arc, time::Duration};
 
 use assay_address::ChainId;
 use assay_chain::stage::{self, Failure, RunStage, Schedule, Stage, StageId, Target, Turn, keep};
-use assay_graph::{EmbeddedGraphs, GraphError, GraphStore};
+use assay_graph::{EmbeddedGraphs, GraphError};
 use assay_intel::IntelSnapshot;
 use assay_telemetry::request::run_on_thread;
 use jiff::Timestamp;
@@ -50,15 +50,8 @@ pub async fn run(owner: Arc<dyn GraphOwner>) {
     // At most half of one processor's time, for all chains together.
     let turn = Some(Turn::default());
     let schedule = Schedule { poll: Some(TICK), restart: Some(RESTART), turn };
-    let wanted = || async {
-        match owner.graphs().chains().await {
-            Ok(present) => Some(present.into_iter().map(|chain| (chain, ())).collect()),
-            Err(error) => {
-                tracing::debug!(%error, "failed to list the chains");
-                None
-            }
-        }
-    };
+    let wanted =
+        || async { Some(owner.graphs().chains().into_iter().map(|chain| (chain, ())).collect()) };
     let start = |chain: &ChainId, (): &()| {
         let (chain, owner, schedule) = (*chain, Arc::clone(&owner), schedule.clone());
         async move {

@@ -46,7 +46,7 @@ impl ChainHost {
             self.request_refresh();
             return Err(Refused::ListsBehind { known: lists, wanted: knows.lists });
         }
-        let reader = self.reader(chain).await?.ok_or(Refused::NoGraph(chain))?;
+        let reader = self.reader(chain)?.ok_or(Refused::NoGraph(chain))?;
         let newest = reader.tip().await?.map_or(0, |tip| tip.block.height);
         if newest < knows.block {
             return Err(Refused::BlocksBehind { known: newest, wanted: knows.block });

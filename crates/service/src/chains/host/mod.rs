@@ -34,7 +34,7 @@ use assay_chain_protocol::{
     message::{NewestBlock, RefusedBranch, ServerState},
 };
 use assay_engine::ledger::BlockId;
-use assay_graph::{EmbeddedGraphs, GraphStore, GraphTip};
+use assay_graph::{EmbeddedGraphs, GraphTip};
 use assay_intel::IntelSnapshot;
 use assay_store::{Store, StoreError};
 use assay_system::Clock;
@@ -245,7 +245,7 @@ impl ChainHost {
     ///
     /// Returns an error if there is no graph of it, or it cannot be read.
     pub async fn state(&self, chain: ChainId) -> Result<ServerState, Refused> {
-        let tip = match self.reader(chain).await? {
+        let tip = match self.reader(chain)? {
             Some(reader) => reader.tip().await?,
             None => None,
         };
@@ -274,7 +274,7 @@ impl ChainHost {
     /// The state of every chain that has a graph and can be read.
     pub async fn states(&self) -> Vec<(ChainId, ServerState)> {
         let mut states = Vec::new();
-        for chain in self.graphs.chains().await.unwrap_or_default() {
+        for chain in self.graphs.chains() {
             if let Ok(state) = self.state(chain).await {
                 states.push((chain, state));
             }
@@ -285,7 +285,7 @@ impl ChainHost {
     /// Why the server cannot answer questions; `None` if it can: every chain that it is for has blocks that can be
     /// read.
     pub async fn problem(&self) -> Option<String> {
-        let mut chains = self.graphs.chains().await.unwrap_or_default();
+        let mut chains = self.graphs.chains();
         chains.extend(self.expected.filter(|chain| !chains.contains(chain)));
         if chains.is_empty() {
             return Some("there is no graph in the data directory".to_owned());
@@ -308,8 +308,8 @@ impl ChainHost {
     }
 
     /// The reader of a chain; `None` if there is no graph of it.
-    async fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, Refused> {
-        let graph = self.graphs.graph(chain).await.map_err(ReadError::from)?;
+    fn reader(&self, chain: ChainId) -> Result<Option<Arc<dyn ChainReader>>, Refused> {
+        let graph = self.graphs.graph(chain).map_err(ReadError::from)?;
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(readers.reading(chain, graph).map(|reader| reader as Arc<dyn ChainReader>))
     }

@@ -8,26 +8,31 @@ use assay_engine::{
     utxo::{OutPoint, ScriptOwner, Transaction, TransactionKind, TxInput, TxOut, Txid},
 };
 
-use super::{
-    TestChain, append, expect_equal, expect_equal_clusters, expect_equal_view, graph, options,
-    reference, writer,
-};
-use crate::{ClusterEvidence, Graph, GraphStore};
+use assay_graph::{ClusterEvidence, Graph, RecordedOutput};
 
-/// Every answer equals that of [`MemoryGraph`](crate::memory::MemoryGraph).
-pub async fn answers_equal_the_reference(store: Arc<dyn GraphStore>) {
+use super::{
+    TestChain, append, embedded, expect_equal, expect_equal_clusters, expect_equal_view, graph,
+    options, reference, writer,
+};
+
+/// Every answer equals that of [`MemoryGraph`](assay_graph::memory::MemoryGraph).
+#[tokio::test]
+async fn answers_equal_the_reference() {
+    let (store, _directory) = embedded();
     let made = TestChain::generate(0, 0, 30);
-    append(&mut *writer(&*store, 0).await, &made.blocks, 7).await;
-    expect_equal(&graph(&*store).await, &made).await;
+    append(&mut writer(&store, 0), &made.blocks, 7);
+    expect_equal(&graph(&store), &made).await;
 }
 
 /// Clusters of two to many members, their evidence, and confirmations are those of the reference; a
 /// rollback of a co-spend splits what it joined.
-pub async fn clusters_equal_the_reference(store: Arc<dyn GraphStore>) {
+#[tokio::test]
+async fn clusters_equal_the_reference() {
+    let (store, _directory) = embedded();
     let chain = TestChain::consolidating(23, 40);
-    let mut writer = writer(&*store, 0).await;
-    append(&mut *writer, &chain.blocks, 4).await;
-    let graph = graph(&*store).await;
+    let mut writer = writer(&store, 0);
+    append(&mut writer, &chain.blocks, 4);
+    let graph = graph(&store);
     let some: Vec<_> = chain.owners().into_iter().step_by(7).collect();
     expect_equal_clusters(&*graph, &reference(&chain), &some).await;
     let mut sizes = Vec::new();
@@ -47,7 +52,7 @@ pub async fn clusters_equal_the_reference(store: Arc<dyn GraphStore>) {
     changed_clusters_are_named_by_their_roots(&*graph, &chain).await;
     let tip = chain.blocks.last().map_or(0, |block| block.reference.height);
     for depth in [1, 5, 20, 35] {
-        writer.roll_back(tip - depth).await.unwrap();
+        writer.roll_back(tip - depth).unwrap();
         let left = chain.fork(tip - depth, 0, 0);
         let (right, some) = (reference(&left), left.owners().into_iter().step_by(5));
         expect_equal_clusters(&*graph, &right, &some.collect::<Vec<_>>()).await;
@@ -75,42 +80,48 @@ async fn changed_clusters_are_named_by_their_roots(graph: &dyn Graph, chain: &Te
 }
 
 /// The answers of many small chains in one store equal those of the reference.
-pub async fn answers_of_many_small_chains_equal_the_reference(store: Arc<dyn GraphStore>) {
+#[tokio::test]
+async fn answers_of_many_small_chains_equal_the_reference() {
+    let (store, _directory) = embedded();
     // With `./tests/run --full` more of them.
     let count = if std::env::var_os("ASSAY_FULL").is_some() { 24 } else { 8 };
     let chains: Vec<ChainId> = ChainId::all().take(count).collect();
     for (id, seed) in chains.iter().zip(100..) {
         let made = TestChain::generate(seed, seed % 3 * 10, 6).with_id(*id);
-        let mut writer = store.writer(*id, options(made.start)).await.unwrap();
-        append(&mut *writer, &made.blocks, 2).await;
-        let graph = store.graph(*id).await.unwrap().unwrap();
+        let mut writer = store.writer(*id, options(made.start)).unwrap();
+        append(&mut writer, &made.blocks, 2);
+        let graph = store.graph(*id).unwrap().unwrap();
         expect_equal(&graph, &made).await;
     }
-    assert_eq!(store.chains().await.unwrap(), chains);
+    assert_eq!(store.chains(), chains);
 }
 
 /// A view shows the state in which it was opened, while blocks come and go.
-pub async fn a_view_stays_as_it_is(store: Arc<dyn GraphStore>) {
+#[tokio::test]
+async fn a_view_stays_as_it_is() {
+    let (store, _directory) = embedded();
     let chain = TestChain::generate(22, 0, 30);
-    let mut writer = writer(&*store, 0).await;
-    assert!(graph(&*store).await.view().await.unwrap().is_none(), "there are no blocks");
+    let mut writer = writer(&store, 0);
+    assert!(graph(&store).view().await.unwrap().is_none(), "there are no blocks");
     let (first, rest) = chain.blocks.split_at(20);
-    append(&mut *writer, first, 7).await;
-    let graph = graph(&*store).await;
+    append(&mut writer, first, 7);
+    let graph = graph(&store);
     let view = Arc::clone(&graph).view().await.unwrap().unwrap();
     let before = chain.fork(19, 0, 0);
-    append(&mut *writer, rest, 7).await;
+    append(&mut writer, rest, 7);
     expect_equal_view(&*view, &reference(&before), &before).await;
     assert_eq!(view.tip().await.unwrap().unwrap().block.height, 19);
-    writer.roll_back(10).await.unwrap();
+    writer.roll_back(10).unwrap();
     let after = chain.fork(10, 12, 3);
-    append(&mut *writer, &after.blocks[11..], 2).await;
+    append(&mut writer, &after.blocks[11..], 2);
     expect_equal_view(&*view, &reference(&before), &before).await;
     expect_equal(&graph, &after).await;
 }
 
 /// Amounts up to 2^63 - 1 base units, and statistics beyond, are exact.
-pub async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
+#[tokio::test]
+async fn the_largest_amounts_are_exact() {
+    let (store, _directory) = embedded();
     let largest = u64::try_from(i64::MAX).unwrap();
     let rich = ScriptOwner::KeyHash([1; 20]);
     let mut chain = TestChain::new(19, 0);
@@ -123,9 +134,9 @@ pub async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
         };
         chain.add_block(vec![coinbase]);
     }
-    let mut writer = writer(&*store, 0).await;
-    append(&mut *writer, &chain.blocks, 2).await;
-    let graph = graph(&*store).await;
+    let mut writer = writer(&store, 0);
+    append(&mut writer, &chain.blocks, 2);
+    let graph = graph(&store);
     let view = Arc::clone(&graph).view().await.unwrap().unwrap();
     let number = view.owner_number(&rich).await.unwrap().unwrap();
     let limits = ReadLimits { transfers: 9, entries: 9 };
@@ -135,7 +146,9 @@ pub async fn the_largest_amounts_are_exact(store: Arc<dyn GraphStore>) {
 }
 
 /// A transaction of 3,000 inputs and outputs, a third of them of one owner, is cut at its largest ones.
-pub async fn a_large_transaction_is_cut_at_its_largest_entries(store: Arc<dyn GraphStore>) {
+#[tokio::test]
+async fn a_large_transaction_is_cut_at_its_largest_entries() {
+    let (store, _directory) = embedded();
     let mut chain = TestChain::new(20, 0);
     let owner = |number: u16| {
         let [high, low] = (number % 1000).to_be_bytes();
@@ -166,9 +179,9 @@ pub async fn a_large_transaction_is_cut_at_its_largest_entries(store: Arc<dyn Gr
         outputs: side(7),
     };
     chain.add_block(vec![coinbase, fan.clone()]);
-    let mut writer = writer(&*store, 0).await;
-    append(&mut *writer, &chain.blocks, 1).await;
-    let (graph, right) = (graph(&*store).await, reference(&chain));
+    let mut writer = writer(&store, 0);
+    append(&mut writer, &chain.blocks, 1);
+    let (graph, right) = (graph(&store), reference(&chain));
     for largest in [1, 10, 1999, 3000, 3001] {
         let found = graph.transaction(&fan.txid, largest).await.unwrap();
         assert_eq!(found, right.transaction(&fan.txid, largest).await.unwrap());
@@ -179,29 +192,32 @@ pub async fn a_large_transaction_is_cut_at_its_largest_entries(store: Arc<dyn Gr
 }
 
 /// A writer finds recorded outputs, spent or not.
-pub async fn outputs_are_found_spent_or_not(store: Arc<dyn GraphStore>) {
+#[tokio::test]
+async fn outputs_are_found_spent_or_not() {
+    let (store, _directory) = embedded();
     let chain = TestChain::generate(21, 0, 30);
-    let mut writer = writer(&*store, 0).await;
-    append(&mut *writer, &chain.blocks, 7).await;
+    let mut writer = writer(&store, 0);
+    append(&mut writer, &chain.blocks, 7);
     let outpoints = chain.outpoints();
-    let remembered = writer.outputs(&outpoints).await.unwrap();
+    let remembered = writer.outputs(&outpoints).unwrap();
     drop(writer);
-    let mut writer = self::writer(&*store, 0).await;
-    let read = writer.outputs(&outpoints).await.unwrap();
-    assert_eq!(remembered, read, "a new writer remembers nothing");
+    let mut writer = self::writer(&store, 0);
+    let read = writer.outputs(&outpoints).unwrap();
     let graph = reference(&chain);
     for output in outpoints {
         let made = graph.transaction(&output.txid, 1000).await.unwrap();
         // Of a recorded transaction it tells that it does not have an output.
-        let expected = made.map(|made| {
+        let expected = made.map_or(RecordedOutput::Unknown, |made| {
             let mut outputs = made.outputs.largest.into_iter();
-            outputs.find(|it| it.outpoint == output).map(|it| it.output)
+            let found = outputs.find(|it| it.outpoint == output);
+            found.map_or(RecordedOutput::Missing, |it| RecordedOutput::Found(it.output))
         });
-        assert_eq!(read.get(&output), expected.as_ref(), "{output}");
+        assert_eq!(remembered.get(&output), expected, "{output}");
+        assert_eq!(read.get(&output), expected, "a new writer remembers nothing: {output}");
     }
     // Rows that were looked up are used by the next write.
     let chain = chain.fork(29, 5, 10);
-    append(&mut *writer, &chain.blocks[30..], 4).await;
+    append(&mut writer, &chain.blocks[30..], 4);
     let right = reference(&chain).fingerprint().await.unwrap();
-    assert_eq!(self::graph(&*store).await.fingerprint().await.unwrap(), right);
+    assert_eq!(self::graph(&store).fingerprint().await.unwrap(), right);
 }

@@ -1,0 +1,95 @@
+//! The recorded outputs that a batch of blocks spends: looked up once, for who checks the blocks and for who plans them.
+
+use std::collections::HashMap;
+
+use assay_columns::{KeyedState, run::Filters};
+use assay_engine::{
+    ledger::BlockRef,
+    utxo::{OutPoint, TxOut},
+};
+
+use super::caches::{Caches, KnownOutput};
+use crate::{
+    GraphError,
+    utxo::{index, reader::Reader, record::OutputValue},
+};
+
+/// What a graph has of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedOutput {
+    /// The output, spent or not.
+    Found(TxOut),
+    /// Its transaction, which does not have such an output.
+    Missing,
+    /// Neither.
+    Unknown,
+}
+
+/// The outputs that were looked up in one state of a graph.
+#[derive(Debug)]
+pub struct RecordedOutputs {
+    /// The newest block of that state.
+    pub(super) tip: Option<BlockRef>,
+    found: HashMap<OutPoint, Recorded, KeyedState>,
+}
+
+/// What was found of an output, with its numbers.
+#[derive(Debug)]
+pub(super) enum Recorded {
+    Output(KnownOutput),
+    /// The number of its transaction, which does not have such an output.
+    Missing(u64),
+}
+
+impl RecordedOutputs {
+    /// Looks outputs up, and takes those that are remembered: they are about to be spent.
+    pub(super) fn look_up(
+        reader: &Reader<'_>,
+        caches: &mut Caches,
+        tip: Option<BlockRef>,
+        outpoints: &[OutPoint],
+    ) -> Result<Self, GraphError> {
+        let mut found = HashMap::with_capacity_and_hasher(outpoints.len(), KeyedState::default());
+        for outpoint in outpoints {
+            let recorded = match caches.outputs.remove(outpoint) {
+                Some(known) => Some(Recorded::Output(known)),
+                None => find(reader, &caches.filters, outpoint)?,
+            };
+            if let Some(recorded) = recorded {
+                found.insert(*outpoint, recorded);
+            }
+        }
+        Ok(Self { tip, found })
+    }
+
+    /// What the graph has of an output; `Unknown` for one that was not looked up.
+    #[must_use]
+    pub fn get(&self, outpoint: &OutPoint) -> RecordedOutput {
+        match self.recorded(outpoint) {
+            Some(Recorded::Output(known)) => RecordedOutput::Found(known.output.clone()),
+            Some(Recorded::Missing(_)) => RecordedOutput::Missing,
+            None => RecordedOutput::Unknown,
+        }
+    }
+
+    pub(super) fn recorded(&self, outpoint: &OutPoint) -> Option<&Recorded> {
+        self.found.get(outpoint)
+    }
+}
+
+/// Finds an output among the recorded ones.
+fn find(
+    reader: &Reader<'_>,
+    filters: &Filters,
+    outpoint: &OutPoint,
+) -> Result<Option<Recorded>, GraphError> {
+    let found = index::newest_transaction(reader, Some(filters), &outpoint.txid)?;
+    let Some(transaction) = found else { return Ok(None) };
+    let record = reader.known_transaction(transaction)?;
+    let Some(OutputValue { value, owner }) = record.output_at(outpoint.index)? else {
+        return Ok(Some(Recorded::Missing(transaction)));
+    };
+    let number = record.head().first_output + u64::from(outpoint.index);
+    let output = TxOut { owner: reader.owner(owner)?, value };
+    Ok(Some(Recorded::Output(KnownOutput { transaction, number, owner, output })))
+}
