@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-use crate::reason::Reason;
+use crate::reason::ConditionReason;
 
 /// The condition type: the spec of the object is in force.
 pub const READY: &str = "Ready";
@@ -14,11 +14,11 @@ pub const STALLED: &str = "Stalled";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadyState {
     /// Its spec is in force.
-    Ready(Reason, String),
+    Ready(ConditionReason, String),
     /// Its spec is not in force, and a person has to act.
-    Stalled(Reason, String),
+    Stalled(ConditionReason, String),
     /// Its spec is not in force yet; the operator retries.
-    Waiting(Reason, String),
+    Waiting(ConditionReason, String),
 }
 
 impl ReadyState {
@@ -26,12 +26,12 @@ impl ReadyState {
     #[must_use]
     pub fn store_unavailable() -> Self {
         let message = "the database cannot be reached or refuses the request; retrying";
-        Self::Waiting(Reason::StoreUnavailable, message.to_owned())
+        Self::Waiting(ConditionReason::StoreUnavailable, message.to_owned())
     }
 
     /// The reason.
     #[must_use]
-    pub const fn reason(&self) -> Reason {
+    pub const fn reason(&self) -> ConditionReason {
         let (Self::Ready(reason, _) | Self::Stalled(reason, _) | Self::Waiting(reason, _)) = self;
         *reason
     }
@@ -68,7 +68,7 @@ pub struct ConditionState {
     /// True if the status is `True`.
     pub holds: bool,
     /// The reason.
-    pub reason: Reason,
+    pub reason: ConditionReason,
     /// The message.
     pub message: String,
 }
@@ -150,12 +150,12 @@ mod tests {
 
     #[test]
     fn a_condition_keeps_its_transition_time_while_its_status_stays() {
-        let ready = |words: &str| ReadyState::Ready(Reason::Published, words.into());
+        let ready = |words: &str| ReadyState::Ready(ConditionReason::Published, words.into());
         let first = conditions(&ready("a"), &[], Some(1), at(1));
         let second = conditions(&ready("b"), &first, Some(2), at(2));
         assert_eq!(second[0].last_transition_time, Time(at(1)));
         assert_eq!((second[0].message.as_str(), second[0].observed_generation), ("b", Some(2)));
-        let wrong = ReadyState::Stalled(Reason::PlanNotFound, "no plan".into());
+        let wrong = ReadyState::Stalled(ConditionReason::PlanNotFound, "no plan".into());
         let third = conditions(&wrong, &second, Some(3), at(3));
         let said: Vec<_> = third
             .iter()

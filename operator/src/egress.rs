@@ -115,7 +115,7 @@ impl Egress {
     /// The ports of the proxies.
     pub(crate) fn ports(&self) -> BTreeSet<u16> {
         let proxies = self.https_proxy.iter().chain(&self.http_proxy);
-        proxies.flat_map(|proxy| ports::of_url(proxy)).collect()
+        proxies.flat_map(|proxy| ports::url_ports(proxy)).collect()
     }
 }
 

@@ -11,17 +11,17 @@ use std::{
 use axum::{Router, extract::State, http::StatusCode, routing::get};
 use tokio::net::TcpListener;
 
-use crate::metrics::Metrics;
+use crate::metrics::OperatorMetrics;
 
 /// The readiness and the metrics of the operator.
 #[derive(Clone, Debug, Default)]
-pub struct Health {
+pub struct OperatorHealth {
     ready: Arc<AtomicBool>,
     /// The metrics.
-    pub metrics: Metrics,
+    pub metrics: OperatorMetrics,
 }
 
-impl Health {
+impl OperatorHealth {
     /// Sets whether the operator could open the store, as leader or as standby.
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Relaxed);
@@ -33,16 +33,16 @@ impl Health {
 /// # Errors
 ///
 /// If the listener fails.
-pub async fn serve(listener: TcpListener, health: Health) -> io::Result<()> {
+pub async fn serve(listener: TcpListener, health: OperatorHealth) -> io::Result<()> {
     let router = Router::new()
         .route("/livez", get(async || StatusCode::OK))
         .route("/readyz", get(ready))
-        .route("/metrics", get(async |State(health): State<Health>| health.metrics.text()))
+        .route("/metrics", get(async |State(health): State<OperatorHealth>| health.metrics.text()))
         .with_state(health);
     axum::serve(listener, router).await
 }
 
-async fn ready(State(health): State<Health>) -> StatusCode {
+async fn ready(State(health): State<OperatorHealth>) -> StatusCode {
     if health.ready.load(Ordering::Relaxed) {
         StatusCode::OK
     } else {

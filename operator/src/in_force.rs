@@ -7,7 +7,7 @@ use assay_tenancy::{Directory, Name, manifest::RateLimitSpec};
 
 /// The configuration in force.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct InForce {
+pub(crate) struct ConfigurationInForce {
     /// Tenants with their plans, policies and limits; sources.
     pub(crate) directory: Arc<Directory<Policy>>,
     /// The namespaces that may hold the keys of each tenant.

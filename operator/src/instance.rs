@@ -140,7 +140,7 @@ impl InstanceError {
 
 /// The record of an installation.
 #[derive(Debug, PartialEq, Eq)]
-enum Record {
+enum InstallationRecord {
     /// It exists.
     Found(Instance),
     /// It is to be created.
@@ -151,13 +151,17 @@ enum Record {
 }
 
 /// Finds the record of the installation `name` in `namespace` among all records.
-fn find(name: &Name, namespace: &str, all: &[Installation]) -> Result<Record, InstanceError> {
+fn find(
+    name: &Name,
+    namespace: &str,
+    all: &[Installation],
+) -> Result<InstallationRecord, InstanceError> {
     let Some(own) = all.iter().find(|record| record.name_any() == name.as_str()) else {
         if let Some(other) = all.iter().find(|other| other.spec.namespace == namespace) {
             let (name, namespace) = (name.clone(), namespace.to_owned());
             return Err(InstanceError::NamespaceTaken { name, owner: other.name_any(), namespace });
         }
-        return Ok(Record::Missing { owns_unlabelled: all.is_empty() });
+        return Ok(InstallationRecord::Missing { owns_unlabelled: all.is_empty() });
     };
     if own.spec.namespace != namespace {
         let (name, owner) = (name.clone(), own.spec.namespace.clone());
@@ -170,7 +174,7 @@ fn find(name: &Name, namespace: &str, all: &[Installation]) -> Result<Record, In
         (created, record.name_any())
     });
     let owns_unlabelled = first.is_some_and(|first| first.name_any() == name.as_str());
-    Ok(Record::Found(Instance { name: name.clone(), owns_unlabelled }))
+    Ok(InstallationRecord::Found(Instance { name: name.clone(), owns_unlabelled }))
 }
 
 async fn list(client: &Client) -> Result<Vec<Installation>, InstanceError> {
@@ -209,8 +213,8 @@ pub(crate) async fn register(
     let api = Api::<Installation>::all(client.clone());
     loop {
         let owns_unlabelled = match find(name, namespace, &list(client).await?)? {
-            Record::Found(instance) => return Ok(instance),
-            Record::Missing { owns_unlabelled } => owns_unlabelled,
+            InstallationRecord::Found(instance) => return Ok(instance),
+            InstallationRecord::Missing { owns_unlabelled } => owns_unlabelled,
         };
         let spec = InstallationSpec { namespace: namespace.to_owned(), owns_unlabelled };
         match writer.create("installation", &api, &Installation::new(name.as_str(), spec)).await {
@@ -255,7 +259,11 @@ mod tests {
         record
     }
 
-    fn found(name: &str, namespace: &str, all: &[Installation]) -> Result<Record, InstanceError> {
+    fn found(
+        name: &str,
+        namespace: &str,
+        all: &[Installation],
+    ) -> Result<InstallationRecord, InstanceError> {
         find(&name.parse().unwrap(), namespace, all)
     }
 
@@ -265,16 +273,25 @@ mod tests {
 
     #[test]
     fn the_first_installation_owns_the_objects_without_a_label() {
-        let missing = |owns_unlabelled| Record::Missing { owns_unlabelled };
+        let missing = |owns_unlabelled| InstallationRecord::Missing { owns_unlabelled };
         assert_eq!(found("a", "one", &[]).unwrap(), missing(true));
         let all = [record("a", "one", true, 1)];
         assert_eq!(found("b", "two", &all).unwrap(), missing(false));
         let all = [record("a", "one", true, 1), record("b", "two", false, 2)];
-        assert_eq!(found("a", "one", &all).unwrap(), Record::Found(instance("a", true)));
-        assert_eq!(found("b", "two", &all).unwrap(), Record::Found(instance("b", false)));
+        assert_eq!(
+            found("a", "one", &all).unwrap(),
+            InstallationRecord::Found(instance("a", true))
+        );
+        assert_eq!(
+            found("b", "two", &all).unwrap(),
+            InstallationRecord::Found(instance("b", false))
+        );
         // A later one does not become the first when the first goes.
         let left = &all[1..];
-        assert_eq!(found("b", "two", left).unwrap(), Record::Found(instance("b", false)));
+        assert_eq!(
+            found("b", "two", left).unwrap(),
+            InstallationRecord::Found(instance("b", false))
+        );
         assert_eq!(found("c", "three", left).unwrap(), missing(false));
     }
 
@@ -283,7 +300,7 @@ mod tests {
         for (times, first) in [((1, 2), "b"), ((2, 1), "a"), ((1, 1), "a")] {
             let all = [record("b", "two", true, times.0), record("a", "one", true, times.1)];
             for (name, namespace) in [("a", "one"), ("b", "two")] {
-                let expected = Record::Found(instance(name, name == first));
+                let expected = InstallationRecord::Found(instance(name, name == first));
                 assert_eq!(found(name, namespace, &all).unwrap(), expected, "{times:?}");
             }
         }

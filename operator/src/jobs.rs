@@ -28,7 +28,7 @@ pub(crate) fn job_spec(pod: &PodSettings<'_>, owner: &Owner, deadline_seconds: u
 
 /// The schedule of a `CronJob`.
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
+pub(crate) struct CronSchedule {
     /// A cron expression, in UTC.
     pub(crate) cron: String,
     /// The longest delay with which a run may still start, in seconds.
@@ -38,7 +38,7 @@ pub(crate) struct Schedule {
 }
 
 /// A `CronJob` that creates a Job on a schedule, one at a time.
-pub(crate) fn cron_job_spec(schedule: Schedule, job: JobSpec, owner: &Owner) -> CronJobSpec {
+pub(crate) fn cron_job_spec(schedule: CronSchedule, job: JobSpec, owner: &Owner) -> CronJobSpec {
     CronJobSpec {
         schedule: schedule.cron,
         time_zone: Some("Etc/UTC".to_owned()),

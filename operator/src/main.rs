@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use assay_operator::{run, settings::Settings};
+use assay_operator::{run, settings::OperatorSettings};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    run::main(Settings::parse())
+    run::main(OperatorSettings::parse())
 }

@@ -8,7 +8,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::reason::Reason;
+use crate::reason::ConditionReason;
 
 /// Labels of a reconciliation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -24,7 +24,7 @@ pub struct ReconcileLabels {
 pub struct FailureLabels {
     /// The kind of the object.
     pub kind: &'static str,
-    /// The name of a [`Reason`].
+    /// The name of a [`ConditionReason`].
     pub reason: &'static str,
 }
 
@@ -37,7 +37,7 @@ pub struct WriteLabels {
 
 /// The operator's metrics.
 #[derive(Clone, Debug)]
-pub struct Metrics {
+pub struct OperatorMetrics {
     registry: Arc<Registry>,
     reconciled: Family<ReconcileLabels, Counter>,
     failures: Family<FailureLabels, Counter>,
@@ -48,7 +48,7 @@ pub struct Metrics {
     pub publish_seconds: Histogram,
 }
 
-impl Default for Metrics {
+impl Default for OperatorMetrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("assay_operator");
         let reconciled = Family::default();
@@ -73,26 +73,26 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl OperatorMetrics {
     /// Counts a reconciliation.
-    pub fn reconciled(&self, kind: &'static str, changed: bool) {
+    pub fn count_reconciliation(&self, kind: &'static str, changed: bool) {
         let outcome = if changed { "changed" } else { "unchanged" };
         self.reconciled.get_or_create(&ReconcileLabels { kind, outcome }).inc();
     }
 
     /// Counts a failed reconciliation.
-    pub fn failed(&self, kind: &'static str, reason: Reason) {
+    pub fn count_failure(&self, kind: &'static str, reason: ConditionReason) {
         self.reconciled.get_or_create(&ReconcileLabels { kind, outcome: "failed" }).inc();
         self.failures.get_or_create(&FailureLabels { kind, reason: reason.as_str() }).inc();
     }
 
     /// Counts a write.
-    pub fn wrote(&self, what: &'static str) {
+    pub fn count_write(&self, what: &'static str) {
         self.writes.get_or_create(&WriteLabels { what }).inc();
     }
 
     /// Counts a key that was issued.
-    pub fn key_issued(&self) {
+    pub fn count_issued_key(&self) {
         self.keys_issued.inc();
     }
 

@@ -38,18 +38,18 @@ pub(crate) fn spec(
 }
 
 /// Connections from anywhere to ports.
-pub(crate) fn from_anywhere(ports: &[u16]) -> NetworkPolicyIngressRule {
+pub(crate) fn ingress_from_anywhere(ports: &[u16]) -> NetworkPolicyIngressRule {
     let ports = ports.iter().map(|number| port("TCP", *number)).collect();
     NetworkPolicyIngressRule { ports: Some(ports), from: None }
 }
 
 /// Connections from some pods to a port.
-pub(crate) fn from(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyIngressRule {
+pub(crate) fn ingress_from(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyIngressRule {
     NetworkPolicyIngressRule { ports: Some(vec![port("TCP", number)]), from: Some(peers) }
 }
 
 /// Connections to a port of some pods.
-pub(crate) fn to(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyEgressRule {
+pub(crate) fn egress_to(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyEgressRule {
     NetworkPolicyEgressRule { ports: Some(vec![port("TCP", number)]), to: Some(peers) }
 }
 

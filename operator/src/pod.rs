@@ -125,7 +125,7 @@ pub(crate) enum RestartPolicy {
 
 impl<'a> PodSettings<'a> {
     /// The settings of a pod of a Job.
-    pub(crate) fn of_job(
+    pub(crate) fn for_job(
         defaults: &'a PodDefaults,
         arguments: Vec<String>,
         secrets: Vec<&'a SecretFile>,

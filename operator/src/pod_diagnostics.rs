@@ -19,12 +19,12 @@ const REVISION_LABELS: [&str; 2] = ["pod-template-hash", JOB_NAME];
 /// # Errors
 ///
 /// If the API server fails.
-pub(crate) async fn of_pods(
+pub(crate) async fn diagnose_pods(
     client: &Client,
     namespace: &str,
     labels: &str,
 ) -> Result<Option<String>, kube::Error> {
-    Ok(of_newest(&list(client, namespace, labels).await?))
+    Ok(newest_diagnosis(&list(client, namespace, labels).await?))
 }
 
 /// The same, or else the name of the newest of the selected pods that is not ready.
@@ -32,13 +32,13 @@ pub(crate) async fn of_pods(
 /// # Errors
 ///
 /// If the API server fails.
-pub(crate) async fn of_pods_not_ready(
+pub(crate) async fn diagnose_unready_pods(
     client: &Client,
     namespace: &str,
     labels: &str,
 ) -> Result<Option<String>, kube::Error> {
     let pods = list(client, namespace, labels).await?;
-    Ok(of_newest(&pods).or_else(|| not_ready(&pods)))
+    Ok(newest_diagnosis(&pods).or_else(|| not_ready(&pods)))
 }
 
 /// The selected pods that stay, the oldest first.
@@ -68,16 +68,16 @@ fn not_ready(pods: &[Pod]) -> Option<String> {
 }
 
 /// The diagnosis of the newest pod that has one, among the pods of the newest revision or Job.
-fn of_newest(pods: &[Pod]) -> Option<String> {
+fn newest_diagnosis(pods: &[Pod]) -> Option<String> {
     let version = |pod: &Pod| REVISION_LABELS.map(|label| pod.labels().get(label).cloned());
     let newest = version(pods.last()?);
     pods.iter().rev().filter(|pod| version(pod) == newest).find_map(|pod| {
-        let cut: String = of_pod(pod)?.chars().take(MAX_CHARACTERS).collect();
+        let cut: String = pod_diagnosis(pod)?.chars().take(MAX_CHARACTERS).collect();
         Some(format!("pod `{}`: {cut}", pod.name_any()))
     })
 }
 
-fn of_pod(pod: &Pod) -> Option<String> {
+fn pod_diagnosis(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let mut containers = status.container_statuses.iter().flatten();
     let unschedulable = || {
@@ -86,12 +86,12 @@ fn of_pod(pod: &Pod) -> Option<String> {
             conditions.find(|known| known.type_ == "PodScheduled" && known.status == "False")?;
         unscheduled.message.clone()
     };
-    containers.find_map(of_container).or_else(unschedulable)
+    containers.find_map(container_diagnosis).or_else(unschedulable)
 }
 
 /// The diagnosis of a container. It does not change between attempts: a container that keeps failing is
 /// described by how it ended, and an image that cannot be pulled by the cause.
-fn of_container(container: &ContainerStatus) -> Option<String> {
+fn container_diagnosis(container: &ContainerStatus) -> Option<String> {
     if container.ready {
         return None;
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn diagnosis_of(status: Value) -> Option<String> {
-        of_newest(&[pod("api-1", "2026-11-22T01:00:00Z", status)])
+        newest_diagnosis(&[pod("api-1", "2026-11-22T01:00:00Z", status)])
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
             pod("chain-0", "2026-11-22T02:00:00Z", ready.clone()),
             pod("chain-1", "2026-11-22T01:00:00Z", runs),
         ]);
-        assert_eq!((of_newest(&pods), not_ready(&pods[1..])), (None, None));
+        assert_eq!((newest_diagnosis(&pods), not_ready(&pods[1..])), (None, None));
         assert_eq!(not_ready(&pods).as_deref(), Some("pod `chain-1` is not ready yet"));
     }
 
@@ -249,7 +249,7 @@ mod tests {
         let newer = pod("new", "2026-11-22T02:00:00Z", waits(&"x".repeat(2 * MAX_CHARACTERS)));
         let mut leaves = pod("leaves", "2026-11-22T03:00:00Z", waits("leaves"));
         leaves.metadata.deletion_timestamp = leaves.metadata.creation_timestamp.clone();
-        let diagnosis = of_newest(&staying(vec![newer, leaves, older])).unwrap();
+        let diagnosis = newest_diagnosis(&staying(vec![newer, leaves, older])).unwrap();
         assert!(diagnosis.starts_with("pod `new`: ImagePullBackOff: xxx"), "{diagnosis}");
         assert_eq!(diagnosis.chars().count(), "pod `new`: ".len() + MAX_CHARACTERS);
 
@@ -261,7 +261,7 @@ mod tests {
         let failed = of("1", "bad", "2026-11-22T01:00:00Z", waits("gone"));
         let starts = of("2", "good", "2026-11-22T02:00:00Z", json!({}));
         assert_eq!(
-            of_newest(&[failed, starts]),
+            newest_diagnosis(&[failed, starts]),
             None,
             "the pod that failed is of an older revision"
         );

@@ -6,7 +6,7 @@ use assay_crds::TelemetrySpec;
 
 /// The ports of a URL's hosts; for a host without one, the default port of the scheme. URLs of Sentinels
 /// also give the default port of the Redis servers behind them.
-pub(crate) fn of_url(url: &str) -> BTreeSet<u16> {
+pub(crate) fn url_ports(url: &str) -> BTreeSet<u16> {
     let Some((scheme, rest)) = url.trim().split_once("://") else { return BTreeSet::new() };
     let defaults: &[u16] = match scheme {
         "http" => &[80],
@@ -32,8 +32,8 @@ pub(crate) fn of_url(url: &str) -> BTreeSet<u16> {
 }
 
 /// The port of the collector.
-pub(crate) fn of_collector(telemetry: &TelemetrySpec) -> BTreeSet<u16> {
-    telemetry.otlp_endpoint.as_deref().map(of_url).unwrap_or_default()
+pub(crate) fn collector_ports(telemetry: &TelemetrySpec) -> BTreeSet<u16> {
+    telemetry.otlp_endpoint.as_deref().map(url_ports).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
             ("http://[::1]/api", vec![80]),
             ("no url", vec![]),
         ] {
-            assert_eq!(of_url(url), ports.into_iter().collect(), "{url}");
+            assert_eq!(url_ports(url), ports.into_iter().collect(), "{url}");
         }
     }
 }

@@ -8,11 +8,11 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// The reason of a condition, an event or a failure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Reason {
+        pub enum ConditionReason {
             $($(#[$doc])* $name,)*
         }
 
-        impl Reason {
+        impl ConditionReason {
             /// The name in conditions, events and metrics.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
@@ -129,10 +129,10 @@ reasons! {
     ApiServerUnavailable,
 }
 
-impl Reason {
+impl ConditionReason {
     /// The reason of a refused object. `is_deleted`: the refused change is the object's deletion.
     #[must_use]
-    pub(crate) const fn of(refusal: &ManifestRefusal, is_deleted: bool) -> Self {
+    pub(crate) const fn from_refusal(refusal: &ManifestRefusal, is_deleted: bool) -> Self {
         match refusal {
             ManifestRefusal::BreaksDependent { .. } if is_deleted => Self::InUse,
             ManifestRefusal::BreaksDependent { .. } => Self::BreaksDependents,
@@ -184,7 +184,7 @@ mod tests {
         stored: &[(Kind, &str, Value)],
         (kind, name): (Kind, &str),
         spec: Option<Value>,
-    ) -> Reason {
+    ) -> ConditionReason {
         let manifest = |kind, name: &str, spec: &Value| {
             let name = name.parse().unwrap();
             Arc::new(Manifest::parse_spec("a test".into(), kind, name, spec))
@@ -196,7 +196,7 @@ mod tests {
         let spec = spec.map(|spec| manifest(kind, name, &spec));
         let desired = DesiredManifests::from([(key.clone(), spec)]);
         let reconciled = reconcile(&stored, &desired).unwrap();
-        Reason::of(&reconciled.refused[&key], is_deleted)
+        ConditionReason::from_refusal(&reconciled.refused[&key], is_deleted)
     }
 
     fn stored() -> Vec<(Kind, &'static str, Value)> {
@@ -215,26 +215,30 @@ mod tests {
         let same = ["a", "b"]
             .map(|name| json!({"name": name, "requests": 5, "window": "1d", "counts": "checks"}));
         for (kind, spec, expected) in [
-            (Kind::Tenant, tenant("silver", "default"), Reason::PlanNotFound),
-            (Kind::Tenant, tenant("gold", "strict"), Reason::PolicyNotFound),
-            (Kind::Tenant, tenant("no name", "default"), Reason::Invalid),
+            (Kind::Tenant, tenant("silver", "default"), ConditionReason::PlanNotFound),
+            (Kind::Tenant, tenant("gold", "strict"), ConditionReason::PolicyNotFound),
+            (Kind::Tenant, tenant("no name", "default"), ConditionReason::Invalid),
             (
                 Kind::RateLimit,
                 rate_limit(json!({"plan": "silver"}), one("daily", 20)),
-                Reason::PlanNotFound,
+                ConditionReason::PlanNotFound,
             ),
             (
                 Kind::RateLimit,
                 rate_limit(json!({"tenant": "other"}), one("daily", 20)),
-                Reason::TenantNotFound,
+                ConditionReason::TenantNotFound,
             ),
-            (Kind::RateLimit, rate_limit(gold(), one("weekly", 20)), Reason::LimitNotFound),
-            (Kind::RateLimit, rate_limit(gold(), one("daily", 101)), Reason::AboveCeiling),
-            (Kind::RateLimit, rate_limit(gold(), one("daily", 0)), Reason::Invalid),
-            (Kind::RateLimit, rate_limit(gold(), twice), Reason::LimitsContradict),
-            (Kind::Plan, plan(json!(same)), Reason::LimitsContradict),
-            (Kind::Plan, plan(json!([])), Reason::Invalid),
-            (Kind::RiskPolicy, json!({"trace": {"hops": 0}}), Reason::Invalid),
+            (
+                Kind::RateLimit,
+                rate_limit(gold(), one("weekly", 20)),
+                ConditionReason::LimitNotFound,
+            ),
+            (Kind::RateLimit, rate_limit(gold(), one("daily", 101)), ConditionReason::AboveCeiling),
+            (Kind::RateLimit, rate_limit(gold(), one("daily", 0)), ConditionReason::Invalid),
+            (Kind::RateLimit, rate_limit(gold(), twice), ConditionReason::LimitsContradict),
+            (Kind::Plan, plan(json!(same)), ConditionReason::LimitsContradict),
+            (Kind::Plan, plan(json!([])), ConditionReason::Invalid),
+            (Kind::RiskPolicy, json!({"trace": {"hops": 0}}), ConditionReason::Invalid),
         ] {
             let found = reason(&stored(), (kind, "new"), Some(spec.clone()));
             assert_eq!(found, expected, "{} {spec}", kind.as_str());
@@ -244,11 +248,11 @@ mod tests {
     #[test]
     fn a_change_that_breaks_dependents_has_a_reason_of_its_own() {
         let gold = (Kind::Plan, "gold");
-        assert_eq!(reason(&stored(), gold, None), Reason::InUse);
+        assert_eq!(reason(&stored(), gold, None), ConditionReason::InUse);
         let raised = json!([{"name": "daily", "requests": 50}]);
         let mut raised =
             vec![(Kind::RateLimit, "more", rate_limit(json!({"plan": "gold"}), raised))];
         raised.extend(stored());
-        assert_eq!(reason(&raised, gold, Some(plan(daily(20)))), Reason::BreaksDependents);
+        assert_eq!(reason(&raised, gold, Some(plan(daily(20)))), ConditionReason::BreaksDependents);
     }
 }

@@ -20,13 +20,13 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     api_key, backoff,
-    health::{self, Health},
-    in_force::InForce,
+    health::{self, OperatorHealth},
+    in_force::ConfigurationInForce,
     instance::{self, Instance, InstanceError},
     leader::{Election, Leadership},
     publish::Publisher,
     risk_service,
-    settings::Settings,
+    settings::OperatorSettings,
     shared::Shared,
     source::{self, ChainClient},
     writer::Writer,
@@ -56,7 +56,7 @@ enum RunError {
 
 /// Runs the operator until it receives SIGTERM or SIGINT.
 #[must_use]
-pub fn main(settings: Settings) -> ExitCode {
+pub fn main(settings: OperatorSettings) -> ExitCode {
     // It fails only if a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let endpoint = settings.otlp_endpoint.as_deref();
@@ -100,10 +100,10 @@ fn log(as_text: bool, collector: Option<&Collector>) {
 
 /// Runs the operator, and sends its metrics to the collector regularly and once at the end.
 async fn run_with_telemetry(
-    settings: Settings,
+    settings: OperatorSettings,
     collector: Option<Collector>,
 ) -> Result<(), RunError> {
-    let health = Health::default();
+    let health = OperatorHealth::default();
     if let Some(collector) = collector.clone() {
         let metrics = health.metrics.clone();
         tokio::spawn(collector.send_regularly(METRICS_INTERVAL, move || metrics.text()));
@@ -116,7 +116,7 @@ async fn run_with_telemetry(
     ended
 }
 
-async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
+async fn run(settings: OperatorSettings, health: &OperatorHealth) -> Result<(), RunError> {
     let token = settings.chain_token_file.clone();
     Credentials { token, ..Credentials::default() }.check_token()?;
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
@@ -141,15 +141,20 @@ async fn run(settings: Settings, health: &Health) -> Result<(), RunError> {
     }
 }
 
-fn election(client: Client, settings: &Settings, leadership: Leadership, clock: Clock) -> Election {
-    let Settings { namespace, name, lease_seconds, .. } = settings;
+fn election(
+    client: Client,
+    settings: &OperatorSettings,
+    leadership: Leadership,
+    clock: Clock,
+) -> Election {
+    let OperatorSettings { namespace, name, lease_seconds, .. } = settings;
     Election::new(client, namespace, name, *lease_seconds, leadership, clock)
 }
 
 /// Runs everything but the handling of signals: health, election, and the tasks of the leader.
 async fn run_tasks(
-    settings: &Settings,
-    health: &Health,
+    settings: &OperatorSettings,
+    health: &OperatorHealth,
     leadership: Leadership,
     clock: Clock,
 ) -> Result<(), RunError> {
@@ -179,7 +184,7 @@ async fn run_tasks(
         instance = registering => instance,
         () = election.hold() => return Err(RunError::LostLease),
     };
-    let (sender, in_force) = watch::channel(InForce::default());
+    let (sender, in_force) = watch::channel(ConfigurationInForce::default());
     let shared = Shared {
         client,
         instance,
@@ -216,7 +221,7 @@ async fn run_tasks(
 }
 
 /// Registers the installation, and retries until that succeeds.
-async fn register(client: &Client, writer: &Writer, settings: &Settings) -> Instance {
+async fn register(client: &Client, writer: &Writer, settings: &OperatorSettings) -> Instance {
     let mut failures = 0;
     loop {
         match instance::register(client, writer, &settings.instance, &settings.namespace).await {
@@ -241,8 +246,8 @@ async fn register(client: &Client, writer: &Writer, settings: &Settings) -> Inst
 /// Returns a refusal that follows such an attempt: the operator works already, and must stop.
 async fn open(
     client: Client,
-    settings: Settings,
-    health: Health,
+    settings: OperatorSettings,
+    health: OperatorHealth,
     has_tried: watch::Sender<bool>,
 ) -> Result<(Arc<dyn Store>, Environment), InstanceError> {
     let mut failures = 0;
@@ -271,7 +276,7 @@ async fn open(
 
 async fn try_to_open(
     client: &Client,
-    settings: &Settings,
+    settings: &OperatorSettings,
 ) -> Result<(Arc<dyn Store>, Environment), InstanceError> {
     instance::check(client, &settings.instance, &settings.namespace).await?;
     let address = DatabaseAddress::from_url_file(&settings.database_url_file);

@@ -28,7 +28,7 @@ pub(crate) enum WatchScope {
 
 impl WatchScope {
     /// The scope of an operator in the namespace `own`. `watched` lists the namespaces of tenants; empty: all.
-    pub(crate) fn of(own: &str, watched: &[Name]) -> Self {
+    pub(crate) fn new(own: &str, watched: &[Name]) -> Self {
         if watched.is_empty() {
             return Self::Cluster;
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn without_names_all_namespaces_are_watched() {
-        let scope = WatchScope::of("assay", &[]);
+        let scope = WatchScope::new("assay", &[]);
         assert_eq!(scope, WatchScope::Cluster);
         assert_eq!(scope.unwatched(&names(&["anywhere"])), None);
         assert!(scope.has_events_of(None) && scope.has_events_of(Some("anywhere")));
@@ -100,13 +100,13 @@ mod tests {
 
     #[test]
     fn with_names_those_and_the_operators_own_are_watched() {
-        let scope = WatchScope::of("assay", &names(&["payments"]));
+        let scope = WatchScope::new("assay", &names(&["payments"]));
         let unwatched = scope
             .unwatched(&names(&["assay", "elsewhere", "payments"]).clone())
             .map(|found| found.join(" "));
         assert_eq!(unwatched.as_deref(), Some("elsewhere"));
         assert!(scope.has_events_of(Some("payments")) && scope.has_events_of(Some("assay")));
         assert!(!scope.has_events_of(None), "they would be in `default`");
-        assert!(WatchScope::of("default", &names(&["payments"])).has_events_of(None));
+        assert!(WatchScope::new("default", &names(&["payments"])).has_events_of(None));
     }
 }

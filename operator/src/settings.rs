@@ -16,7 +16,7 @@ use crate::{
 /// Reconciles Assay's custom resources: publishes configuration, issues API keys and runs workloads
 #[derive(Clone, Debug, Parser)]
 #[command(version)]
-pub struct Settings {
+pub struct OperatorSettings {
     /// File with the URL of the PostgreSQL database
     #[arg(long, env = "ASSAY_DATABASE_URL_FILE", value_name = "FILE")]
     pub database_url_file: PathBuf,
@@ -107,10 +107,10 @@ pub struct Settings {
     pub log_text: bool,
 }
 
-impl Settings {
+impl OperatorSettings {
     /// The namespaces whose objects the operator works on.
     pub(crate) fn scope(&self) -> WatchScope {
-        WatchScope::of(&self.namespace, &self.watch_namespaces)
+        WatchScope::new(&self.namespace, &self.watch_namespaces)
     }
 
     /// The interval between reconciliations while nothing changes.
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_collectors_url_is_checked_and_passed_to_the_workloads() {
         let parse = |endpoint: &str| {
-            Settings::try_parse_from([
+            OperatorSettings::try_parse_from([
                 "assay-operator",
                 "--database-url-file=url",
                 "--name=one",
@@ -216,7 +216,7 @@ mod tests {
     fn settings_of_workloads_are_complete_or_absent() {
         let parse = |more: &[&str]| {
             let all = ["assay-operator", "--database-url-file", "url", "--name", "one"];
-            Settings::try_parse_from(all.iter().chain(more))
+            OperatorSettings::try_parse_from(all.iter().chain(more))
         };
         assert!(parse(&[]).unwrap().workloads().is_none());
         assert!(parse(&["--image", "assay:1"]).is_err());

@@ -7,9 +7,9 @@ use kube::Client;
 use tokio::sync::watch;
 
 use crate::{
-    in_force::InForce,
+    in_force::ConfigurationInForce,
     instance::Instance,
-    metrics::Metrics,
+    metrics::OperatorMetrics,
     scope::WatchScope,
     writer::{WriteError, Writer},
 };
@@ -24,11 +24,11 @@ pub(crate) struct Shared {
     /// Writes to the API server.
     pub(crate) writer: Writer,
     /// The metrics.
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: OperatorMetrics,
     /// The clock.
     pub(crate) clock: Clock,
     /// The configuration in force.
-    pub(crate) in_force: watch::Receiver<InForce>,
+    pub(crate) in_force: watch::Receiver<ConfigurationInForce>,
     /// The namespaces whose objects the operator works on.
     pub(crate) scope: WatchScope,
     /// The interval between reconciliations while nothing changes.

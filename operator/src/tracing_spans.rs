@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use tracing::{Instrument, Span, field::Empty};
 
 /// Runs a reconciliation in a span that records a failure.
-pub(crate) async fn reconciling<T, E: Display>(
+pub(crate) async fn trace_reconciliation<T, E: Display>(
     kind: &'static str,
     object: &impl ResourceExt,
     work: impl Future<Output = Result<T, E>>,
@@ -20,18 +20,18 @@ pub(crate) async fn reconciling<T, E: Display>(
         otel.status_code = Empty,
         otel.status_description = Empty,
     );
-    within(stage, work).await
+    run_in_span(stage, work).await
 }
 
 /// Runs a publication in a span that records a failure.
-pub(crate) async fn publishing<T, E: Display>(
+pub(crate) async fn trace_publication<T, E: Display>(
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
     let stage = stage!("publish", otel.status_code = Empty, otel.status_description = Empty);
-    within(stage, work).await
+    run_in_span(stage, work).await
 }
 
-async fn within<T, E: Display>(
+async fn run_in_span<T, E: Display>(
     stage: Span,
     work: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use tracing::Instrument;
 
-use crate::{leader::Leadership, metrics::Metrics, scope::WatchScope};
+use crate::{leader::Leadership, metrics::OperatorMetrics, scope::WatchScope};
 
 /// The field manager of what the operator writes, but for parts of statuses that have managers of their own.
 pub const MANAGER: &str = "assay-operator";
@@ -78,7 +78,7 @@ pub struct Writer {
     reporter: Reporter,
     /// Remembers recent warnings, so that repeated ones are counted in one event.
     warnings: Recorder,
-    metrics: Metrics,
+    metrics: OperatorMetrics,
 }
 
 impl Debug for Writer {
@@ -95,7 +95,7 @@ impl Writer {
         name: &str,
         leadership: Leadership,
         scope: WatchScope,
-        metrics: Metrics,
+        metrics: OperatorMetrics,
     ) -> Self {
         let reporter = Reporter { controller: MANAGER.into(), instance: Some(name.to_owned()) };
         let warnings = Recorder::new(client.clone(), reporter.clone());
@@ -278,7 +278,7 @@ impl Writer {
         self.require_leadership()?;
         let writing = timeout(WRITE_TIMEOUT, request).instrument(stage!("write", what));
         let done = writing.await.map_err(|_| WriteError::TimedOut)??;
-        self.metrics.wrote(what);
+        self.metrics.count_write(what);
         Ok(done)
     }
 }

@@ -18,7 +18,7 @@ use std::{
 use assay_address::ChainId;
 use assay_engine::utxo::{OutPoint, ResolvedBlock, Txid};
 use assay_graph::{EmbeddedGraphs, GraphWriter, RecordedOutput, WriterOptions};
-use assay_tests::big_chain::{BigChain, Shape, ends};
+use assay_tests::big_chain::{BigChain, ChainShape, ends};
 use jiff::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -40,7 +40,7 @@ fn main() {
         None => tempfile::tempdir(),
     };
     let folder = folder.expect("a directory");
-    let shape = Shape { seed: 1, blocks, transactions: BLOCK, hub: None };
+    let shape = ChainShape { seed: 1, blocks, transactions: BLOCK, hub: None };
     let step = transactions.div_ceil(10);
     println!("{transactions} transactions in {blocks} blocks; each line {step} of them");
 
@@ -55,7 +55,7 @@ fn main() {
     };
     let reversible = blocks.saturating_sub(REVERSIBLE);
     let (mut chain, mut total, mut since, mut memory) =
-        (BigChain::new(shape).peekable(), Spent::default(), Spent::default(), 0);
+        (BigChain::new(shape).peekable(), MeasuredCost::default(), MeasuredCost::default(), 0);
     while chain.peek().is_some() {
         let (mut batch, mut entries) = (Vec::new(), 0);
         while entries < BATCH_ENTRIES {
@@ -68,10 +68,10 @@ fn main() {
         if since.transactions >= step {
             total.add(&since);
             println!("{}, {:.0} MB of memory", since.line(), megabytes(memory));
-            since = Spent::default();
+            since = MeasuredCost::default();
         }
     }
-    let begun = Begun::now();
+    let begun = Stopwatch::now();
     writer.build_indexes().expect("indexes");
     since.add(&begun.until_now(0));
     drop(writer);
@@ -88,7 +88,7 @@ fn main() {
     let graph = store.open(ChainId::BTC).expect("a graph").expect("a recorded chain");
     let snapshot = graph.snapshot().expect("a state");
     let writer = store.composition_writer(ChainId::BTC).expect("compositions");
-    let begun = Begun::now();
+    let begun = Stopwatch::now();
     while !writer.advance(&snapshot, &ends, SLICE).expect("a slice").is_complete {}
     let spent = begun.until_now(total.transactions);
     let together = (total.processor + spent.processor).as_secs_f64();
@@ -100,7 +100,7 @@ fn main() {
 }
 
 /// Records a batch.
-fn record(writer: &mut GraphWriter, batch: &[ResolvedBlock], reversible: u64) -> Spent {
+fn record(writer: &mut GraphWriter, batch: &[ResolvedBlock], reversible: u64) -> MeasuredCost {
     let transactions = || batch.iter().flat_map(|block| &block.transactions);
     let made: HashSet<Txid> = transactions().map(|transaction| transaction.txid).collect();
     let inputs = transactions().flat_map(|transaction| &transaction.inputs);
@@ -108,7 +108,7 @@ fn record(writer: &mut GraphWriter, batch: &[ResolvedBlock], reversible: u64) ->
         .map(|input| input.outpoint)
         .filter(|outpoint| !made.contains(&outpoint.txid))
         .collect();
-    let begun = Begun::now();
+    let begun = Stopwatch::now();
     let found = writer.outputs(&wanted).expect("outputs");
     writer.append(batch, &found, reversible, Timestamp::UNIX_EPOCH).expect("blocks are recorded");
     let spent = begun.until_now(transactions().count() as u64);
@@ -116,15 +116,15 @@ fn record(writer: &mut GraphWriter, batch: &[ResolvedBlock], reversible: u64) ->
     spent
 }
 
-struct Begun(Instant, Duration);
+struct Stopwatch(Instant, Duration);
 
-impl Begun {
+impl Stopwatch {
     fn now() -> Self {
         Self(Instant::now(), processor_time())
     }
 
-    fn until_now(&self, transactions: u64) -> Spent {
-        Spent {
+    fn until_now(&self, transactions: u64) -> MeasuredCost {
+        MeasuredCost {
             transactions,
             wall: self.0.elapsed(),
             processor: processor_time().saturating_sub(self.1),
@@ -134,13 +134,13 @@ impl Begun {
 
 /// What recording took.
 #[derive(Default)]
-struct Spent {
+struct MeasuredCost {
     transactions: u64,
     wall: Duration,
     processor: Duration,
 }
 
-impl Spent {
+impl MeasuredCost {
     fn add(&mut self, more: &Self) {
         self.transactions += more.transactions;
         self.wall += more.wall;

@@ -21,8 +21,8 @@ use assay_address::ChainId;
 use assay_test_random::Random;
 use assay_tests::{
     Caller, Connection, Figures, Server, assay,
-    big_chain::{Person, Shape, recorded},
-    on_plan, release_program, repeat, wait_every,
+    big_chain::{ChainShape, Person, recorded},
+    plan_with_tenant, release_program, repeat, wait_every,
 };
 use tempfile::TempDir;
 
@@ -38,13 +38,13 @@ fn main() {
     let cache = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let folder = cache.join(format!("chain-of-{transactions}-transactions"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let wallets = runtime.block_on(recorded(Shape::of(transactions), &folder));
+    let wallets = runtime.block_on(recorded(ChainShape::with_transactions(transactions), &folder));
     let _built = release_program();
     let installation = Installation::new(&folder);
     let here = installation.server(true, &[]);
     let chain = Server::start_chain(installation.directory(true), &["btc"]);
     for server in [&here, &chain] {
-        composed(server);
+        wait_for_compositions(server);
     }
     let servers = format!("--chain-servers=btc=http://{}", chain.api);
     let there = installation.server(false, &[&servers]);
@@ -79,7 +79,7 @@ impl Installation {
             fs::write(directory.path().join(name), text).expect("a file");
         };
         write("labels.csv", labels);
-        write("roomy.yaml", on_plan("roomy", LIMIT));
+        write("roomy.yaml", plan_with_tenant("roomy", LIMIT));
         let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;
         let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
         let _ = run(&import);
@@ -114,7 +114,7 @@ fn address(person: Person) -> String {
 }
 
 /// Waits until what transactions are made of is known to a server.
-fn composed(server: &Server) {
+fn wait_for_compositions(server: &Server) {
     let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
     let _ = wait_every(Duration::from_millis(200), Duration::from_hours(1), name, || {
         let metrics = Caller::new(server.admin, "").get("/metrics").text;
@@ -128,7 +128,7 @@ fn request(key: &str, wallet: u64) -> Vec<u8> {
 }
 
 fn compare(installation: &Installation, wallets: u64, [here, there]: [&Server; 2], chain: &Server) {
-    let mut connections = [here, there].map(|server| Connection::to(server.api));
+    let mut connections = [here, there].map(|server| Connection::open(server.api));
     let mut times = [Vec::new(), Vec::new()];
     let (mut dice, mut cpu) = (Random::new(5), [Duration::ZERO; 2]);
     for round in 0..=ROUNDS {
@@ -157,7 +157,7 @@ fn compare(installation: &Installation, wallets: u64, [here, there]: [&Server; 2
             }
         }
     }
-    let [own, asked] = times.map(Figures::of_times);
+    let [own, asked] = times.map(Figures::from_times);
     let checks = f64::from(u32::try_from(ROUNDS * CHECKS).unwrap_or(u32::MAX));
     let [own_cpu, asked_cpu] = cpu.map(|cpu| cpu.as_secs_f64() * 1_000.0 / checks);
     println!("{ROUNDS} rounds of {CHECKS} new checks each, in ms");
@@ -165,7 +165,7 @@ fn compare(installation: &Installation, wallets: u64, [here, there]: [&Server; 2
     println!("from a chain server: {asked}; {asked_cpu:.2} of CPU time a check, of both programs");
     println!(
         "added at the median: {:.2}; CPU time: {:.2} times as much",
-        asked.part(50) - own.part(50),
+        asked.percentile(50) - own.percentile(50),
         asked_cpu / own_cpu
     );
 }
@@ -177,7 +177,7 @@ fn fill(installation: &Installation, wallets: u64, neighbor: &Server) {
     let url = format!("http://{}", neighbor.api);
     let begun = Instant::now();
     let filled = Server::start_chain(Arc::clone(&empty), &["btc", "--neighbors", &url]);
-    let (mut connection, mut dice) = (Connection::to(asking.api), Random::new(6));
+    let (mut connection, mut dice) = (Connection::open(asking.api), Random::new(6));
     let mut answered = Vec::new();
     let is_filled = || Caller::new(filled.admin, "").get("/readyz").status == 200;
     repeat(Duration::from_millis(20), is_filled, || {
@@ -193,7 +193,7 @@ fn fill(installation: &Installation, wallets: u64, neighbor: &Server) {
         "filled from a neighbor in {seconds:.1} s: {} MB, fingerprints compared; {} checks meanwhile, in ms: {}",
         bytes / 1_000_000,
         answered.len(),
-        Figures::of_times(answered)
+        Figures::from_times(answered)
     );
     let verified = |directory: &Path| assay(directory, ["chain", "verify", "btc"]).ok().stdout;
     let is_equal = verified(empty.path()) == verified(installation.with_graph.path());

@@ -54,7 +54,7 @@ use assay_tenancy::Directory;
 use assay_test_random::Random;
 use assay_tests::{
     Figures,
-    big_chain::{Hub, Person, Shape, recorded},
+    big_chain::{ChainShape, Hub, Person, recorded},
     cpu_time,
     world::{Claim, Claims},
 };
@@ -84,7 +84,8 @@ fn main() {
 /// Prints what checks of wallets cost on a chain of so many transactions.
 async fn of_wallets(transactions: u64, folder: &Path) {
     let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
-    let (graph, wallets) = graph_of(Shape::of(transactions), &folder_of_chain).await;
+    let (graph, wallets) =
+        graph_of(ChainShape::with_transactions(transactions), &folder_of_chain).await;
     let compositions = folder_of_chain.join(format!("chains/{CHAIN}.compositions"));
     let mut dice = Random::new(77);
     let subjects: Vec<Person> =
@@ -173,7 +174,7 @@ fn per_second(count: usize, spent: Duration) -> f64 {
 /// Prints what checks of a hub of so many outputs and of its customers cost.
 async fn of_hub(outputs: u64, folder: &Path) {
     let hub = Some(Hub { outputs, leaves: outputs / 20 });
-    let shape = Shape { hub, ..Shape::of(outputs) };
+    let shape = ChainShape { hub, ..ChainShape::with_transactions(outputs) };
     let folder_of_hub = folder.join(format!("hub-of-{outputs}-outputs"));
     let (graph, wallets) = graph_of(shape, &folder_of_hub).await;
     println!("a hub of {outputs} outputs");
@@ -185,7 +186,7 @@ async fn of_hub(outputs: u64, folder: &Path) {
 }
 
 /// The graph of a chain, and the number of the chain's wallets.
-async fn graph_of(shape: Shape, folder: &Path) -> (Arc<dyn Graph>, u64) {
+async fn graph_of(shape: ChainShape, folder: &Path) -> (Arc<dyn Graph>, u64) {
     let wallets = recorded(shape, folder).await;
     let graph = EmbeddedGraphs::new(folder).graph(CHAIN);
     (graph.expect("a graph").expect("a recorded chain"), wallets)
@@ -238,7 +239,7 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
     let all: Duration = checks.iter().sum();
     let searching = patterns_of(graph, &subjects, &owners, (&policy, &intel, now)).await;
     let without = all.saturating_sub(searching);
-    println!("  a whole check, ms of CPU time: {}", Figures::of_times(checks));
+    println!("  a whole check, ms of CPU time: {}", Figures::from_times(checks));
     println!(
         "  patterns: {:.2} ms each; a check costs {:.2} times as much as without them",
         searching.as_secs_f64() * 1e3 / subjects.len().max(1) as f64,

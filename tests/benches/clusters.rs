@@ -104,7 +104,7 @@ async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     }
 
     let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
-    println!("a block that adds {ADDRESSES} addresses, in ms: {}", Figures::of_times(growing));
+    println!("a block that adds {ADDRESSES} addresses, in ms: {}", Figures::from_times(growing));
     println!(
         "the block that joins two clusters of {} addresses: {:.1} ms; its rollback: {:.1} ms; again: \
          {:.1} ms",
@@ -113,9 +113,9 @@ async fn measure(store: &EmbeddedGraphs, blocks: u32) {
         milliseconds(rolled_back),
         milliseconds(again)
     );
-    println!("the cluster of one address, in ms: {}", Figures::of_times(one_by_one));
-    println!("that of an address that is alone in it, in ms: {}", Figures::of_times(alone));
-    println!("beside: the history of that address, in ms: {}", Figures::of_times(histories));
+    println!("the cluster of one address, in ms: {}", Figures::from_times(one_by_one));
+    println!("that of an address that is alone in it, in ms: {}", Figures::from_times(alone));
+    println!("beside: the history of that address, in ms: {}", Figures::from_times(histories));
     println!("the co-spends between an address and 200 others: {:.1} ms", milliseconds(connected));
     println!("the clusters that the joining block changed: {:.1} ms", milliseconds(changed));
     println!("the clusters of {READ} addresses at once: {:.1} ms", milliseconds(together));

@@ -17,7 +17,7 @@ use assay_address::ChainId;
 use assay_engine::ledger::TransactionNumber;
 use assay_graph::{EmbeddedGraphs, compositions::Ends, utxo::Snapshot};
 use assay_tests::{
-    big_chain::{Shape, ends, recorded},
+    big_chain::{ChainShape, ends, recorded},
     cpu_time,
 };
 
@@ -32,7 +32,7 @@ async fn main() {
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let folder = folder.join(format!("chain-of-{transactions}-transactions"));
-    let wallets = recorded(Shape::of(transactions), &folder).await;
+    let wallets = recorded(ChainShape::with_transactions(transactions), &folder).await;
     let graphs = EmbeddedGraphs::new(&folder);
     let graph = graphs.open(CHAIN).expect("a graph").expect("a recorded chain");
     let snapshot = graph.snapshot().expect("a state");

@@ -19,7 +19,7 @@ use assay_engine::{
     utxo::{OutPoint, ResolvedBlock, ScriptOwner},
 };
 use assay_graph::{GraphView, memory::MemoryGraph};
-use assay_tests::big_chain::{BigChain, Person, Shape};
+use assay_tests::big_chain::{BigChain, ChainShape, Person};
 use jiff::{
     Timestamp,
     civil::{Date, date},
@@ -28,7 +28,7 @@ use jiff::{
 
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 200;
-const SHAPE: Shape = Shape { seed: 4, blocks: 300, transactions: 60, hub: None };
+const SHAPE: ChainShape = ChainShape { seed: 4, blocks: 300, transactions: 60, hub: None };
 /// Functions of this program whose instructions are counted, and the work that each stands for.
 const COUNTED: [(&str, &str); 2] = [("trace_all", "trace"), ("assess_all", "assessment")];
 /// Argument by which this program runs the counted functions.
@@ -36,11 +36,11 @@ const RUN: &str = "--run";
 
 fn main() {
     if env::args().any(|argument| argument == RUN) {
-        let known = known();
+        let attributions = attributions();
         let (chain, subjects) = subjects();
         let own = subjects.iter().map(|it| it.history.incoming.len() + it.history.outgoing.len());
         println!("{} subjects with {} transactions", subjects.len(), own.sum::<usize>());
-        black_box(assess_all(&subjects, trace_all(&chain, &subjects, &known)));
+        black_box(assess_all(&subjects, trace_all(&chain, &subjects, &attributions)));
         return;
     }
     let mut all = 0.0;
@@ -84,8 +84,12 @@ struct Subject {
 }
 
 #[inline(never)]
-fn trace_all(chain: &GatheredChain, subjects: &[Subject], known: &Known) -> Vec<FlowFacts> {
-    let attribute = |owner: &ScriptOwner| known.get(owner).cloned().unwrap_or_default();
+fn trace_all(
+    chain: &GatheredChain,
+    subjects: &[Subject],
+    attributions: &Attributions,
+) -> Vec<FlowFacts> {
+    let attribute = |owner: &ScriptOwner| attributions.get(owner).cloned().unwrap_or_default();
     let rules = rules();
     subjects
         .iter()
@@ -148,10 +152,10 @@ fn rules() -> TraceRules {
     TraceRules::new(&Policy::default(), CHAIN.info())
 }
 
-type Known = HashMap<ScriptOwner, Attribution>;
+type Attributions = HashMap<ScriptOwner, Attribution>;
 
 /// Labels of the addresses of the chain.
-fn known() -> Known {
+fn attributions() -> Attributions {
     let mut chain = BigChain::new(SHAPE);
     chain.by_ref().for_each(drop);
     chain.attributions().into_iter().collect()

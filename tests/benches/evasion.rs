@@ -31,7 +31,7 @@ fn main() {
     assert!(passing.is_empty(), "a scheme passes");
     for seed in 0..ECONOMIES {
         let economy = Economy::simulate(seed, Size::YEAR);
-        let Survey { innocents, thieves, accounts } = Survey::of(&economy, seed);
+        let Survey { innocents, thieves, accounts } = Survey::assess(&economy, seed);
         println!("Economy {seed}");
         println!("  innocents: {innocents}");
         println!("  thieves: {thieves}");

@@ -65,17 +65,21 @@ async fn main() {
     let requests = f64::from(TASKS * REQUESTS);
     println!("{ROUNDS} rounds of {TASKS} tasks with {REQUESTS} requests each");
     for (what, rounds, commands) in [("with", &with, drew), ("without", &without, asked)] {
-        let a_second = Figures::of(rounds.iter().map(|took| requests / took.as_secs_f64()));
+        let a_second =
+            Figures::from_numbers(rounds.iter().map(|took| requests / took.as_secs_f64()));
         let commands = f64::from(u32::try_from(commands).unwrap_or(u32::MAX));
         println!(
             "{what} leases: {:.0} requests a second (median), {:.4} commands to Redis a request",
-            a_second.part(50),
+            a_second.percentile(50),
             commands / requests / f64::from(u32::try_from(ROUNDS).unwrap_or(u32::MAX))
         );
     }
     let ratios =
         without.iter().zip(&with).map(|(without, with)| without.as_secs_f64() / with.as_secs_f64());
-    println!("ratio of time, without leases to with: {:.1} (median)", Figures::of(ratios).part(50));
+    println!(
+        "ratio of time, without leases to with: {:.1} (median)",
+        Figures::from_numbers(ratios).percentile(50)
+    );
 }
 
 /// Time until all tasks have sent their requests.

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Connection, Figures, on_plan, platform::Platform, release_program};
+use assay_tests::{Connection, Figures, plan_with_tenant, platform::Platform, release_program};
 use axum::{Router, body::Bytes, http::header, routing::post};
 
 const ROUNDS: u64 = 12;
@@ -33,11 +33,11 @@ fn main() {
     }
     let _built = release_program();
     let platform = Platform::start();
-    platform.apply(&on_plan("roomy", LIMIT));
+    platform.apply(&plan_with_tenant("roomy", LIMIT));
     let key = platform.key();
     let server = platform.server(&[]);
     let warm = Connection::check(&key, "eth", &address(u64::MAX));
-    let mut first = Connection::to(server.api);
+    let mut first = Connection::open(server.api);
     for _ in 0..2 {
         assert_eq!(first.ask(&warm), 200, "{}", String::from_utf8_lossy(&first.body));
     }
@@ -46,9 +46,9 @@ fn main() {
 
     let (mut bares, mut warms, mut colds) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        bares.push(ask(bare.address, |_, _| warm.clone()));
-        warms.push(ask(server.api, |_, _| warm.clone()));
-        colds.push(ask(server.api, |connection, nth| {
+        bares.push(measure_round(bare.address, |_, _| warm.clone()));
+        warms.push(measure_round(server.api, |_, _| warm.clone()));
+        colds.push(measure_round(server.api, |connection, nth| {
             let number = (round * CONNECTIONS + connection) * REQUESTS + nth;
             Connection::check(&key, "eth", &address(number))
         }));
@@ -59,11 +59,11 @@ fn main() {
     for (what, rounds) in [("bare handler", &bares), ("warm check", &warms), ("cold check", &colds)]
     {
         let times = rounds.iter().flat_map(|round| round.times.iter().copied());
-        let a_second = Figures::of(rounds.iter().map(Round::a_second));
+        let a_second = Figures::from_numbers(rounds.iter().map(Round::a_second));
         println!(
             "{what}, in ms: {}; {:.0} a second (median)",
-            Figures::of_times(times),
-            a_second.part(50)
+            Figures::from_times(times),
+            a_second.percentile(50)
         );
     }
     for (what, rounds) in [("warm", &warms), ("cold", &colds)] {
@@ -71,12 +71,12 @@ fn main() {
             .iter()
             .zip(&bares)
             .map(|(round, bare)| round.took.as_secs_f64() / bare.took.as_secs_f64());
-        let ratios = Figures::of(ratios);
+        let ratios = Figures::from_numbers(ratios);
         println!(
             "ratio of time, {what} check to bare handler: {:.2} (median of the rounds; {:.2} to {:.2})",
-            ratios.part(50),
-            ratios.part(0),
-            ratios.part(100)
+            ratios.percentile(50),
+            ratios.percentile(0),
+            ratios.percentile(100)
         );
     }
 }
@@ -99,14 +99,14 @@ impl Round {
 }
 
 /// Asks over all connections at once; `request` says what, by the numbers of connection and request.
-fn ask(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Round {
+fn measure_round(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Round {
     let begun = Instant::now();
     let times = thread::scope(|scope| {
         let request = &request;
         let connections: Vec<_> = (0..CONNECTIONS)
             .map(|connection| {
                 scope.spawn(move || {
-                    let mut caller = Connection::to(server);
+                    let mut caller = Connection::open(server);
                     let requests: Vec<_> =
                         (0..REQUESTS).map(|nth| request(connection, nth)).collect();
                     let times = requests.iter().map(|request| {

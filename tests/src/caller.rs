@@ -84,7 +84,7 @@ impl Caller {
 
     /// True if both call the same server.
     #[must_use]
-    pub fn is_of(&self, other: &Self) -> bool {
+    pub fn has_same_server(&self, other: &Self) -> bool {
         self.base == other.base
     }
 

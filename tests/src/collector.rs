@@ -16,21 +16,21 @@ use tokio::runtime::Runtime;
 
 /// Data that was received.
 #[derive(Debug, Default)]
-struct Taken {
+struct ReceivedData {
     spans: Vec<Span>,
     metrics: Vec<Metric>,
     services: Vec<String>,
     bytes: Vec<u8>,
 }
 
-type Shared = Arc<Mutex<Taken>>;
+type Shared = Arc<Mutex<ReceivedData>>;
 
 /// A collector on a free port.
 #[derive(Debug)]
 pub struct Collector {
     /// Address at which it listens.
     pub address: SocketAddr,
-    taken: Shared,
+    received: Shared,
     _runtime: Runtime,
 }
 
@@ -43,16 +43,16 @@ impl Collector {
     #[must_use]
     pub fn start() -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let taken = Shared::default();
+        let received = Shared::default();
         let router = Router::new()
-            .route("/v1/traces", post(take_traces))
-            .route("/v1/metrics", post(take_metrics))
-            .with_state(Arc::clone(&taken));
+            .route("/v1/traces", post(receive_traces))
+            .route("/v1/metrics", post(receive_metrics))
+            .with_state(Arc::clone(&received));
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
         let listener = listener.expect("a free port");
         let address = listener.local_addr().expect("its address");
         runtime.spawn(async move { axum::serve(listener, router).await });
-        Self { address, taken, _runtime: runtime }
+        Self { address, received, _runtime: runtime }
     }
 
     /// Endpoint for all signals.
@@ -72,14 +72,14 @@ impl Collector {
     /// The spans of every trace.
     #[must_use]
     pub fn all_spans(&self) -> Vec<Span> {
-        self.taken().spans.clone()
+        self.received().spans.clone()
     }
 
     /// The newest state of a metric.
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<Metric> {
-        let taken = self.taken();
-        taken.metrics.iter().rev().find(|metric| metric.name == name).cloned()
+        let received = self.received();
+        received.metrics.iter().rev().find(|metric| metric.name == name).cloned()
     }
 
     /// The newest value of a counter or gauge, summed over its points.
@@ -104,36 +104,36 @@ impl Collector {
     /// Everything that came in, as bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        self.taken().bytes.clone()
+        self.received().bytes.clone()
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn received(&self) -> MutexGuard<'_, ReceivedData> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The names of the services that sent it.
     #[must_use]
     pub fn services(&self) -> Vec<String> {
-        self.taken().services.clone()
+        self.received().services.clone()
     }
 }
 
-async fn take_traces(State(taken): State<Shared>, body: Bytes) {
+async fn receive_traces(State(received): State<Shared>, body: Bytes) {
     let request = ExportTraceServiceRequest::decode(body.clone()).expect("a message of OTLP");
-    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    taken.bytes.extend_from_slice(&body);
+    let mut received = received.lock().unwrap_or_else(PoisonError::into_inner);
+    received.bytes.extend_from_slice(&body);
     for resource in request.resource_spans {
         let attributes = resource.resource.unwrap_or_default().attributes;
         let name = attributes.into_iter().find(|attribute| attribute.key == "service.name");
-        taken.services.extend(name.map(|name| format!("{:?}", name.value)));
-        taken.spans.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
+        received.services.extend(name.map(|name| format!("{:?}", name.value)));
+        received.spans.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
     }
 }
 
-async fn take_metrics(State(taken): State<Shared>, body: Bytes) {
+async fn receive_metrics(State(received): State<Shared>, body: Bytes) {
     let request = ExportMetricsServiceRequest::decode(body.clone()).expect("a message of OTLP");
-    let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
-    taken.bytes.extend_from_slice(&body);
+    let mut received = received.lock().unwrap_or_else(PoisonError::into_inner);
+    received.bytes.extend_from_slice(&body);
     let scopes = request.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
-    taken.metrics.extend(scopes.flat_map(|scope| scope.metrics));
+    received.metrics.extend(scopes.flat_map(|scope| scope.metrics));
 }

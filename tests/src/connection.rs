@@ -24,8 +24,8 @@ impl Connection {
     ///
     /// Panics if the server does not listen.
     #[must_use]
-    pub fn to(server: SocketAddr) -> Self {
-        Self::try_to(server).expect("a connection")
+    pub fn open(server: SocketAddr) -> Self {
+        Self::try_open(server).expect("a connection")
     }
 
     /// Connects, once.
@@ -33,7 +33,7 @@ impl Connection {
     /// # Errors
     ///
     /// Returns an error if the server does not listen.
-    pub fn try_to(server: SocketAddr) -> io::Result<Self> {
+    pub fn try_open(server: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(server)?;
         stream.set_nodelay(true)?;
         Ok(Self {

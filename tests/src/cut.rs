@@ -12,7 +12,7 @@ use assay_test_servers::Listener;
 /// A forwarder to a server on this machine. While it is cut, it closes nothing and passes nothing on:
 /// neither bytes, nor new connections, nor that one side is gone.
 #[derive(Debug)]
-pub struct Wire {
+pub struct CuttableProxy {
     listener: Listener,
     gate: Arc<Gate>,
 }
@@ -36,14 +36,14 @@ impl Gate {
     }
 }
 
-impl Wire {
+impl CuttableProxy {
     /// Forwards to a port of this machine.
     ///
     /// # Panics
     ///
     /// Panics if it cannot listen.
     #[must_use]
-    pub fn to(port: u16) -> Self {
+    pub fn start(port: u16) -> Self {
         let gate = Arc::<Gate>::default();
         let passed = Arc::clone(&gate);
         let listener = Listener::start(move |caller| {
@@ -66,15 +66,15 @@ impl Wire {
     }
 
     /// Heals it: what waited goes on.
-    pub fn heal(&self) {
+    pub fn restore(&self) {
         self.gate.set(false);
     }
 }
 
-impl Drop for Wire {
+impl Drop for CuttableProxy {
     fn drop(&mut self) {
         // No connection waits forever.
-        self.heal();
+        self.restore();
     }
 }
 

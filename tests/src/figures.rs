@@ -16,7 +16,7 @@ pub struct Figures(Vec<f64>);
 impl Figures {
     /// Puts them in order.
     #[must_use]
-    pub fn of(numbers: impl IntoIterator<Item = f64>) -> Self {
+    pub fn from_numbers(numbers: impl IntoIterator<Item = f64>) -> Self {
         let mut numbers: Vec<f64> = numbers.into_iter().collect();
         numbers.sort_by(f64::total_cmp);
         Self(numbers)
@@ -24,13 +24,13 @@ impl Figures {
 
     /// Durations, in milliseconds.
     #[must_use]
-    pub fn of_times(times: impl IntoIterator<Item = Duration>) -> Self {
-        Self::of(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0))
+    pub fn from_times(times: impl IntoIterator<Item = Duration>) -> Self {
+        Self::from_numbers(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0))
     }
 
     /// The value that `percent` of a hundred values do not exceed.
     #[must_use]
-    pub fn part(&self, percent: usize) -> f64 {
+    pub fn percentile(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
         self.0.get(place).copied().unwrap_or(0.0)
     }
@@ -44,7 +44,7 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (p50, p99, most) = (self.part(50), self.part(99), self.part(100));
+        let (p50, p99, most) = (self.percentile(50), self.percentile(99), self.percentile(100));
         let ratio = p99 / p50;
         write!(formatter, "p50 {p50:.2}, p99 {p99:.2} ({ratio:.1} times as much), most {most:.2}")
     }

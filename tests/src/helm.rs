@@ -33,7 +33,7 @@ impl Helm {
 
     /// The same, of a cluster.
     #[must_use]
-    pub fn of(self, cluster: &Cluster) -> Self {
+    pub fn with_cluster(self, cluster: &Cluster) -> Self {
         Self { kubeconfig: cluster.kubeconfig(), ..self }
     }
 

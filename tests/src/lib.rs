@@ -45,8 +45,8 @@ pub mod world;
 
 pub use append::append;
 pub use assay_test_servers::{
-    Authority, Certified, Listener, Postgres, Starting, eventually, free_port, holds_within, redis,
-    repeat, wait_at_most, wait_every, wait_until,
+    Authority, CertificateWithKey, Listener, Postgres, StartOptions, eventually, free_port,
+    holds_within, redis, repeat, wait_at_most, wait_every, wait_until,
 };
 pub use caller::{Answer, Caller};
 pub use cluster::{Cluster, ContainerProcess};
@@ -58,7 +58,7 @@ pub use figures::{Figures, cpu_time};
 pub use full::is_full;
 pub use helm::Helm;
 pub use linters::Linters;
-pub use manifest::{on_plan, tenant};
+pub use manifest::{plan_with_tenant, tenant};
 pub use operator::Operator;
 pub use process::{
     Finished, assay, binary, measure, measure_assay, release_operator, release_program,

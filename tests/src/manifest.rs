@@ -11,7 +11,7 @@ pub fn tenant(name: &str, plan: &str) -> String {
 
 /// The manifests of a plan with one limit, and of the tenant `acme` on it.
 #[must_use]
-pub fn on_plan(plan: &str, limit: &str) -> String {
+pub fn plan_with_tenant(plan: &str, limit: &str) -> String {
     format!(
         "apiVersion: assay.dev/v1alpha1\nkind: Plan\nmetadata: {{name: {plan}}}\n\
          spec:\n  displayName: Plan {plan}\n  apiAccess: true\n  limits:\n  - {limit}\n---\n{}",

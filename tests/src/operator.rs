@@ -65,7 +65,7 @@ impl Operator {
         lease_seconds: u32,
         flags: &[&str],
     ) -> Self {
-        let program = process::built("assay-operator");
+        let program = process::built_program("assay-operator");
         let place = (kubeconfig, namespace);
         Self::run(&program, place, database_url, name, lease_seconds, flags)
     }

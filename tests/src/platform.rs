@@ -25,7 +25,7 @@ impl Platform {
     /// Panics if a server does not start.
     #[must_use]
     pub fn start() -> Self {
-        Self::on(migrated_database(), Redis::start())
+        Self::with_servers(migrated_database(), Redis::start())
     }
 
     /// As [`Self::start`], with a database server that the test may stop.
@@ -34,8 +34,8 @@ impl Platform {
     ///
     /// Panics if a server does not start.
     #[must_use]
-    pub fn start_alone() -> Self {
-        Self::on(Postgres::start(), Redis::start())
+    pub fn start_with_own_database() -> Self {
+        Self::with_servers(Postgres::start(), Redis::start())
     }
 
     /// As [`Self::start`], on servers that run already.
@@ -44,7 +44,7 @@ impl Platform {
     ///
     /// Panics if the tenant cannot be created.
     #[must_use]
-    pub fn on(postgres: Postgres, redis: Redis) -> Self {
+    pub fn with_servers(postgres: Postgres, redis: Redis) -> Self {
         let directory = Arc::new(tempfile::tempdir().expect("a directory"));
         let settings =
             format!("database-url = \"{}\"\nredis-url = \"{}\"\n", postgres.url(), redis.url());

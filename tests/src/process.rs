@@ -21,11 +21,11 @@ pub fn binary() -> PathBuf {
     if let Some(path) = env::var_os("ASSAY_BIN") {
         return path.into();
     }
-    built("assay")
+    built_program("assay")
 }
 
 /// A program that was built with the tests.
-pub(crate) fn built(name: &str) -> PathBuf {
+pub(crate) fn built_program(name: &str) -> PathBuf {
     let test = env::current_exe().expect("the test's own path");
     let built = test.ancestors().nth(2).expect("target folder").join(name);
     let command = "cargo build --bins --package assay-cli --package assay-operator";

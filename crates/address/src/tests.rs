@@ -423,7 +423,7 @@ fn near_misses_are_accepted_at_no_more_than_the_checksums_rate() {
             let mut changed = letters.clone();
             for _ in 0..=random.below(3) {
                 let place = first + random.index(letters.len() - first);
-                changed[place] = *random.of(&letters[first..]);
+                changed[place] = *random.pick(&letters[first..]);
             }
             if changed == letters {
                 continue;
@@ -451,7 +451,7 @@ fn random_texts_are_no_addresses() {
     let tries = if cfg!(debug_assertions) { 2_000 } else { 100_000 };
     for _ in 0..tries {
         let length = random.number(20..80);
-        let text: String = (0..length).map(|_| random.of(&alphabet)).collect();
+        let text: String = (0..length).map(|_| random.pick(&alphabet)).collect();
         for chain in &chains {
             assert!(CanonicalAddress::parse_plain(*chain, &text).is_err(), "{chain} {text}");
         }

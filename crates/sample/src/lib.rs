@@ -16,5 +16,5 @@ mod world;
 
 pub use chain::{SampleChain, ScenarioError};
 pub use examples::{Example, examples, transfer};
-pub use load::{LoadError, SampleKey, load};
+pub use load::{SampleKey, SampleLoadError, load};
 pub use world::{SAMPLE_LIST, labels, publications};

@@ -43,7 +43,7 @@ const KEYS_FILE: &str = "sample-keys";
 
 /// Error of loading the demo data set.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum SampleLoadError {
     /// The store holds real data.
     #[error(
         "this data directory holds real data: choose another one for the sample with --data-dir"
@@ -97,11 +97,11 @@ pub async fn load(
     databases: &Databases,
     directory: &Path,
     clock: &Clock,
-) -> Result<Vec<SampleKey>, LoadError> {
+) -> Result<Vec<SampleKey>, SampleLoadError> {
     let now = clock.now();
     let store = &*databases.store;
     if store.environment().await? != Environment::Sample {
-        return Err(LoadError::RealData);
+        return Err(SampleLoadError::RealData);
     }
     for (source, publication) in world::publications() {
         let digest = hex_digest(&format!("{publication:?}"));
@@ -140,7 +140,7 @@ pub async fn load(
 }
 
 /// Ingests the demo chain like a real one.
-async fn chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), LoadError> {
+async fn chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), SampleLoadError> {
     let chain = ChainId::BTC;
     let mut source = Box::new(SampleChain::new()?);
     // A newer release has other blocks from early on: they replace those of an earlier one.
@@ -189,9 +189,9 @@ async fn keys(
     store: &dyn ControlStore,
     directory: &Path,
     now: Timestamp,
-) -> Result<Vec<SampleKey>, LoadError> {
+) -> Result<Vec<SampleKey>, SampleLoadError> {
     let path = directory.join(KEYS_FILE);
-    let failed = |source| LoadError::Keys { path: path.clone(), source };
+    let failed = |source| SampleLoadError::Keys { path: path.clone(), source };
     let control = store.control().await?;
     let kept = match fs::read_to_string(&path) {
         Ok(text) => text,

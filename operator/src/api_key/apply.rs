@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     conditions::ReadyState,
-    reason::Reason,
+    reason::ConditionReason,
     writer::{FINALIZER, has_finalizer},
 };
 
@@ -25,7 +25,7 @@ const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
 
 /// The keys of an object after all changes.
 #[derive(Debug)]
-pub(super) struct Applied {
+pub(super) struct AppliedKeys {
     /// The state of the object.
     pub(super) ready_state: ReadyState,
     /// The records of its keys.
@@ -41,25 +41,25 @@ pub(super) async fn apply(
     plan: KeyPlan,
     inputs: &Inputs,
     context: &Context,
-) -> Result<Applied, KeyError> {
+) -> Result<AppliedKeys, KeyError> {
     let KeyPlan { revocations, updates, update_event, action } = plan;
     let has_updates = !(updates.is_empty() && revocations.is_empty());
     for id in &revocations {
         context.shared.writer.require_leadership()?;
         context.store.revoke_key(id, context.shared.clock.now()).await?;
-        context.shared.metrics.wrote("store");
+        context.shared.metrics.count_write("store");
         report(inputs, context, REVOKED, id).await;
     }
     for update in updates {
         context.shared.writer.require_leadership()?;
         context.store.update_key(&update.id, &update.scopes, update.expires_at).await?;
-        context.shared.metrics.wrote("store");
+        context.shared.metrics.count_write("store");
         report(inputs, context, update_event, &update.id).await;
     }
     let (current, has_changed) = match action {
         Action::Refuse(ready_state) => {
             let records = records(inputs, has_updates, context).await?;
-            return Ok(Applied { ready_state, records, current: None, has_changed: false });
+            return Ok(AppliedKeys { ready_state, records, current: None, has_changed: false });
         }
         Action::Keep { id, secret } => {
             write_secret(secret.map(|secret| *secret), inputs, context).await?;
@@ -71,9 +71,9 @@ pub(super) async fn apply(
             context.shared.writer.require_leadership()?;
             let replaced = replaced.as_ref().map(|(id, ends)| (id, *ends));
             context.store.add_key(&record, replaced).await?;
-            context.shared.metrics.wrote("store");
+            context.shared.metrics.count_write("store");
             if is_new {
-                context.shared.metrics.key_issued();
+                context.shared.metrics.count_issued_key();
             }
             report(inputs, context, event, &record.id).await;
             (record.id, true)
@@ -82,8 +82,8 @@ pub(super) async fn apply(
     let records = records(inputs, has_updates || has_changed, context).await?;
     let name = secret::name(&inputs.object);
     let message = format!("key {current} is active and in Secret `{name}`");
-    let ready_state = ReadyState::Ready(Reason::KeyReady, message);
-    Ok(Applied { ready_state, records, current: Some(current), has_changed })
+    let ready_state = ReadyState::Ready(ConditionReason::KeyReady, message);
+    Ok(AppliedKeys { ready_state, records, current: Some(current), has_changed })
 }
 
 /// Revokes every key of an object that is deleted, and exists only because of finalizers. Garbage collection deletes the
@@ -96,7 +96,7 @@ pub(super) async fn revoke(
     for record in records::revocable(&inputs.records, now) {
         context.shared.writer.require_leadership()?;
         context.store.revoke_key(&record.id, now).await?;
-        context.shared.metrics.wrote("store");
+        context.shared.metrics.count_write("store");
         report(inputs, context, REVOKED, &record.id).await;
     }
     Ok(())

@@ -14,7 +14,7 @@ use k8s_openapi::{
 use super::{
     records::{latest, newest, overlap_ends, rotates_at},
     secret::{ID, KEY, OWNER, ROTATE, TENANT},
-    validate::{Validated, ValidatedKey},
+    validate::{PermittedChanges, ValidatedKey},
 };
 use crate::{
     conditions::ReadyState,
@@ -99,26 +99,26 @@ pub(super) struct StoreKey {
 
 /// Builds the changes. `numbers` returns random numbers for the id and the secret of a new key.
 pub(super) fn build(
-    validated: Validated,
+    validated: PermittedChanges,
     now: Timestamp,
     numbers: impl FnOnce() -> (u64, [u128; 2]),
 ) -> KeyPlan {
     let mut revocations = Vec::new();
     let (updates, update_event, action) = match validated {
-        Validated::Active(mut key) => {
+        PermittedChanges::Active(mut key) => {
             revocations = revoke_former(&mut key, now);
             let updates = grant_updates(&key, now);
             update(&mut key.records, &updates);
             (updates, CHANGED, action(&key, now, numbers))
         }
-        Validated::Expired(mut key, state) => {
+        PermittedChanges::Expired(mut key, state) => {
             revocations = revoke_former(&mut key, now);
             (grant_updates(&key, now), CHANGED, Action::Refuse(state))
         }
-        Validated::Suspended(records, state) => {
+        PermittedChanges::Suspended(records, state) => {
             (suspensions(&records, now), SUSPENDED, Action::Refuse(state))
         }
-        Validated::Refused(state) => (Vec::new(), CHANGED, Action::Refuse(state)),
+        PermittedChanges::Refused(state) => (Vec::new(), CHANGED, Action::Refuse(state)),
     };
     KeyPlan { revocations, updates, update_event, action }
 }

@@ -12,7 +12,7 @@ use kube::Resource;
 use tokio::time::Instant;
 
 use super::tenant::TenantState;
-use crate::{in_force::InForce, writer::has_finalizer};
+use crate::{in_force::ConfigurationInForce, writer::has_finalizer};
 
 /// The inputs of a reconciliation that are known without a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +27,13 @@ pub(super) struct ObservedInputs {
 
 impl ObservedInputs {
     /// The inputs as they are now.
-    pub(super) fn of(object: &ApiKey, in_force: &InForce) -> Self {
+    pub(super) fn observe(object: &ApiKey, in_force: &ConfigurationInForce) -> Self {
         Self {
             generation: object.meta().generation,
             annotations: object.meta().annotations.clone(),
             is_deleted: object.meta().deletion_timestamp.is_some(),
             has_finalizer: has_finalizer(object),
-            tenant: TenantState::of(&object.spec.tenant, in_force),
+            tenant: TenantState::find(&object.spec.tenant, in_force),
         }
     }
 

@@ -9,7 +9,8 @@ use tokio::sync::Semaphore;
 
 use super::{cache::ReconcileCache, deleted::DeletedObjects};
 use crate::{
-    backoff::Failures, reason::Reason, shared::Shared, writer::WriteError, written::WrittenStatuses,
+    backoff::Failures, reason::ConditionReason, shared::Shared, writer::WriteError,
+    written::WrittenStatuses,
 };
 
 /// The largest number of keys that are worked on at once.
@@ -67,12 +68,12 @@ pub(super) enum KeyError {
 
 impl KeyError {
     /// The reason in metrics and in the condition.
-    pub(super) fn reason(&self) -> Reason {
+    pub(super) fn reason(&self) -> ConditionReason {
         match self {
             // Ids are unique: the Secret holds the key of another object.
-            Self::Store(error) if error.is_unique_violation() => Reason::KeyTaken,
-            Self::Store(_) => Reason::StoreUnavailable,
-            Self::Write(_) | Self::Server(_) => Reason::ApiServerUnavailable,
+            Self::Store(error) if error.is_unique_violation() => ConditionReason::KeyTaken,
+            Self::Store(_) => ConditionReason::StoreUnavailable,
+            Self::Write(_) | Self::Server(_) => ConditionReason::ApiServerUnavailable,
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) async fn revoke(
     for key in records::revocable(&keys, now) {
         context.shared.writer.require_leadership()?;
         context.store.revoke_key(&key.id, now).await?;
-        context.shared.metrics.wrote("store");
+        context.shared.metrics.count_write("store");
         tracing::info!(key = %key.id, name, "revoked a key: its ApiKey is gone");
     }
     Ok(())
@@ -60,7 +60,7 @@ pub(super) async fn revoke(
 
 /// Compares the store with the objects of a watch until the program ends.
 pub(super) async fn compare_regularly(watched: Arc<Watched>, context: Arc<Context>) {
-    let mut absent = Absent::default();
+    let mut absent = AbsentKeys::default();
     let mut failures = 0;
     // The first list.
     watched.listed.notified().await;
@@ -90,7 +90,7 @@ pub(super) async fn compare_regularly(watched: Arc<Watched>, context: Arc<Contex
 async fn compare(
     watched: &Watched,
     context: &Context,
-    absent: &mut Absent,
+    absent: &mut AbsentKeys,
 ) -> Result<(), KeyError> {
     let deleted = &context.deleted;
     context.shared.writer.require_leadership()?;
@@ -122,7 +122,7 @@ async fn compare(
                 tracing::warn!(%key, name, "revoked a key: its ApiKey does not exist");
             }
         }
-        context.shared.metrics.wrote("store");
+        context.shared.metrics.count_write("store");
     }
     Ok(())
 }
@@ -151,9 +151,9 @@ enum ChangeKind {
 
 /// The names of keys whose objects are absent, and since when.
 #[derive(Debug, Default)]
-struct Absent(BTreeMap<String, Instant>);
+struct AbsentKeys(BTreeMap<String, Instant>);
 
-impl Absent {
+impl AbsentKeys {
     /// Compares the keys of a watch with the objects that are present, and returns the changes: a key is suspended when its object
     /// is absent, and revoked once that has lasted for `grace`.
     fn compare(
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_key_without_an_object_is_suspended_and_revoked_if_that_lasts() {
-        let (start, mut absent) = (Instant::now(), Absent::default());
+        let (start, mut absent) = (Instant::now(), AbsentKeys::default());
         let [kept, mut gone] = [key(1, "ApiKey team/kept"), key(2, "ApiKey team/gone")];
         let present = names(&["ApiKey team/kept"]);
         let mut compare = |gone: &KeyRecord, present: &BTreeSet<String>, after: Duration| {
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn an_object_that_comes_back_has_the_whole_time_again() {
-        let (start, mut absent) = (Instant::now(), Absent::default());
+        let (start, mut absent) = (Instant::now(), AbsentKeys::default());
         let gone = key(2, "ApiKey team/gone");
         let keys = [gone.clone()];
         let mut compare = |present: &[&str], after: Duration| {
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn keys_by_hand_are_left_alone_and_old_ones_of_an_object_stay_expired() {
-        let mut absent = Absent::default();
+        let mut absent = AbsentKeys::default();
         for by_hand in ["laptop", "ApiKey", "ApiKey of mine"].map(|name| key(1, name)) {
             assert!(!is_watched(&by_hand, None), "{by_hand:?}");
         }

@@ -50,9 +50,9 @@ pub(crate) use self::records::tenants_of_issued_keys;
 use self::{
     cache::ObservedInputs,
     context::{CONCURRENCY, Context, KeyError},
-    watches::{Guarded, Watched},
+    watches::{Watched, WatchedApiKey},
 };
-use crate::{backoff, reason::Reason, shared::Shared, tracing_spans};
+use crate::{backoff, reason::ConditionReason, shared::Shared, tracing_spans};
 
 /// The kind in metrics.
 const KIND: &str = "ApiKey";
@@ -70,7 +70,7 @@ pub(crate) async fn run(mut shared: Shared, store: Arc<dyn Store>, environment: 
 }
 
 /// Works on the keys of one watch.
-async fn work_on(api: Api<Guarded>, context: Arc<Context>) {
+async fn work_on(api: Api<WatchedApiKey>, context: Arc<Context>) {
     let Shared { instance, in_force, .. } = context.shared.clone();
     let (watched, queue) = watches::queue(api, instance, in_force, context.deleted.clone());
     let keys = watched.keys.clone();
@@ -104,11 +104,11 @@ async fn handle_failure(
     }
 }
 
-async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, KeyError> {
+async fn reconcile(guarded: Arc<WatchedApiKey>, context: Arc<Context>) -> Result<Action, KeyError> {
     let Context { shared, cache, deleted, slots, .. } = &*context;
     let Ok(object) = &guarded.0 else {
         // It is older than the CRD's schema, which refuses such objects.
-        context.shared.metrics.failed(KIND, Reason::Invalid);
+        context.shared.metrics.count_failure(KIND, ConditionReason::Invalid);
         context.forget(guarded.meta().uid.as_ref());
         return Ok(Action::await_change());
     };
@@ -122,7 +122,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
         gone::revoke(&name, None, &context).await?;
         deleted.remove(&name);
     }
-    let observed = ObservedInputs::of(object, &shared.in_force.borrow());
+    let observed = ObservedInputs::observe(object, &shared.in_force.borrow());
     if let Some(time) = cache.valid_for(&identity, &observed, Instant::now()) {
         return Ok(Action::requeue(time));
     }
@@ -130,7 +130,7 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
     // It is never closed.
     let _slot = slots.acquire().await;
     let working = Box::pin(work(object, &observed, &context));
-    match tracing_spans::reconciling(KIND, object, working).await {
+    match tracing_spans::trace_reconciliation(KIND, object, working).await {
         Ok(outcome) => {
             context.failures.reset(Some(&identity));
             let Some(Outcome { next, is_active }) = outcome else {
@@ -178,7 +178,7 @@ async fn work(
     let applied = applying.instrument(stage!("apply")).await?;
     let writing = status::write(&inputs, &applied, context, now);
     let next = writing.instrument(stage!("status")).await?;
-    context.shared.metrics.reconciled(KIND, applied.has_changed);
+    context.shared.metrics.count_reconciliation(KIND, applied.has_changed);
     let resync = backoff::spread(context.shared.resync, assay_system::random_fraction());
     let next = next.map_or(resync, |next| next.min(resync));
     Ok(Some(Outcome { next, is_active: applied.current.is_some() }))
@@ -190,8 +190,8 @@ fn key_numbers() -> (u64, [u128; 2]) {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
-fn retry(guarded: Arc<Guarded>, error: &KeyError, context: Arc<Context>) -> Action {
-    context.shared.metrics.failed(KIND, error.reason());
+fn retry(guarded: Arc<WatchedApiKey>, error: &KeyError, context: Arc<Context>) -> Action {
+    context.shared.metrics.count_failure(KIND, error.reason());
     let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to reconcile a key; retrying");

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 
 use super::{
-    apply::Applied,
+    apply::AppliedKeys,
     context::{Context, KeyError},
     fetch::Inputs,
     records::{latest, rotates_at},
@@ -18,14 +18,14 @@ use super::{
 };
 use crate::{
     conditions::{ReadyState, conditions, ready_reason},
-    reason::Reason,
+    reason::ConditionReason,
 };
 
 /// Writes the status if it changed, and an event if its reason changed. Returns the time until the
 /// status changes by the passing of time.
 pub(super) async fn write(
     inputs: &Inputs,
-    applied: &Applied,
+    applied: &AppliedKeys,
     context: &Context,
     now: Timestamp,
 ) -> Result<Option<Duration>, KeyError> {
@@ -59,12 +59,12 @@ pub(super) async fn report_failure(
     now: Timestamp,
 ) {
     let ready_state = match error.reason() {
-        Reason::KeyTaken => ReadyState::Stalled(
-            Reason::KeyTaken,
+        ConditionReason::KeyTaken => ReadyState::Stalled(
+            ConditionReason::KeyTaken,
             "the key in the Secret belongs to another ApiKey: delete the Secret to get a new key"
                 .into(),
         ),
-        Reason::StoreUnavailable => ReadyState::store_unavailable(),
+        ConditionReason::StoreUnavailable => ReadyState::store_unavailable(),
         _ => return,
     };
     let before = context.written.current(object);
@@ -80,7 +80,7 @@ pub(super) async fn report_failure(
 
 fn status(
     inputs: &Inputs,
-    applied: &Applied,
+    applied: &AppliedKeys,
     before: &ApiKeyStatus,
     now: Timestamp,
 ) -> ApiKeyStatus {

@@ -3,7 +3,7 @@
 use assay_tenancy::{Name, manifest::FormerTenantSpec};
 use jiff::Timestamp;
 
-use crate::in_force::InForce;
+use crate::in_force::ConfigurationInForce;
 
 /// The state of a key's tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) enum TenantState {
 
 impl TenantState {
     /// The state of a tenant.
-    pub(super) fn of(name: &Name, in_force: &InForce) -> Self {
+    pub(super) fn find(name: &Name, in_force: &ConfigurationInForce) -> Self {
         let former = in_force.directory.former_tenants.get(name);
         if let Some(namespaces) = in_force.namespaces.get(name) {
             return Self::InForce(namespaces.clone());

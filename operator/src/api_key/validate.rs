@@ -16,10 +16,10 @@ use super::{
     secret::{self, ROTATE},
     tenant::TenantState,
 };
-use crate::{conditions::ReadyState, reason::Reason};
+use crate::{conditions::ReadyState, reason::ConditionReason};
 
 /// The changes that are permitted to an object's keys.
-pub(super) enum Validated {
+pub(super) enum PermittedChanges {
     /// A key is issued, kept or replaced.
     Active(ValidatedKey),
     /// No key is issued; existing ones get the expiry of the spec.
@@ -73,7 +73,7 @@ pub(super) struct ExistingSecret {
 }
 
 /// Checks the inputs.
-pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
+pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> PermittedChanges {
     let (spec, namespace) = (&inputs.object.spec, &inputs.namespace);
     let tenant = &spec.tenant;
     match &inputs.tenant {
@@ -83,7 +83,10 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
                 "Tenant `{tenant}` was deleted and its keys are refused: recreate it before \
                  {restorable_until} to restore them"
             );
-            return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
+            return PermittedChanges::Refused(ReadyState::Waiting(
+                ConditionReason::TenantNotFound,
+                message,
+            ));
         }
         TenantState::Foreign(owner) => {
             let message = format!(
@@ -91,13 +94,19 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
                  instance `{}`",
                 inputs.instance
             );
-            return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
+            return PermittedChanges::Refused(ReadyState::Waiting(
+                ConditionReason::TenantNotFound,
+                message,
+            ));
         }
         TenantState::Deleted { .. } | TenantState::Missing => {
             let message = format!(
                 "no Tenant `{tenant}` is in force: create it, or see its condition `Ready`"
             );
-            return Validated::Refused(ReadyState::Waiting(Reason::TenantNotFound, message));
+            return PermittedChanges::Refused(ReadyState::Waiting(
+                ConditionReason::TenantNotFound,
+                message,
+            ));
         }
         TenantState::InForce(namespaces)
             if !namespaces.iter().any(|name| name.as_str() == namespace) =>
@@ -106,8 +115,8 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
                 "Tenant `{tenant}` does not list namespace `{namespace}`, and its keys here are \
                  refused: add the namespace to `spec.namespaces` of the tenant"
             );
-            let state = ReadyState::Stalled(Reason::NamespaceNotAllowed, message);
-            return Validated::Suspended(inputs.records.clone(), state);
+            let state = ReadyState::Stalled(ConditionReason::NamespaceNotAllowed, message);
+            return PermittedChanges::Suspended(inputs.records.clone(), state);
         }
         TenantState::InForce(_) => {}
     }
@@ -120,7 +129,10 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
             "Secret `{secret_name}` was not created for this ApiKey: delete it, or create an \
              ApiKey with another `spec.secretName`"
         );
-        return Validated::Refused(ReadyState::Stalled(Reason::SecretNotManaged, message));
+        return PermittedChanges::Refused(ReadyState::Stalled(
+            ConditionReason::SecretNotManaged,
+            message,
+        ));
     }
     let owner = inputs.object.controller_owner_ref(&());
     let secret = inputs.secret.as_ref().map(|secret| ExistingSecret {
@@ -153,9 +165,9 @@ pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> Validated {
             let message = format!(
                 "the key expired at {expires}: delete the ApiKey, or set a later `spec.expiresAt`"
             );
-            Validated::Expired(key, ReadyState::Stalled(Reason::Expired, message))
+            PermittedChanges::Expired(key, ReadyState::Stalled(ConditionReason::Expired, message))
         }
-        None => Validated::Active(key),
+        None => PermittedChanges::Active(key),
     }
 }
 

@@ -23,12 +23,12 @@ use kube::{
 use tokio::sync::{Notify, watch};
 
 use super::{deleted::DeletedObjects, records};
-use crate::{in_force::InForce, instance::Instance};
+use crate::{in_force::ConfigurationInForce, instance::Instance};
 
 /// A watched object. One that cannot be parsed does not block others.
-pub(super) type Guarded = DeserializeGuard<ApiKey>;
+pub(super) type WatchedApiKey = DeserializeGuard<ApiKey>;
 /// A key to reconcile.
-type Request = Result<ReconcileRequest<Guarded>, watcher::Error>;
+type Request = Result<ReconcileRequest<WatchedApiKey>, watcher::Error>;
 /// The keys to reconcile.
 type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 
@@ -41,16 +41,16 @@ pub(super) struct Watched {
     /// Their namespace. `None`: all of the cluster.
     pub(super) namespace: Option<String>,
     /// The keys, as the watch has them.
-    pub(super) keys: Store<Guarded>,
+    pub(super) keys: Store<WatchedApiKey>,
     /// Notified when the watch has listed all objects.
     pub(super) listed: Arc<Notify>,
 }
 
 /// Starts the watch, which runs while the queue is polled. It notes the objects that are `deleted`.
 pub(super) fn queue(
-    api: Api<Guarded>,
+    api: Api<WatchedApiKey>,
     instance: Instance,
-    in_force: watch::Receiver<InForce>,
+    in_force: watch::Receiver<ConfigurationInForce>,
     deleted: DeletedObjects,
 ) -> (Watched, Queue) {
     let namespace = api.namespace().map(str::to_owned);
@@ -73,8 +73,8 @@ pub(super) fn queue(
 /// The keys that the events of the watch concern. After an interruption it lists all objects anew; once the
 /// list is complete, every key is reconciled.
 fn of_events(
-    events: impl Stream<Item = Result<watcher::Event<Guarded>, watcher::Error>>,
-    keys: Store<Guarded>,
+    events: impl Stream<Item = Result<watcher::Event<WatchedApiKey>, watcher::Error>>,
+    keys: Store<WatchedApiKey>,
 ) -> impl Stream<Item = Request> {
     let requests = events.map_ok(move |event| {
         let keys = match event {
@@ -91,15 +91,15 @@ fn of_events(
 
 /// The keys for which `is_wanted` holds.
 fn references(
-    keys: &Store<Guarded>,
-    is_wanted: impl Fn(&Guarded) -> bool,
-) -> Vec<ObjectRef<Guarded>> {
+    keys: &Store<WatchedApiKey>,
+    is_wanted: impl Fn(&WatchedApiKey) -> bool,
+) -> Vec<ObjectRef<WatchedApiKey>> {
     let wanted = keys.state().into_iter().filter(|key| is_wanted(key));
     wanted.map(|key| ObjectRef::from_obj(&*key)).collect()
 }
 
 /// Removes fields that are not used, to save memory: the managed fields are as long as all others.
-fn strip_unused(object: &mut Guarded) {
+fn strip_unused(object: &mut WatchedApiKey) {
     object.meta_mut().managed_fields = None;
     if let Some(annotations) = &mut object.meta_mut().annotations {
         annotations.remove(LAST_APPLIED);
@@ -108,8 +108,8 @@ fn strip_unused(object: &mut Guarded) {
 
 /// The keys of changed tenants, each time the configuration in force changes.
 fn of_changed_tenants(
-    mut in_force: watch::Receiver<InForce>,
-    keys: Store<Guarded>,
+    mut in_force: watch::Receiver<ConfigurationInForce>,
+    keys: Store<WatchedApiKey>,
 ) -> impl Stream<Item = Request> {
     let before = in_force.borrow_and_update().clone();
     let changes = stream::unfold((in_force, before), async |(mut in_force, before)| {
@@ -119,16 +119,17 @@ fn of_changed_tenants(
         Some((changed_tenants(&before, &now), (in_force, now)))
     });
     changes.flat_map(move |tenants| {
-        let is_of_one =
-            |key: &Guarded| key.0.as_ref().is_ok_and(|key| tenants.contains(&key.spec.tenant));
+        let is_of_one = |key: &WatchedApiKey| {
+            key.0.as_ref().is_ok_and(|key| tenants.contains(&key.spec.tenant))
+        };
         let keys = if tenants.is_empty() { Vec::new() } else { references(&keys, is_of_one) };
         stream::iter(keys.into_iter().map(|key| Ok(key.into())))
     })
 }
 
 /// The tenants that changed in a way that concerns their keys.
-fn changed_tenants(before: &InForce, now: &InForce) -> BTreeSet<Name> {
-    let former = |in_force: &InForce| in_force.directory.former_tenants.clone();
+fn changed_tenants(before: &ConfigurationInForce, now: &ConfigurationInForce) -> BTreeSet<Name> {
+    let former = |in_force: &ConfigurationInForce| in_force.directory.former_tenants.clone();
     let namespaces = differing(&before.namespaces, &now.namespaces);
     let foreign = differing(&before.foreign_tenants, &now.foreign_tenants);
     namespaces.chain(foreign).chain(differing(&former(before), &former(now))).collect()
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
 
     /// A configuration with tenants, each with a namespace, and with tenants that were deleted.
-    fn in_force(tenants: &[(&str, &str)], former: &[(&str, i64)]) -> InForce {
+    fn in_force(tenants: &[(&str, &str)], former: &[(&str, i64)]) -> ConfigurationInForce {
         let name = |text: &str| text.parse::<Name>().unwrap();
         let namespaces = tenants.iter().map(|(tenant, place)| (name(tenant), vec![name(place)]));
         let left = |at: i64| FormerTenantSpec {
@@ -168,10 +169,10 @@ mod tests {
         let former_tenants = former.iter().map(|(tenant, at)| (name(tenant), left(*at)));
         let directory =
             Directory { former_tenants: former_tenants.collect(), ..Directory::default() };
-        InForce {
+        ConfigurationInForce {
             directory: Arc::new(directory),
             namespaces: Arc::new(namespaces.collect()),
-            ..InForce::default()
+            ..ConfigurationInForce::default()
         }
     }
 

@@ -87,4 +87,4 @@ kinds! {
     namespaced
 )]
 #[serde(transparent)]
-pub(crate) struct HttpRouteSpec(pub(crate) Value);
+pub(crate) struct GatewayRouteSpec(pub(crate) Value);

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 pub(crate) use self::apply::document;
 pub(crate) use self::{
     apply::{Applier, LiveObjects},
-    kind::{HTTPRoute, HttpRouteSpec, OwnedKind, OwnedObject},
+    kind::{GatewayRouteSpec, HTTPRoute, OwnedKind, OwnedObject},
     owner::{MANAGED_BY, Owner, PART_OF, managed_by_selector, operator_pods, pods_of},
 };
 

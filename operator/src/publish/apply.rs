@@ -8,10 +8,10 @@ use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 
 use super::{
-    fetch::{Caches, NamedObjects, ObjectKey, Uid, uid},
+    fetch::{KindWatches, NamedObjects, ObjectKey, Uid, uid},
     former,
     stored::StoredManifests,
-    validate::Validated,
+    validate::ValidatedManifests,
 };
 use crate::{
     watched::{WatchedObject, is_deleted},
@@ -24,7 +24,7 @@ pub(super) const CONCURRENCY: usize = 16;
 /// Adds the finalizer to all objects that lack it, and returns the objects that have it now.
 pub(super) async fn add_finalizers(
     writer: &Writer,
-    caches: &Caches,
+    caches: &KindWatches,
     objects: &NamedObjects,
 ) -> BTreeSet<ObjectKey> {
     let (finalized, lacking): (Vec<_>, Vec<_>) =
@@ -41,10 +41,10 @@ pub(super) async fn add_finalizers(
 /// on them, and returns those for which that failed.
 pub(super) async fn remove_finalizers(
     writer: &Writer,
-    caches: &Caches,
+    caches: &KindWatches,
     objects: &NamedObjects,
     left: &NamedObjects,
-    validated: &Validated,
+    validated: &ValidatedManifests,
 ) -> Vec<Uid> {
     let deleted = objects.iter().filter(|(_, object)| is_deleted(object));
     let gone = deleted
@@ -61,7 +61,7 @@ pub(super) async fn remove_finalizers(
 /// Adds or removes the finalizer of an object, and returns whether it is as desired.
 async fn set_finalizer(
     writer: &Writer,
-    caches: &Caches,
+    caches: &KindWatches,
     (kind, name): &ObjectKey,
     object: &WatchedObject,
     is_present: bool,

@@ -9,14 +9,14 @@ use super::fetch::ObjectKey;
 
 /// The changes of the store.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct StoreChanges {
     /// The manifests that are new or differ.
     pub(super) put: Vec<ManifestRecord>,
     /// The manifests to delete.
     pub(super) removed: Vec<ObjectKey>,
 }
 
-impl Changes {
+impl StoreChanges {
     /// Says whether there are no changes.
     pub(super) fn is_empty(&self) -> bool {
         self.put.is_empty() && self.removed.is_empty()
@@ -24,7 +24,7 @@ impl Changes {
 }
 
 /// The changes that make the store hold the desired manifests.
-pub(super) fn changes(stored: &Manifests, desired: &Manifests) -> Changes {
+pub(super) fn changes(stored: &Manifests, desired: &Manifests) -> StoreChanges {
     let gone = stored.keys().filter(|key| !desired.contains_key(*key));
     let is_changed = |(key, manifest): &(&ObjectKey, &Arc<Manifest>)| {
         stored.get(*key).is_none_or(|stored| stored.source != manifest.source)
@@ -34,5 +34,5 @@ pub(super) fn changes(stored: &Manifests, desired: &Manifests) -> Changes {
         name: manifest.name.clone(),
         spec: manifest.source.value(),
     });
-    Changes { put: put.collect(), removed: gone.cloned().collect() }
+    StoreChanges { put: put.collect(), removed: gone.cloned().collect() }
 }

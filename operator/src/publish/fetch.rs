@@ -41,7 +41,7 @@ pub(super) struct Objects {
     /// The objects of other installations.
     pub(super) foreign: NamedObjects,
     /// The objects whose names the store cannot hold.
-    pub(super) misnamed: Vec<Misnamed>,
+    pub(super) misnamed: Vec<MisnamedObject>,
 }
 
 /// Objects by kind and name.
@@ -49,7 +49,7 @@ pub(super) type NamedObjects = BTreeMap<ObjectKey, Arc<WatchedObject>>;
 
 /// An object whose name the store cannot hold: Kubernetes allows longer names, and dots.
 #[derive(Debug)]
-pub(super) struct Misnamed {
+pub(super) struct MisnamedObject {
     /// Its kind.
     pub(super) kind: Kind,
     /// The object.
@@ -59,7 +59,7 @@ pub(super) struct Misnamed {
 }
 
 /// The watch of one kind.
-struct Cache {
+struct KindWatch {
     kind: Kind,
     resource: ApiResource,
     api: Api<WatchedObject>,
@@ -67,19 +67,19 @@ struct Cache {
 }
 
 /// The watches of all published kinds.
-pub(super) struct Caches {
-    kinds: Vec<Cache>,
+pub(super) struct KindWatches {
+    kinds: Vec<KindWatch>,
     instance: Instance,
     changed: Arc<Notify>,
 }
 
-impl std::fmt::Debug for Caches {
+impl std::fmt::Debug for KindWatches {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Caches")
+        formatter.write_str("KindWatches")
     }
 }
 
-impl Caches {
+impl KindWatches {
     /// Starts the watches.
     pub(super) fn start(client: &Client, instance: Instance) -> Self {
         let changed = Arc::new(Notify::new());
@@ -107,7 +107,7 @@ impl Caches {
                 }
                 std::future::ready(())
             }));
-            Cache { kind, resource, api, store }
+            KindWatch { kind, resource, api, store }
         });
         Self { kinds: caches.into(), instance, changed }
     }
@@ -135,7 +135,7 @@ impl Caches {
                     (Ok(name), true) => drop(objects.named.insert((cache.kind, name), object)),
                     (Ok(name), false) => drop(objects.foreign.insert((cache.kind, name), object)),
                     (Err(problem), true) => {
-                        objects.misnamed.push(Misnamed { kind: cache.kind, object, problem });
+                        objects.misnamed.push(MisnamedObject { kind: cache.kind, object, problem });
                     }
                     (Err(_), false) => {}
                 }

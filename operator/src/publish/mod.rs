@@ -36,14 +36,14 @@ use tokio::{
 use tracing::Instrument;
 
 use self::{
-    fetch::{Caches, Stamp, Uid, uid},
-    released::Releases,
+    fetch::{KindWatches, Stamp, Uid, uid},
+    released::ReleasedObjects,
     status::ObjectStatus,
     stored::{StoreCache, StoreReader, StoredManifests},
 };
 use crate::{
-    api_key, backoff, in_force::InForce, reason::Reason, shared::Shared, tracing_spans,
-    watched::is_deleted,
+    api_key, backoff, in_force::ConfigurationInForce, reason::ConditionReason, shared::Shared,
+    tracing_spans, watched::is_deleted,
 };
 
 /// The time for which a round waits for further changes after the first one.
@@ -53,12 +53,12 @@ const DEBOUNCE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Publisher {
     shared: Shared,
-    caches: Caches,
+    caches: KindWatches,
     store: Arc<dyn Store>,
     stored: StoreCache<StoreReader>,
-    in_force: watch::Sender<InForce>,
+    in_force: watch::Sender<ConfigurationInForce>,
     /// The objects that left the installation.
-    releases: Releases,
+    releases: ReleasedObjects,
     /// The last written status of each object, until the watch delivers it.
     written: HashMap<Uid, ObjectStatus>,
     /// The objects of which a write failed: the number of failures, and when to try again.
@@ -79,15 +79,15 @@ impl Publisher {
     pub(crate) fn new(
         shared: Shared,
         store: Arc<dyn Store>,
-        in_force: watch::Sender<InForce>,
+        in_force: watch::Sender<ConfigurationInForce>,
     ) -> Self {
         Self {
-            caches: Caches::start(&shared.client, shared.instance.clone()),
+            caches: KindWatches::start(&shared.client, shared.instance.clone()),
             shared,
             stored: StoreCache::new(StoreReader(Arc::clone(&store))),
             store,
             in_force,
-            releases: Releases::default(),
+            releases: ReleasedObjects::default(),
             written: HashMap::new(),
             retries: BTreeMap::new(),
         }
@@ -115,7 +115,7 @@ impl Publisher {
                     self.releases.compare_next_time();
                 }
                 let begun = Instant::now();
-                let round = tracing_spans::publishing(self.round()).await;
+                let round = tracing_spans::trace_publication(self.round()).await;
                 if round.is_err() {
                     self.stored.clear();
                     published = None;
@@ -131,7 +131,9 @@ impl Publisher {
                     Err(error) => {
                         tracing::warn!(%error, "failed to publish; retrying");
                         self.report_store_failure().await;
-                        self.shared.metrics.failed("Publication", Reason::StoreUnavailable);
+                        self.shared
+                            .metrics
+                            .count_failure("Publication", ConditionReason::StoreUnavailable);
                         sleep(backoff::delay(failures, assay_system::random_fraction())).await;
                         failures += 1;
                         continue;
@@ -139,7 +141,7 @@ impl Publisher {
                 }
             }
             let wake = self.retries.values().map(|(_, at)| *at).chain([resync]).min();
-            let wake = wake.unwrap_or(resync).min(self.next_change_in_time().unwrap_or(resync));
+            let wake = wake.unwrap_or(resync).min(self.next_timed_change().unwrap_or(resync));
             tokio::select! {
                 () = self.caches.changed() => sleep(DEBOUNCE).await,
                 () = sleep_until(wake) => published = None,
@@ -148,7 +150,7 @@ impl Publisher {
     }
 
     /// The next time at which a rate limit ends, or a deleted tenant can no longer be restored.
-    fn next_change_in_time(&self) -> Option<Instant> {
+    fn next_timed_change(&self) -> Option<Instant> {
         let now = self.shared.clock.now();
         let in_force = self.in_force.borrow();
         let overrides = in_force.directory.tenants.values().flat_map(|tenant| &tenant.overrides);
@@ -187,7 +189,7 @@ impl Publisher {
         let now = self.shared.clock.now();
         let plan = |stored: &StoredManifests, keys: &[KeyRecord]| {
             let lapsed = apply::keys_of_expired_tenants(stored, keys, now);
-            let released = self.releases.released(&stored.manifests, &objects);
+            let released = self.releases.manifests_to_remove(&stored.manifests, &objects);
             let validated =
                 validate::validate(&stored.manifests, &objects, &finalized, &released, now);
             let desired = validated.manifests();
@@ -213,7 +215,7 @@ impl Publisher {
         if let Some(in_force) = validated.take_in_force() {
             self.in_force.send_replace(in_force);
         }
-        let left = self.releases.left(&objects);
+        let left = self.releases.remaining_objects(&objects);
         let removing = apply::remove_finalizers(
             &self.shared.writer,
             &self.caches,
@@ -236,15 +238,15 @@ impl Publisher {
     /// Writes the changes to the store.
     async fn put(
         &self,
-        changes: &build::Changes,
+        changes: &build::StoreChanges,
         stored: &StoredManifests,
     ) -> Result<(), RoundError> {
-        let build::Changes { put, removed } = changes;
+        let build::StoreChanges { put, removed } = changes;
         if !self.shared.writer.may_write() {
             return Err(RoundError::NotLeader);
         }
         self.store.put_manifests(put, removed, stored.revision, self.shared.clock.now()).await?;
-        self.shared.metrics.wrote("store");
+        self.shared.metrics.count_write("store");
         tracing::info!(put = put.len(), removed = removed.len(), "published");
         Ok(())
     }

@@ -17,7 +17,7 @@ use super::fetch::{NamedObjects, ObjectKey, Objects};
 
 /// The objects that left the installation, until the store has no manifest of them.
 #[derive(Debug)]
-pub(super) struct Releases {
+pub(super) struct ReleasedObjects {
     /// The objects of the installation in the last round.
     own: BTreeSet<ObjectKey>,
     /// The tenants without an object at the last comparison.
@@ -27,14 +27,14 @@ pub(super) struct Releases {
     is_comparison_due: bool,
 }
 
-impl Default for Releases {
+impl Default for ReleasedObjects {
     fn default() -> Self {
         let (own, absent, left) = Default::default();
         Self { own, absent, left, is_comparison_due: true }
     }
 }
 
-impl Releases {
+impl ReleasedObjects {
     /// Notes the objects of which another installation has become the owner since the last round.
     pub(super) fn observe(&mut self, objects: &Objects) {
         self.left.retain(|key| !objects.named.contains_key(key));
@@ -67,7 +67,11 @@ impl Releases {
 
     /// The manifests to remove from the store: those of objects that left, and the rate limits of tenants that left,
     /// unless they have an object.
-    pub(super) fn released(&self, stored: &Manifests, objects: &Objects) -> BTreeSet<ObjectKey> {
+    pub(super) fn manifests_to_remove(
+        &self,
+        stored: &Manifests,
+        objects: &Objects,
+    ) -> BTreeSet<ObjectKey> {
         let mut released = self.left.clone();
         if released.is_empty() {
             return released;
@@ -85,7 +89,7 @@ impl Releases {
     }
 
     /// The objects that left and still exist.
-    pub(super) fn left(&self, objects: &Objects) -> NamedObjects {
+    pub(super) fn remaining_objects(&self, objects: &Objects) -> NamedObjects {
         let left = objects.foreign.iter().filter(|(key, _)| self.left.contains(*key));
         left.map(|(key, object)| (key.clone(), object.clone())).collect()
     }
@@ -137,12 +141,12 @@ mod tests {
     #[test]
     fn an_object_with_the_label_of_another_installation_leaves_until_it_comes_back() {
         let plan = [key(Kind::Plan, "gold")];
-        let leaves = |all: &Releases, objects| {
-            let left = all.released(&Manifests::new(), objects);
+        let leaves = |all: &ReleasedObjects, objects| {
+            let left = all.manifests_to_remove(&Manifests::new(), objects);
             assert!(left.iter().all(|key| plan.contains(key)), "{left:?}");
             !left.is_empty()
         };
-        let mut all = Releases::default();
+        let mut all = ReleasedObjects::default();
         // One that was never of this installation does not leave it: the store may have another of its name.
         let elsewhere = objects(&[], &plan);
         all.observe(&elsewhere);
@@ -151,7 +155,7 @@ mod tests {
         all.observe(&here);
         all.observe(&elsewhere);
         assert!(leaves(&all, &elsewhere));
-        assert_eq!(all.left(&elsewhere).len(), 1);
+        assert_eq!(all.remaining_objects(&elsewhere).len(), 1);
         all.forget(|_| false);
         assert!(leaves(&all, &elsewhere), "it is in use");
         all.observe(&here);
@@ -179,16 +183,16 @@ mod tests {
         let (gone, kept) = (key(Kind::RateLimit, "gone"), key(Kind::RateLimit, "kept"));
         let both = objects(&[acme.clone(), other.clone(), gone.clone(), kept.clone()], &[]);
         let one = objects(&[other.clone(), kept], &[]);
-        let mut releases = Releases::default();
+        let mut releases = ReleasedObjects::default();
         assert!(releases.is_comparison_due(), "at the start");
         releases.compare(&tenants, &both);
         assert!(!releases.is_comparison_due());
         releases.compare(&tenants, &one);
-        assert!(releases.released(&stored, &one).is_empty(), "it may come back");
+        assert!(releases.manifests_to_remove(&stored, &one).is_empty(), "it may come back");
         releases.compare(&tenants, &both);
         releases.compare(&tenants, &one);
-        assert!(releases.released(&stored, &one).is_empty(), "it was back");
+        assert!(releases.manifests_to_remove(&stored, &one).is_empty(), "it was back");
         releases.compare(&tenants, &one);
-        assert_eq!(releases.released(&stored, &one), BTreeSet::from([gone, acme]));
+        assert_eq!(releases.manifests_to_remove(&stored, &one), BTreeSet::from([gone, acme]));
     }
 }

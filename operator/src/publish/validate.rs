@@ -20,7 +20,7 @@ use super::{
     former,
 };
 use crate::{
-    in_force::InForce,
+    in_force::ConfigurationInForce,
     instance,
     watched::{WatchedObject, is_deleted},
     writer::has_finalizer,
@@ -28,16 +28,16 @@ use crate::{
 
 /// The manifests that can be in force.
 #[derive(Debug)]
-pub(super) struct Validated {
+pub(super) struct ValidatedManifests {
     /// The refused objects with their problems; or the problems of the manifests in the store.
     pub(super) outcome: Result<BTreeMap<ObjectKey, ManifestRefusal>, Vec<ManifestProblem>>,
     /// The manifests from now on.
     manifests: Manifests,
     /// The configuration in force, until it is taken.
-    in_force: Option<InForce>,
+    in_force: Option<ConfigurationInForce>,
 }
 
-impl Validated {
+impl ValidatedManifests {
     /// Why an object is refused.
     pub(super) fn refusal(&self, key: &ObjectKey) -> Option<&ManifestRefusal> {
         self.outcome.as_ref().ok()?.get(key)
@@ -55,7 +55,7 @@ impl Validated {
     }
 
     /// Takes the configuration in force.
-    pub(super) fn take_in_force(&mut self) -> Option<InForce> {
+    pub(super) fn take_in_force(&mut self) -> Option<ConfigurationInForce> {
         self.in_force.take()
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn validate(
     finalized: &BTreeSet<ObjectKey>,
     released: &BTreeSet<ObjectKey>,
     now: Timestamp,
-) -> Validated {
+) -> ValidatedManifests {
     let desired: DesiredManifests = objects
         .named
         .iter()
@@ -85,11 +85,13 @@ pub(super) fn validate(
             former::record(stored, &mut reconciled, now);
             let Reconciled { manifests, directory, refused } = reconciled;
             let in_force = Some(in_force(directory, &manifests, objects));
-            Validated { outcome: Ok(refused), manifests, in_force }
+            ValidatedManifests { outcome: Ok(refused), manifests, in_force }
         }
-        Err(problems) => {
-            Validated { outcome: Err(problems), manifests: Manifests::new(), in_force: None }
-        }
+        Err(problems) => ValidatedManifests {
+            outcome: Err(problems),
+            manifests: Manifests::new(),
+            in_force: None,
+        },
     }
 }
 
@@ -107,7 +109,11 @@ fn manifest(
 }
 
 /// The configuration in force.
-fn in_force(directory: Directory<Policy>, manifests: &Manifests, objects: &Objects) -> InForce {
+fn in_force(
+    directory: Directory<Policy>,
+    manifests: &Manifests,
+    objects: &Objects,
+) -> ConfigurationInForce {
     let (mut namespaces, mut rate_limits) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
     for manifest in manifests.values() {
         match &manifest.spec {
@@ -122,7 +128,7 @@ fn in_force(directory: Directory<Policy>, manifests: &Manifests, objects: &Objec
     }
     let foreign = objects.foreign.iter().filter(|((kind, _), _)| *kind == Kind::Tenant);
     let foreign = foreign.map(|((_, name), object)| (name.clone(), instance::owner_of(&**object)));
-    InForce {
+    ConfigurationInForce {
         directory: Arc::new(directory),
         namespaces: Arc::new(namespaces),
         foreign_tenants: Arc::new(foreign.collect()),

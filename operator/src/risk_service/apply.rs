@@ -20,7 +20,7 @@ use crate::{
 
 /// The objects of a service as the API server has them.
 #[derive(Debug)]
-pub(super) struct Applied {
+pub(super) struct AppliedService {
     /// The progress of the migration.
     pub(super) migration: Migration,
     /// The Deployment, if it exists.
@@ -41,7 +41,7 @@ pub(super) async fn apply(
     validated: &ValidatedService,
     live: &LiveObjects,
     context: &Context,
-) -> Result<Applied, ReconcileError> {
+) -> Result<AppliedService, ReconcileError> {
     let owner = &validated.owner;
     let mut applier = Applier::new(&context.shared, owner, live);
     applier.apply(&objects.service).await?;
@@ -66,7 +66,7 @@ pub(super) async fn apply(
     let mut deployment = live.owned::<Deployment>(owner)?;
     let mut purge = live.owned::<CronJob>(owner)?;
     let job = live.owned::<Job>(owner)?;
-    let mut migration = Migration::of(&validated.migration, deployment.as_ref(), job.as_ref());
+    let mut migration = Migration::find(&validated.migration, deployment.as_ref(), job.as_ref());
     if migration == Migration::Pending {
         applier.apply(&objects.migration).await?;
         migration = Migration::Running;
@@ -78,5 +78,5 @@ pub(super) async fn apply(
         purge = Some(applier.apply(&objects.purge).await?);
     }
     let has_changed = applier.has_changed();
-    Ok(Applied { migration, deployment, purge, autoscaler, lacks_gateway_api, has_changed })
+    Ok(AppliedService { migration, deployment, purge, autoscaler, lacks_gateway_api, has_changed })
 }

@@ -20,7 +20,7 @@ type MilliRequests = u128;
 
 /// What the configuration in force demands of servers: the rates that tenants' limits allow, and the chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Demand {
+pub(crate) struct ServerDemand {
     /// The plan or tenant with the highest rate, and that rate.
     largest: Option<(String, MilliRequests)>,
     /// The sum of all rates.
@@ -31,12 +31,12 @@ pub(crate) struct Demand {
     pub(crate) chain_servers: BTreeMap<String, String>,
 }
 
-impl Demand {
+impl ServerDemand {
     /// The demand at `now`. Each tenant counts with its limit of the shortest window, which bounds bursts;
     /// a limit of a whole plan counts once. A tenant without access to the API does not count. `chain_servers` is the
     /// namespace of chain servers, if the operator runs any.
     #[must_use]
-    pub(crate) fn of<P>(
+    pub(crate) fn from_directory<P>(
         directory: &Directory<P>,
         chain_servers: Option<&str>,
         now: Timestamp,
@@ -63,7 +63,7 @@ impl Demand {
             sum: rates.values().sum(),
             largest: rates.into_iter().max_by_key(|(_, rate)| *rate),
             endpoint_ports: on_demand
-                .flat_map(|chain| ports::of_url(&chain.spec.endpoint))
+                .flat_map(|chain| ports::url_ports(&chain.spec.endpoint))
                 .collect(),
         }
     }
@@ -98,7 +98,7 @@ pub(crate) struct RequiredReplicas {
 /// The number of replicas that the demand requires: the highest rate, or the share of all rates that is
 /// expected at the same time if that is larger, divided by the rate of one replica.
 #[must_use]
-pub(crate) fn required_replicas(demand: &Demand, scaling: &ScalingSpec) -> RequiredReplicas {
+pub(crate) fn required_replicas(demand: &ServerDemand, scaling: &ScalingSpec) -> RequiredReplicas {
     let percent = u128::from(scaling.oversubscription_percent.max(1).unsigned_abs());
     let rated = u128::from(scaling.rated_requests_per_replica.max(1).unsigned_abs());
     let [min, max] = [scaling.min_replicas, scaling.max_replicas]
@@ -186,12 +186,12 @@ mod tests {
         }
     }
 
-    fn demand(tenants: Vec<Tenant<()>>, second: i64) -> Demand {
+    fn demand(tenants: Vec<Tenant<()>>, second: i64) -> ServerDemand {
         let mut directory = Directory::default();
         for tenant in tenants {
             directory.tenants.insert(tenant.name.clone(), Arc::new(tenant));
         }
-        Demand::of(&directory, None, Timestamp::from_second(second).unwrap())
+        ServerDemand::from_directory(&directory, None, Timestamp::from_second(second).unwrap())
     }
 
     fn burst_and_daily() -> Plan {
@@ -218,7 +218,7 @@ mod tests {
         suspended.suspended = true;
         let mut closed = tenant("b", burst_and_daily());
         Arc::make_mut(&mut closed.plan).api_access = false;
-        assert_eq!(demand(vec![suspended, closed], 0), Demand::default());
+        assert_eq!(demand(vec![suspended, closed], 0), ServerDemand::default());
     }
 
     #[test]
@@ -247,8 +247,9 @@ mod tests {
             let feed = ChainFeed { name: name.parse().unwrap(), spec };
             directory.chains.insert(chain.to_owned(), Arc::new(feed));
         }
-        let urls =
-            |namespace| Demand::of(&directory, namespace, Timestamp::UNIX_EPOCH).chain_servers;
+        let urls = |namespace| {
+            ServerDemand::from_directory(&directory, namespace, Timestamp::UNIX_EPOCH).chain_servers
+        };
         let wanted = [
             ("btc", "http://chain-name-btc.here.svc:8080"),
             ("ltc", "http://chain-name-ltc.here.svc:8080"),
@@ -261,10 +262,10 @@ mod tests {
     #[test]
     fn the_calculation_is_explained() {
         let scaling = ScalingSpec::default();
-        let asked = |largest, sum| Demand {
+        let asked = |largest, sum| ServerDemand {
             largest: Some(("Tenant acme".into(), largest)),
             sum,
-            ..Demand::default()
+            ..ServerDemand::default()
         };
         let four = required_replicas(&asked(1_600_500, 9_000_000), &scaling);
         assert_eq!((four.replicas, four.is_sufficient), (4, true));
@@ -276,7 +277,7 @@ mod tests {
         let too_many = required_replicas(&asked(1_000_000, 90_000_000), &scaling);
         assert_eq!((too_many.replicas, too_many.is_sufficient), (10, false));
         assert!(too_many.explanation.ends_with("requires 18 replicas, at most 10"));
-        let nobody = required_replicas(&Demand::default(), &scaling);
+        let nobody = required_replicas(&ServerDemand::default(), &scaling);
         assert_eq!(nobody.replicas, 2);
         assert!(nobody.explanation.ends_with("requires 0 replicas, at least 2"));
     }
@@ -298,10 +299,10 @@ mod tests {
                 oversubscription_percent: percent,
                 ..ScalingSpec::default()
             };
-            let asked = |more: u64| Demand {
+            let asked = |more: u64| ServerDemand {
                 largest: Some(("a".into(), u128::from(largest))),
                 sum: u128::from(largest) + u128::from(others) + u128::from(more),
-                ..Demand::default()
+                ..ServerDemand::default()
             };
             let demand = asked(0);
             let required = required_replicas(&demand, &scaling);

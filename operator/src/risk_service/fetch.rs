@@ -6,7 +6,7 @@ use assay_crds::{RiskService, SecretKey};
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Resource, ResourceExt};
 
-use super::{Context, build::SERVER, demand::Demand, names};
+use super::{Context, build::SERVER, demand::ServerDemand, names};
 use crate::{
     owned::{LiveObjects, Owner},
     ports,
@@ -29,7 +29,7 @@ pub(super) struct Inputs {
     /// The objects that there are under the names of the service's objects.
     pub(super) live: LiveObjects,
     /// The demand of tenants. `None` until it is known.
-    pub(super) demand: Option<Demand>,
+    pub(super) demand: Option<ServerDemand>,
 }
 
 /// The state of a Secret that holds a URL or a token. The value itself is not kept.
@@ -91,6 +91,6 @@ async fn secret_state(
     let value = secret.data.as_ref().and_then(|data| data.get(&key.key));
     Ok(value.map_or(SecretState::NoKey, |value| SecretState::Present {
         uid: secret.uid().unwrap_or_default(),
-        ports: ports::of_url(&String::from_utf8_lossy(&value.0)),
+        ports: ports::url_ports(&String::from_utf8_lossy(&value.0)),
     }))
 }

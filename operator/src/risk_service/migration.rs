@@ -21,7 +21,7 @@ pub(super) enum Migration {
 impl Migration {
     /// The progress of the migration of that name, by the Deployment that was applied after it or by
     /// its Job.
-    pub(super) fn of(name: &str, deployment: Option<&Deployment>, job: Option<&Job>) -> Self {
+    pub(super) fn find(name: &str, deployment: Option<&Deployment>, job: Option<&Job>) -> Self {
         let before = deployment.and_then(|deployment| deployment.annotations().get(MIGRATED_BY));
         if before.is_some_and(|before| before == name) {
             return Self::Succeeded;
@@ -60,7 +60,7 @@ mod tests {
             serde_json::from_value(json!({"metadata": {"annotations": annotations}})).unwrap()
         };
         let of = |deployment: Option<Deployment>, job: Option<Job>| {
-            Migration::of("m", deployment.as_ref(), job.as_ref())
+            Migration::find("m", deployment.as_ref(), job.as_ref())
         };
         assert_eq!(of(None, None), Migration::Pending);
         assert_eq!(of(Some(after("before")), None), Migration::Pending);

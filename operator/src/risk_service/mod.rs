@@ -45,11 +45,11 @@ use tokio::sync::watch;
 use tracing::Instrument;
 
 pub(crate) use self::build::SERVER;
-use self::{demand::Demand, status::StatusInputs};
+use self::{demand::ServerDemand, status::StatusInputs};
 use crate::{
     backoff::{self, Failures},
     owned::managed_by_selector,
-    reason::Reason,
+    reason::ConditionReason,
     shared::{ReconcileError, Shared},
     tracing_spans,
     written::WrittenStatuses,
@@ -63,14 +63,14 @@ const CONCURRENCY: u16 = 4;
 const RECHECK: Duration = Duration::from_secs(10);
 
 /// A watched object. One that cannot be parsed does not block others.
-type Guarded = DeserializeGuard<RiskService>;
+type WatchedRiskService = DeserializeGuard<RiskService>;
 
 /// The context of work on services.
 #[derive(Debug)]
 struct Context {
     shared: Shared,
     /// The demand of tenants. `None` until it is known.
-    demand: watch::Receiver<Option<Demand>>,
+    demand: watch::Receiver<Option<ServerDemand>>,
     failures: Failures,
     written: WrittenStatuses<RiskServiceStatus>,
 }
@@ -88,7 +88,7 @@ pub(crate) async fn run(shared: Shared, chain_servers: Option<String>) {
     });
     let (failures, written) = Default::default();
     let context = Context { shared, demand, failures, written };
-    Controller::new(scope.services::<Guarded>(client), watcher::Config::default())
+    Controller::new(scope.services::<WatchedRiskService>(client), watcher::Config::default())
         .with_config(Config::default().concurrency(CONCURRENCY))
         .owns(scope.services::<PartialObjectMeta<Service>>(client), ours())
         .owns(scope.services::<PartialObjectMeta<NetworkPolicy>>(client), ours())
@@ -108,11 +108,12 @@ pub(crate) async fn run(shared: Shared, chain_servers: Option<String>) {
 async fn follow_demand(
     Shared { mut in_force, clock, .. }: Shared,
     chain_servers: Option<String>,
-    demand: watch::Sender<Option<Demand>>,
+    demand: watch::Sender<Option<ServerDemand>>,
 ) {
     while in_force.changed().await.is_ok() {
         let directory = Arc::clone(&in_force.borrow_and_update().directory);
-        let now = Some(Demand::of(&directory, chain_servers.as_deref(), clock.now()));
+        let now =
+            Some(ServerDemand::from_directory(&directory, chain_servers.as_deref(), clock.now()));
         demand.send_if_modified(|known| {
             let is_news = *known != now;
             *known = now;
@@ -122,10 +123,13 @@ async fn follow_demand(
 }
 
 /// Fetch, validate, build, apply, status.
-async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Action, ReconcileError> {
+async fn reconcile(
+    guarded: Arc<WatchedRiskService>,
+    context: Arc<Context>,
+) -> Result<Action, ReconcileError> {
     let Ok(object) = &guarded.0 else {
         // It is older than the CRD's schema, which refuses such objects.
-        context.shared.metrics.failed(KIND, Reason::Invalid);
+        context.shared.metrics.count_failure(KIND, ConditionReason::Invalid);
         return Ok(Action::await_change());
     };
     context.shared.writer.require_leadership()?;
@@ -134,7 +138,8 @@ async fn reconcile(guarded: Arc<Guarded>, context: Arc<Context>) -> Result<Actio
         context.written.forget(object.meta().uid.as_ref());
         return Ok(Action::await_change());
     }
-    let worked = tracing_spans::reconciling(KIND, object, Box::pin(work(object, &context))).await?;
+    let worked =
+        tracing_spans::trace_reconciliation(KIND, object, Box::pin(work(object, &context))).await?;
     context.failures.reset(guarded.meta().uid.as_ref());
     Ok(worked)
 }
@@ -152,26 +157,30 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Reconci
             let applying = Box::pin(apply::apply(&objects, &service, &inputs.live, context));
             let applied = applying.instrument(stage!("apply")).await?;
             let has_changed = applied.has_changed;
-            (StatusInputs::of(&service, applied, context).await?, has_changed)
+            (StatusInputs::collect(&service, applied, context).await?, has_changed)
         }
-        Err(ready_state) => (StatusInputs::of_invalid(ready_state, &inputs)?, false),
+        Err(ready_state) => (StatusInputs::of_invalid_service(ready_state, &inputs)?, false),
     };
     let writing = status::write(object, &status, context, context.shared.clock.now());
     writing.instrument(stage!("status")).await?;
     let metrics = &context.shared.metrics;
-    metrics.reconciled(KIND, has_changed);
+    metrics.count_reconciliation(KIND, has_changed);
     let next = if status.ready_state.is_ready() {
         context.shared.resync
     } else {
-        metrics.failed(KIND, status.ready_state.reason());
+        metrics.count_failure(KIND, status.ready_state.reason());
         RECHECK
     };
     Ok(Action::requeue(backoff::spread(next, assay_system::random_fraction())))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]
-fn retry(guarded: Arc<Guarded>, error: &ReconcileError, context: Arc<Context>) -> Action {
-    context.shared.metrics.failed(KIND, Reason::ApiServerUnavailable);
+fn retry(
+    guarded: Arc<WatchedRiskService>,
+    error: &ReconcileError,
+    context: Arc<Context>,
+) -> Action {
+    context.shared.metrics.count_failure(KIND, ConditionReason::ApiServerUnavailable);
     let delay = context.failures.next_delay(guarded.uid());
     let (name, namespace) = (guarded.name_any(), guarded.namespace().unwrap_or_default());
     tracing::warn!(%error, %namespace, %name, ?delay, "failed to reconcile a service; retrying");

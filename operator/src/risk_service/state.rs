@@ -5,11 +5,11 @@ use k8s_openapi::api::{
 };
 use kube::ResourceExt;
 
-use super::{apply::Applied, migration::Migration};
+use super::{apply::AppliedService, migration::Migration};
 use crate::{
     conditions::{ConditionState, ReadyState},
     jobs::last_run_succeeded,
-    reason::Reason,
+    reason::ConditionReason,
 };
 
 /// The condition type: the autoscaler has its metrics.
@@ -30,16 +30,20 @@ pub(super) fn autoscaling(autoscaler: &HorizontalPodAutoscaler) -> Option<Condit
     Some(if active.status != "True" {
         let why = active.message.as_deref().unwrap_or_default();
         let message = format!("the autoscaler has no metrics: {why}");
-        state(false, Reason::MetricsUnavailable, message)
+        state(false, ConditionReason::MetricsUnavailable, message)
     } else if known < wanted {
         // The autoscaler reports success as long as it has any of its metrics.
         let message = format!(
             "the autoscaler has {known} of {wanted} metrics: `requestsInFlight` needs a metrics adapter \
              that serves `assay_http_requests_in_flight`"
         );
-        state(false, Reason::MetricsUnavailable, message)
+        state(false, ConditionReason::MetricsUnavailable, message)
     } else {
-        state(true, Reason::MetricsAvailable, "the autoscaler has all its metrics".to_owned())
+        state(
+            true,
+            ConditionReason::MetricsAvailable,
+            "the autoscaler has all its metrics".to_owned(),
+        )
     })
 }
 
@@ -48,18 +52,18 @@ pub(super) fn purge(cron_job: &CronJob) -> ConditionState {
     let name = cron_job.name_any();
     let (holds, reason, message) = if last_run_succeeded(cron_job) {
         let message = format!("CronJob `{name}` deletes expired records");
-        (true, Reason::PurgeSucceeded, message)
+        (true, ConditionReason::PurgeSucceeded, message)
     } else {
         let message =
             format!("CronJob `{name}` failed in its last run: expired records are still there");
-        (false, Reason::PurgeFailed, message)
+        (false, ConditionReason::PurgeFailed, message)
     };
     ConditionState { kind: RETENTION_KEPT, holds, reason, message }
 }
 
 /// The state of a service whose objects were applied.
-pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &Applied) -> ReadyState {
-    let counts = Counts::of(applied.deployment.as_ref());
+pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &AppliedService) -> ReadyState {
+    let counts = PodCounts::of_deployment(applied.deployment.as_ref());
     let serving = if counts.available > 0 { "; earlier replicas keep serving" } else { "" };
     match &applied.migration {
         Migration::Failed(why) => {
@@ -67,37 +71,40 @@ pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &Applied) -> 
                 "the migration for `{image}` failed{serving}: {why}; delete the Job to try again, or \
                  set another image"
             );
-            return ReadyState::Stalled(Reason::MigrationFailed, message);
+            return ReadyState::Stalled(ConditionReason::MigrationFailed, message);
         }
         Migration::Pending | Migration::Running => {
             let message = format!("the database is being migrated for `{image}`{serving}");
-            return ReadyState::Waiting(Reason::Migrating, message);
+            return ReadyState::Waiting(ConditionReason::Migrating, message);
         }
         Migration::Succeeded => {}
     }
     if let Some(why) = counts.failed {
         let message = format!("`{image}` does not become ready{serving}: {why}");
-        return ReadyState::Stalled(Reason::RolloutFailed, message);
+        return ReadyState::Stalled(ConditionReason::RolloutFailed, message);
     }
     if applied.lacks_gateway_api {
         let message =
             "the cluster has no kind HTTPRoute: install the Gateway API, or name an ingress";
-        return ReadyState::Stalled(Reason::GatewayApiMissing, message.into());
+        return ReadyState::Stalled(ConditionReason::GatewayApiMissing, message.into());
     }
-    let Counts { replicas, updated, available, is_observed, .. } = counts;
+    let PodCounts { replicas, updated, available, is_observed, .. } = counts;
     let desired = replicas.max(min_replicas);
     if !is_observed || updated < desired || available < desired || counts.total > desired {
         let message =
             format!("{updated} of {desired} replicas run `{image}`, {available} available");
-        return ReadyState::Waiting(Reason::RollingOut, message);
+        return ReadyState::Waiting(ConditionReason::RollingOut, message);
     }
     let noun = if available == 1 { "replica" } else { "replicas" };
-    ReadyState::Ready(Reason::ServiceReady, format!("{available} {noun} of `{image}` available"))
+    ReadyState::Ready(
+        ConditionReason::ServiceReady,
+        format!("{available} {noun} of `{image}` available"),
+    )
 }
 
 /// The pods of a Deployment, by its status.
 #[derive(Debug, Default)]
-struct Counts {
+struct PodCounts {
     /// The number that the Deployment asks for.
     replicas: i32,
     /// The number that exist, of all revisions.
@@ -112,8 +119,8 @@ struct Counts {
     failed: Option<String>,
 }
 
-impl Counts {
-    fn of(deployment: Option<&Deployment>) -> Self {
+impl PodCounts {
+    fn of_deployment(deployment: Option<&Deployment>) -> Self {
         let Some(deployment) = deployment else { return Self::default() };
         let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
         let Some(status) = &deployment.status else { return Self { replicas, ..Self::default() } };
@@ -142,9 +149,9 @@ mod tests {
 
     use super::*;
 
-    fn applied(migration: Migration, deployment: Value) -> Applied {
+    fn applied(migration: Migration, deployment: Value) -> AppliedService {
         let deployment = Some(serde_json::from_value(deployment).unwrap());
-        Applied {
+        AppliedService {
             migration,
             deployment,
             purge: None,
@@ -165,7 +172,7 @@ mod tests {
         })
     }
 
-    fn reported(applied: &Applied, min_replicas: i32) -> (Reason, String) {
+    fn reported(applied: &AppliedService, min_replicas: i32) -> (ConditionReason, String) {
         let ready_state = ready_state("assay:2", min_replicas, applied);
         (ready_state.reason(), ready_state.message().to_owned())
     }
@@ -175,17 +182,20 @@ mod tests {
         let (reason, message) = reported(&applied(Migration::Succeeded, deployment(2, 2, 2)), 2);
         assert_eq!(
             (reason, &*message),
-            (Reason::ServiceReady, "2 replicas of `assay:2` available")
+            (ConditionReason::ServiceReady, "2 replicas of `assay:2` available")
         );
         for (updated, total, available, min_replicas) in
             [(1, 3, 2, 2), (2, 3, 3, 2), (2, 2, 1, 2), (2, 2, 2, 3)]
         {
             let applied = applied(Migration::Succeeded, deployment(updated, total, available));
-            assert_eq!(reported(&applied, min_replicas).0, Reason::RollingOut);
+            assert_eq!(reported(&applied, min_replicas).0, ConditionReason::RollingOut);
         }
         let mut unseen = deployment(2, 2, 2);
         unseen["metadata"]["generation"] = 3.into();
-        assert_eq!(reported(&applied(Migration::Succeeded, unseen), 2).0, Reason::RollingOut);
+        assert_eq!(
+            reported(&applied(Migration::Succeeded, unseen), 2).0,
+            ConditionReason::RollingOut
+        );
     }
 
     #[test]
@@ -194,19 +204,19 @@ mod tests {
         stuck["status"]["conditions"] =
             json!([{"type": "Progressing", "status": "False", "message": "timed out"}]);
         let (reason, message) = reported(&applied(Migration::Succeeded, stuck), 2);
-        assert_eq!(reason, Reason::RolloutFailed);
+        assert_eq!(reason, ConditionReason::RolloutFailed);
         let words = "`assay:2` does not become ready; earlier replicas keep serving: timed out";
         assert_eq!(message, words);
         let failed = applied(Migration::Failed("no rights".into()), deployment(2, 2, 2));
         let (reason, message) = reported(&failed, 2);
-        assert_eq!(reason, Reason::MigrationFailed);
+        assert_eq!(reason, ConditionReason::MigrationFailed);
         assert!(message.starts_with(
             "the migration for `assay:2` failed; earlier replicas keep serving: no rights"
         ));
         let first =
-            Applied { deployment: None, ..applied(Migration::Running, deployment(0, 0, 0)) };
+            AppliedService { deployment: None, ..applied(Migration::Running, deployment(0, 0, 0)) };
         let words = "the database is being migrated for `assay:2`".to_owned();
-        assert_eq!(reported(&first, 2), (Reason::Migrating, words));
+        assert_eq!(reported(&first, 2), (ConditionReason::Migrating, words));
     }
 
     #[test]
@@ -221,14 +231,14 @@ mod tests {
             let autoscaler = json!({"metadata": {"name": "api"}, "spec": spec, "status": status});
             autoscaling(&serde_json::from_value(autoscaler).unwrap()).unwrap()
         };
-        assert_eq!(state("True", "", 1).reason, Reason::MetricsAvailable);
+        assert_eq!(state("True", "", 1).reason, ConditionReason::MetricsAvailable);
         assert_eq!(
             state("True", "", 2).reason,
-            Reason::MetricsUnavailable,
+            ConditionReason::MetricsUnavailable,
             "no adapter has the other"
         );
         let unknown = state("False", "no metrics known", 1);
-        assert_eq!((unknown.holds, unknown.reason), (false, Reason::MetricsUnavailable));
+        assert_eq!((unknown.holds, unknown.reason), (false, ConditionReason::MetricsUnavailable));
         assert!(unknown.message.ends_with(": no metrics known"), "{}", unknown.message);
         assert_eq!(autoscaling(&HorizontalPodAutoscaler::default()), None);
     }
@@ -243,8 +253,8 @@ mod tests {
         let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
         let run =
             |begun, succeeded| json!({"lastScheduleTime": begun, "lastSuccessfulTime": succeeded});
-        assert_eq!(state(json!({})), (true, Reason::PurgeSucceeded));
-        assert_eq!(state(run(later, earlier)), (false, Reason::PurgeFailed));
-        assert_eq!(state(run(earlier, later)), (true, Reason::PurgeSucceeded));
+        assert_eq!(state(json!({})), (true, ConditionReason::PurgeSucceeded));
+        assert_eq!(state(run(later, earlier)), (false, ConditionReason::PurgeFailed));
+        assert_eq!(state(run(earlier, later)), (true, ConditionReason::PurgeSucceeded));
     }
 }

@@ -10,7 +10,7 @@ use kube::Resource;
 
 use super::{
     Context,
-    apply::Applied,
+    apply::AppliedService,
     build::PURGE,
     demand::RequiredReplicas,
     fetch::Inputs,
@@ -20,7 +20,7 @@ use super::{
 use crate::{
     conditions::{ConditionState, ReadyState, condition, conditions, ready_reason},
     pod_diagnostics::{self, JOB_NAME},
-    reason::Reason,
+    reason::ConditionReason,
     shared::ReconcileError,
 };
 
@@ -45,15 +45,16 @@ pub(super) struct StatusInputs {
 
 impl StatusInputs {
     /// The inputs after the objects were applied, with a diagnosis of the pods that may be at fault.
-    pub(super) async fn of(
+    pub(super) async fn collect(
         service: &ValidatedService,
-        applied: Applied,
+        applied: AppliedService,
         context: &Context,
     ) -> Result<Self, kube::Error> {
         let owner = &service.owner;
         let diagnose = async |pods: Option<String>| match pods {
             Some(pods) => {
-                pod_diagnostics::of_pods(&context.shared.client, owner.namespace(), &pods).await
+                pod_diagnostics::diagnose_pods(&context.shared.client, owner.namespace(), &pods)
+                    .await
             }
             None => Ok(None),
         };
@@ -67,15 +68,15 @@ impl StatusInputs {
             );
         }
         let required_replicas = service.required_replicas.clone();
-        let covered = required_replicas.as_ref().map(covered);
+        let limits_covered = required_replicas.as_ref().map(limits_covered);
         let chains = service.chains_configured.clone();
-        let conditions = [covered, autoscaling(&applied.autoscaler), purge, chains];
+        let conditions = [limits_covered, autoscaling(&applied.autoscaler), purge, chains];
         let conditions = conditions.into_iter().flatten().collect();
         Ok(Self { ready_state, deployment: applied.deployment, required_replicas, conditions })
     }
 
     /// The inputs of a service that cannot run: nothing was applied.
-    pub(super) fn of_invalid(
+    pub(super) fn of_invalid_service(
         ready_state: ReadyState,
         inputs: &Inputs,
     ) -> Result<Self, ReconcileError> {
@@ -85,9 +86,13 @@ impl StatusInputs {
 }
 
 /// Says whether `maxReplicas` covers what tenants' limits require.
-fn covered(required: &RequiredReplicas) -> ConditionState {
+fn limits_covered(required: &RequiredReplicas) -> ConditionState {
     let RequiredReplicas { is_sufficient, explanation, .. } = required;
-    let reason = if *is_sufficient { Reason::EnoughReplicas } else { Reason::TooFewReplicas };
+    let reason = if *is_sufficient {
+        ConditionReason::EnoughReplicas
+    } else {
+        ConditionReason::TooFewReplicas
+    };
     let message = explanation.clone();
     ConditionState { kind: LIMITS_COVERED, holds: *is_sufficient, reason, message }
 }
@@ -95,10 +100,12 @@ fn covered(required: &RequiredReplicas) -> ConditionState {
 /// The label selector of the pods that may be at fault, if the service is not ready because of pods.
 fn suspect_pods(ready_state: &ReadyState, service: &ValidatedService) -> Option<String> {
     match ready_state.reason() {
-        Reason::MigrationFailed | Reason::Migrating => {
+        ConditionReason::MigrationFailed | ConditionReason::Migrating => {
             Some(format!("{JOB_NAME}={}", service.migration))
         }
-        Reason::RolloutFailed | Reason::RollingOut => Some(service.owner.pod_query()),
+        ConditionReason::RolloutFailed | ConditionReason::RollingOut => {
+            Some(service.owner.pod_query())
+        }
         _ => None,
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     owned::{LiveObjects, OwnedKind, Owner},
     pod::{PodDefaults, SecretFile},
     ports,
-    reason::Reason,
+    reason::ConditionReason,
 };
 
 /// The condition type: the servers know the chain servers of every followed chain.
@@ -103,9 +103,9 @@ impl Exposure {
 pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> {
     let (name, spec) = (inputs.object.name_any(), &inputs.object.spec);
     if let Some(problem) = names::problem(&name) {
-        return Err(ReadyState::Stalled(Reason::InvalidName, problem));
+        return Err(ReadyState::Stalled(ConditionReason::InvalidName, problem));
     }
-    let invalid = |message: &str| ReadyState::Stalled(Reason::Invalid, message.to_owned());
+    let invalid = |message: &str| ReadyState::Stalled(ConditionReason::Invalid, message.to_owned());
     let egress = Egress::parse(&spec.egress)
         .ok_or_else(|| invalid("spec.egress.caBundle: name either a configMap or a secret"))?;
     let exposure = match &spec.exposure {
@@ -132,10 +132,10 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
             "{kind} `{name}` was not created for this RiskService: delete it, or create a \
              RiskService of another name"
         );
-        return Err(ReadyState::Stalled(Reason::NameTaken, message));
+        return Err(ReadyState::Stalled(ConditionReason::NameTaken, message));
     }
     egress_ports.extend(egress.ports());
-    egress_ports.extend(ports::of_collector(&spec.telemetry));
+    egress_ports.extend(ports::collector_ports(&spec.telemetry));
     egress_ports.extend(inputs.demand.iter().flat_map(|demand| &demand.endpoint_ports));
     let required_replicas =
         inputs.demand.as_ref().map(|demand| required_replicas(demand, &spec.scaling));
@@ -205,16 +205,20 @@ fn chains_configured(inputs: &Inputs) -> Option<ConditionState> {
     };
     if chains.is_empty() {
         let message = "the operator runs no chain servers".to_owned();
-        return state(true, Reason::ChainServersKnown, message);
+        return state(true, ConditionReason::ChainServersKnown, message);
     }
     if inputs.object.spec.chain_token_secret.is_none() {
         let message = format!(
             "the servers do not ask the chain servers of {names}, and trace no money there: name a Secret with \
              the operator's token (--chain-token-secret) in spec.chainTokenSecret"
         );
-        return state(false, Reason::ChainTokenMissing, message);
+        return state(false, ConditionReason::ChainTokenMissing, message);
     }
-    state(true, Reason::ChainServersKnown, format!("the servers ask the chain servers of {names}"))
+    state(
+        true,
+        ConditionReason::ChainServersKnown,
+        format!("the servers ask the chain servers of {names}"),
+    )
 }
 
 fn present<'a>(
@@ -238,5 +242,5 @@ fn present<'a>(
             )
         }
     };
-    Err(ReadyState::Waiting(Reason::SecretNotFound, message))
+    Err(ReadyState::Waiting(ConditionReason::SecretNotFound, message))
 }

@@ -27,7 +27,7 @@ use crate::{
 
 /// The objects that run a source's pods, as the API server has them.
 #[derive(Debug)]
-pub(super) enum Applied {
+pub(super) enum AppliedWorkload {
     /// Imports on a schedule.
     Importer {
         /// Imports on the schedule.
@@ -49,13 +49,13 @@ pub(super) async fn apply<S>(
     objects: SourceObjects,
     inputs: &Inputs<'_, S>,
     context: &Context,
-) -> Result<(Applied, bool), ReconcileError> {
+) -> Result<(AppliedWorkload, bool), ReconcileError> {
     let Inputs { owner, live, claims, .. } = inputs;
     let SourceObjects { network_policy, workload } = objects;
     let mut applier = Applier::new(&context.shared, owner, live);
     applier.apply(&network_policy).await?;
     let result = match workload {
-        Workload::Importer { cron_job, first_job } => Applied::Importer {
+        Workload::Importer { cron_job, first_job } => AppliedWorkload::Importer {
             cron_job: Box::new(applier.apply(&*cron_job).await?),
             first_job: match (first_job, live.owned::<Job>(owner)?) {
                 (None, _) => None,
@@ -70,7 +70,7 @@ pub(super) async fn apply<S>(
             applier.apply(&*service).await?;
             applier.apply(&*disruption_budget).await?;
             let resize_failure = match volumes::template_size(&stateful_set) {
-                Some(size) => grow(claims, size, owner, context).await?,
+                Some(size) => resize_claims(claims, size, owner, context).await?,
                 None => None,
             };
             let must_end = match forbidden_volume {
@@ -79,14 +79,14 @@ pub(super) async fn apply<S>(
             };
             let stateful_set =
                 apply_stateful_set(&stateful_set, must_end, owner, live, &mut applier).await?;
-            Applied::ChainServers { stateful_set: Box::new(stateful_set), resize_failure }
+            AppliedWorkload::ChainServers { stateful_set: Box::new(stateful_set), resize_failure }
         }
     };
     Ok((result, applier.has_changed()))
 }
 
 /// Requests a larger size of the claims that are smaller, and returns why one does not grow.
-async fn grow(
+async fn resize_claims(
     claims: &[PersistentVolumeClaim],
     size: ResourceQuantity,
     owner: &Owner,
@@ -95,14 +95,14 @@ async fn grow(
     let api: Api<PersistentVolumeClaim> =
         Api::namespaced(context.shared.client.clone(), owner.namespace());
     let mut failure = volumes::resize_failure(claims);
-    for name in volumes::to_grow(claims, size) {
+    for name in volumes::undersized_claims(claims, size) {
         let requests = json!({STORAGE: size});
         let fields = json!({"spec": {"resources": {"requests": requests}}});
         match context.shared.writer.merge("volume_claim", &api, &name, &fields).await {
             Ok(_) => {}
             // Its storage class cannot expand volumes, or it is not bound yet.
             Err(error) => match error.refusal() {
-                Some(why) => failure = Some(volumes::not_resized(&name, why)),
+                Some(why) => failure = Some(volumes::resize_failure_message(&name, why)),
                 None => return Err(error),
             },
         }
@@ -161,7 +161,7 @@ async fn apply_stateful_set(
 
 /// Ends the workload of a source that has none that runs, and returns whether there was any. The volumes of chain servers
 /// stay.
-pub(super) async fn end(
+pub(super) async fn end_workload(
     end: WorkloadEnd,
     owner: &Owner,
     live: &LiveObjects,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use assay_chain_protocol::{client::branches::Difference, message::RefusedBranch};
 
-use crate::{conditions::ConditionState, reason::Reason};
+use crate::{conditions::ConditionState, reason::ConditionReason};
 
 /// The condition type: the chain servers have one branch, and that of their source.
 pub(crate) const BRANCHES_AGREE: &str = "BranchesAgree";
@@ -37,10 +37,10 @@ pub(super) fn condition(
     let mut messages: Vec<String> = difference.map(ToString::to_string).into_iter().collect();
     messages.extend(refused);
     let reason = match difference {
-        Some(difference) if difference.is_decided => Reason::BranchesDiffer,
-        Some(_) => Reason::NoMajority,
-        None if !staying.is_empty() => Reason::SourceBranchRefused,
-        None => Reason::OneBranch,
+        Some(difference) if difference.is_decided => ConditionReason::BranchesDiffer,
+        Some(_) => ConditionReason::NoMajority,
+        None if !staying.is_empty() => ConditionReason::SourceBranchRefused,
+        None => ConditionReason::OneBranch,
     };
     let holds = messages.is_empty();
     if holds {
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn servers_heights_and_the_fork_are_named() {
         let agree = condition(None, &[]);
-        assert_eq!((agree.holds, agree.reason), (true, Reason::OneBranch));
+        assert_eq!((agree.holds, agree.reason), (true, ConditionReason::OneBranch));
 
         let branches = vec![branch(&[1, 2], 105), branch(&[3], 120)];
         let mut difference = Difference { last_common: Some(90), branches, is_decided: true };
         let state = condition(Some(&difference), &[]);
-        assert_eq!((state.holds, state.reason), (false, Reason::BranchesDiffer));
+        assert_eq!((state.holds, state.reason), (false, ConditionReason::BranchesDiffer));
         for part in [
             "above block 90",
             "10.0.0.1:8080, 10.0.0.2:8080 have block 105",
@@ -81,7 +81,7 @@ mod tests {
             assert!(state.message.contains(part), "{}", state.message);
         }
         difference.is_decided = false;
-        assert_eq!(condition(Some(&difference), &[]).reason, Reason::NoMajority);
+        assert_eq!(condition(Some(&difference), &[]).reason, ConditionReason::NoMajority);
     }
 
     #[test]
@@ -90,7 +90,7 @@ mod tests {
         let refused = RefusedBranch { last_common: Some(90), newest };
         let address = SocketAddr::from(([10, 0, 0, 1], 8080));
         let state = condition(None, &[StayingServer { address, refused }]);
-        assert_eq!((state.holds, state.reason), (false, Reason::SourceBranchRefused));
+        assert_eq!((state.holds, state.reason), (false, ConditionReason::SourceBranchRefused));
         let block = format!(
             "acceptBranch to the hash of one of its blocks, such as block 120 {}",
             "07".repeat(32)

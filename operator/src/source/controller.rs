@@ -30,19 +30,19 @@ use tracing::Instrument;
 
 use super::{
     Context, WorkloadSettings,
-    apply::{self, Applied},
+    apply::{self, AppliedWorkload},
     build, fetch,
     kind::Source,
     state::{self, WorkloadState},
     status::{WORKING, WORKLOAD},
-    task::{Idle, Pause, Task, WorkloadEnd},
+    task::{IdleReason, PauseReason, Task, WorkloadEnd},
     validate,
 };
 use crate::{
     backoff,
     owned::{LiveObjects, Owner, managed_by_selector},
     pod_diagnostics,
-    reason::Reason,
+    reason::ConditionReason,
     shared::ReconcileError,
     tracing_spans,
     watched::{WatchedObject, is_deleted, parse_status},
@@ -106,7 +106,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn idle(idle: &Idle, has_changed: bool) -> Self {
+    fn idle(idle: &IdleReason, has_changed: bool) -> Self {
         let workload = WorkloadState { condition: state::idle(idle), replicas: None };
         Self { workload: Some(workload), has_changed, needs_recheck: idle.needs_recheck() }
     }
@@ -128,7 +128,7 @@ async fn reconcile<K: Source>(
         if !context.foreign().contains(&key) {
             let names = K::object_names(name.as_str());
             let live = LiveObjects::fetch(&context.shared.client, namespace, names).await?;
-            apply::end(WorkloadEnd::DeletedAtOnce, &owner, &live, &context).await?;
+            apply::end_workload(WorkloadEnd::DeletedAtOnce, &owner, &live, &context).await?;
             context.foreign().insert(key);
         }
         return Ok(Action::await_change());
@@ -145,7 +145,7 @@ async fn reconcile<K: Source>(
     };
     let working = async {
         let outcome = match &context.settings {
-            None => Outcome::idle(&Idle::NoSettings, false),
+            None => Outcome::idle(&IdleReason::NoSettings, false),
             Some(settings) => work::<K>(&object, &name, spec, owner, settings, &context).await?,
         };
         if let Some(WorkloadState { condition, replicas }) = &outcome.workload {
@@ -155,8 +155,8 @@ async fn reconcile<K: Source>(
         }
         Ok::<_, ReconcileError>(outcome)
     };
-    let outcome = tracing_spans::reconciling(KIND, &*object, Box::pin(working)).await?;
-    context.shared.metrics.reconciled(KIND, outcome.has_changed);
+    let outcome = tracing_spans::trace_reconciliation(KIND, &*object, Box::pin(working)).await?;
+    context.shared.metrics.count_reconciliation(KIND, outcome.has_changed);
     context.failures.reset(object.metadata.uid.as_ref());
     let next = if outcome.needs_recheck { RECHECK } else { context.shared.resync };
     Ok(Action::requeue(backoff::spread(next, assay_system::random_fraction())))
@@ -174,7 +174,9 @@ async fn work<K: Source>(
     let source = match validate::validate::<K>(&inputs) {
         Ok(source) => source,
         Err(idle) => {
-            let has_changed = apply::end(idle.end(), &inputs.owner, &inputs.live, context).await?;
+            let has_changed =
+                apply::end_workload(idle.workload_end(), &inputs.owner, &inputs.live, context)
+                    .await?;
             return Ok(Outcome::idle(&idle, has_changed));
         }
     };
@@ -193,7 +195,7 @@ async fn work<K: Source>(
         Task::Import(_) => None,
         Task::ServeChain(serve) => serve.pause.as_ref(),
     };
-    let is_refused = matches!(pause, Some(Pause::CredentialsRefused(_)));
+    let is_refused = matches!(pause, Some(PauseReason::CredentialsRefused(_)));
     // A StatefulSet that was just replaced has adopted no pods yet.
     let before: K::Status = parse_status(object);
     let is_known = before.conditions().iter().any(|condition| condition.type_ == WORKING);
@@ -203,16 +205,18 @@ async fn work<K: Source>(
     if let Task::Import(import) = &source.task
         && import.spec.suspended
     {
-        return Ok(Outcome::idle(&Idle::Suspended, has_changed));
+        return Ok(Outcome::idle(&IdleReason::Suspended, has_changed));
     }
     let needs_diagnosis = applied.needs_diagnosis();
     let diagnosis = if needs_diagnosis {
         let (client, namespace) = (&context.shared.client, source.owner.namespace());
         let pods = source.owner.pod_query();
         match &applied {
-            Applied::Importer { .. } => pod_diagnostics::of_pods(client, namespace, &pods).await?,
-            Applied::ChainServers { .. } => {
-                pod_diagnostics::of_pods_not_ready(client, namespace, &pods).await?
+            AppliedWorkload::Importer { .. } => {
+                pod_diagnostics::diagnose_pods(client, namespace, &pods).await?
+            }
+            AppliedWorkload::ChainServers { .. } => {
+                pod_diagnostics::diagnose_unready_pods(client, namespace, &pods).await?
             }
         }
     } else {
@@ -231,7 +235,7 @@ fn retry<K: Source>(
     error: &ReconcileError,
     context: Arc<Context>,
 ) -> Action {
-    context.shared.metrics.failed(KIND, Reason::ApiServerUnavailable);
+    context.shared.metrics.count_failure(KIND, ConditionReason::ApiServerUnavailable);
     let delay = context.failures.next_delay(object.uid());
     let (kind, name) = (K::KIND.as_str(), object.name_any());
     tracing::warn!(%error, kind, %name, ?delay, "failed to reconcile a source; retrying");

@@ -64,7 +64,7 @@ pub(super) async fn fetch<'a, K: Source>(
     let secret = secrets.get_opt(key.name.as_str()).await?;
     let url = secret.as_ref().and_then(|secret| secret.data.as_ref()?.get(&key.key));
     let url = url.map(|url| String::from_utf8_lossy(&url.0).into_owned());
-    let database_ports = ports::of_url(url.as_deref().unwrap_or(USUAL_DATABASE));
+    let database_ports = ports::url_ports(url.as_deref().unwrap_or(USUAL_DATABASE));
     let imported = context.imported.borrow().clone();
     let is_new = imported.map(|imported| !imported.contains(name.as_str()));
     Ok(Inputs { name, spec, is_new, owner, live, claims, credentials, database_ports, settings })

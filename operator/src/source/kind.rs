@@ -18,7 +18,7 @@ use super::{
     credentials::{CredentialsRefusal, RequestedCredentials, SourceCredentials},
     names,
     status::{self, Replicas},
-    task::{Idle, Import, Pause, ServeChain, Task},
+    task::{ChainServerTask, IdleReason, ImportTask, PauseReason, Task},
 };
 use crate::owned::OwnedKind;
 
@@ -48,7 +48,7 @@ pub(super) trait Source:
     fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>>;
 
     /// The task of its workload.
-    fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle>;
+    fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason>;
 
     /// The fields of its status about the pods of its workload.
     fn workload_status(replicas: Option<Replicas>) -> Self::Status;
@@ -93,14 +93,14 @@ impl Source for IntelSource {
         Some(RequestedCredentials { secret, url: &spec.location })
     }
 
-    fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle> {
-        let credentials = inputs.credentials.map_err(Idle::CredentialsRefused)?;
+    fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason> {
+        let credentials = inputs.credentials.map_err(IdleReason::CredentialsRefused)?;
         if !spec.location.contains("://") {
-            return Err(Idle::File);
+            return Err(IdleReason::File);
         }
         let has_first_job = inputs.is_new == Some(true) && !spec.suspended;
         let (source, spec) = (name.clone(), spec.clone());
-        Ok(Task::Import(Box::new(Import { source, spec, credentials, has_first_job })))
+        Ok(Task::Import(Box::new(ImportTask { source, spec, credentials, has_first_job })))
     }
 
     fn workload_status(_: Option<Replicas>) -> Self::Status {
@@ -139,25 +139,25 @@ impl Source for ChainSource {
         Some(RequestedCredentials { secret, url: &spec.endpoint })
     }
 
-    fn task(_: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, Idle> {
+    fn task(_: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason> {
         if spec.mode == ChainMode::OnDemand {
-            return Err(Idle::OnDemand);
+            return Err(IdleReason::OnDemand);
         }
         let token = inputs.settings.chain_token.clone();
         let (credentials, pause) = match inputs.credentials {
-            Ok(credentials) => (credentials, spec.suspended.then_some(Pause::Suspended)),
+            Ok(credentials) => (credentials, spec.suspended.then_some(PauseReason::Suspended)),
             // Servers that have blocks go on answering from them.
             Err(refusal) if inputs.has_volumes && token.is_some() => {
-                (None, Some(Pause::CredentialsRefused(refusal)))
+                (None, Some(PauseReason::CredentialsRefused(refusal)))
             }
-            Err(refusal) => return Err(Idle::CredentialsRefused(refusal)),
+            Err(refusal) => return Err(IdleReason::CredentialsRefused(refusal)),
         };
-        let token = token.ok_or(Idle::NoChainToken)?;
+        let token = token.ok_or(IdleReason::NoChainToken)?;
         let spec = spec.clone();
-        Ok(Task::ServeChain(Box::new(ServeChain { spec, credentials, pause, token })))
+        Ok(Task::ServeChain(Box::new(ChainServerTask { spec, credentials, pause, token })))
     }
 
     fn workload_status(replicas: Option<Replicas>) -> Self::Status {
-        status::of_replicas(replicas)
+        status::replica_fields(replicas)
     }
 }

@@ -43,7 +43,7 @@ use tokio::sync::watch;
 pub(crate) use self::{chain_client::ChainClient, names::chain_servers_url};
 use crate::{
     backoff::Failures,
-    in_force::InForce,
+    in_force::ConfigurationInForce,
     pod::{PodDefaults, SecretFile},
     shared::Shared,
 };
@@ -70,7 +70,7 @@ pub(crate) struct DesiredSources {
 }
 
 impl DesiredSources {
-    fn of(in_force: &InForce) -> Self {
+    fn from_configuration(in_force: &ConfigurationInForce) -> Self {
         let directory = &in_force.directory;
         let feeds = directory.feeds.values().map(|feed| (feed.name.clone(), feed.spec.clone()));
         let chains =
@@ -114,10 +114,11 @@ pub(crate) async fn run(
     if in_force.changed().await.is_err() {
         return;
     }
-    let (sender, desired) = watch::channel(DesiredSources::of(&in_force.borrow_and_update()));
+    let (sender, desired) =
+        watch::channel(DesiredSources::from_configuration(&in_force.borrow_and_update()));
     let follow = async move {
         while in_force.changed().await.is_ok() {
-            let now = DesiredSources::of(&in_force.borrow_and_update());
+            let now = DesiredSources::from_configuration(&in_force.borrow_and_update());
             sender.send_if_modified(|desired| {
                 let has_changed = *desired != now;
                 *desired = now;

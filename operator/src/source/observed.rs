@@ -60,7 +60,7 @@ pub(super) async fn report_chains(
             join_all(followed.iter().map(ask)).await.into_iter().flatten().collect();
         for (name, object) in own(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
-                let part = (&status::of_chain(chain), Some(&chain.branches));
+                let part = (&status::chain_fields(chain), Some(&chain.branches));
                 report::<ChainSource>(&CHAIN, &object, part, &context).await;
             } else if !followed.contains_key(&name) {
                 let none = (&ChainSourceStatus::default(), None);
@@ -83,7 +83,7 @@ pub(super) async fn report_stored(
     context: Arc<Context>,
 ) {
     let mut desired = context.desired.clone();
-    let mut stored: Option<Stored> = None;
+    let mut stored: Option<StoredSources> = None;
     loop {
         match read(&*store, stored.as_ref().map(|(generation, _)| *generation)).await {
             Ok(None) => {}
@@ -143,10 +143,10 @@ fn next_poll() -> Sleep {
 }
 
 /// A generation of lists and label sets, and the status of each by its name.
-type Stored = (u64, BTreeMap<String, IntelSourceStatus>);
+type StoredSources = (u64, BTreeMap<String, IntelSourceStatus>);
 
 /// The lists in the store, unless their generation is `seen`.
-async fn read(store: &dyn Store, seen: Option<u64>) -> Result<Option<Stored>, StoreError> {
+async fn read(store: &dyn Store, seen: Option<u64>) -> Result<Option<StoredSources>, StoreError> {
     if seen == Some(store.revisions().await?.intel) {
         return Ok(None);
     }

@@ -4,18 +4,18 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use kube::ResourceExt;
 
 use super::{
-    apply::Applied,
+    apply::AppliedWorkload,
     status::{Replicas, WORKING},
-    task::{Idle, Pause},
+    task::{IdleReason, PauseReason},
 };
 use crate::{
     conditions::ConditionState,
     jobs::{has_failed, has_running_job, is_running, last_run_succeeded},
-    reason::Reason,
+    reason::ConditionReason,
 };
 
 /// The condition of a source without a workload that runs.
-pub(super) fn idle(idle: &Idle) -> ConditionState {
+pub(super) fn idle(idle: &IdleReason) -> ConditionState {
     state(false, idle.reason(), idle.to_string())
 }
 
@@ -28,12 +28,14 @@ pub(super) struct WorkloadState {
     pub(super) replicas: Option<Replicas>,
 }
 
-impl Applied {
+impl AppliedWorkload {
     /// The number of chain servers. `None` for an importer.
     pub(super) fn replicas(&self) -> Option<Replicas> {
         match self {
             Self::Importer { .. } => None,
-            Self::ChainServers { stateful_set, .. } => Some(Replicas::of(stateful_set)),
+            Self::ChainServers { stateful_set, .. } => {
+                Some(Replicas::of_stateful_set(stateful_set))
+            }
         }
     }
 
@@ -57,7 +59,7 @@ impl Applied {
                     || first_job.as_ref().is_some_and(|job| is_running(job))
             }
             Self::ChainServers { stateful_set, resize_failure } => {
-                let Replicas { desired, ready } = Replicas::of(stateful_set);
+                let Replicas { desired, ready } = Replicas::of_stateful_set(stateful_set);
                 ready < desired || resize_failure.is_some()
             }
         }
@@ -66,16 +68,16 @@ impl Applied {
     /// The condition of the workload. `diagnosis` describes its failing pods.
     pub(super) fn condition(
         &self,
-        pause: Option<&Pause>,
+        pause: Option<&PauseReason>,
         diagnosis: Option<&str>,
     ) -> ConditionState {
         let mut state = match self {
             Self::Importer { cron_job, first_job } => {
-                of_importer(cron_job, first_job.as_deref(), diagnosis.is_some())
+                importer_condition(cron_job, first_job.as_deref(), diagnosis.is_some())
             }
             Self::ChainServers { stateful_set, resize_failure } => {
-                let replicas = Replicas::of(stateful_set);
-                of_chain_servers(replicas, pause, resize_failure.as_deref())
+                let replicas = Replicas::of_stateful_set(stateful_set);
+                chain_servers_condition(replicas, pause, resize_failure.as_deref())
             }
         };
         state.add_detail(diagnosis);
@@ -83,7 +85,11 @@ impl Applied {
     }
 }
 
-fn of_importer(cron_job: &CronJob, first_job: Option<&Job>, has_diagnosis: bool) -> ConditionState {
+fn importer_condition(
+    cron_job: &CronJob,
+    first_job: Option<&Job>,
+    has_diagnosis: bool,
+) -> ConditionState {
     let failed = first_job.filter(|job| has_failed(job));
     let cron_job_name = format!("CronJob `{}`", cron_job.name_any());
     let (object, problem) = match failed {
@@ -92,52 +98,60 @@ fn of_importer(cron_job: &CronJob, first_job: Option<&Job>, has_diagnosis: bool)
         None => (cron_job_name, Some("failed in its last run")),
     };
     match problem {
-        Some(problem) => state(false, Reason::WorkloadNotReady, format!("{object} {problem}")),
-        // A Job whose pod cannot start counts as active.
-        None if has_diagnosis => {
-            state(false, Reason::WorkloadNotReady, "a pod of the source does not run".to_owned())
+        Some(problem) => {
+            state(false, ConditionReason::WorkloadNotReady, format!("{object} {problem}"))
         }
-        None => state(true, Reason::WorkloadReady, format!("{object} fetches the source")),
+        // A Job whose pod cannot start counts as active.
+        None if has_diagnosis => state(
+            false,
+            ConditionReason::WorkloadNotReady,
+            "a pod of the source does not run".to_owned(),
+        ),
+        None => state(true, ConditionReason::WorkloadReady, format!("{object} fetches the source")),
     }
 }
 
-fn of_chain_servers(
+fn chain_servers_condition(
     replicas: Replicas,
-    pause: Option<&Pause>,
+    pause: Option<&PauseReason>,
     resize_failure: Option<&str>,
 ) -> ConditionState {
     let Replicas { desired, ready } = replicas;
     let noun = if desired == 1 { "chain server" } else { "chain servers" };
     let counts = format!("{ready} of {desired} {noun} ready");
     let with = |more: &str| format!("{counts}; {more}");
-    if let Some(Pause::CredentialsRefused(refusal)) = pause {
+    if let Some(PauseReason::CredentialsRefused(refusal)) = pause {
         let message = format!("{refusal}; {counts}: they answer from the blocks that they have");
-        return state(false, Reason::CredentialsNotAllowed, message);
+        return state(false, ConditionReason::CredentialsNotAllowed, message);
     }
     match resize_failure {
         _ if ready == 0 => {
             let more = "until one is, checks on the chain lack its flows and are indeterminate";
-            state(false, Reason::NoServerReady, with(more))
+            state(false, ConditionReason::NoServerReady, with(more))
         }
-        Some(failure) => state(false, Reason::VolumeNotResized, with(failure)),
+        Some(failure) => state(false, ConditionReason::VolumeNotResized, with(failure)),
         None if pause.is_some() => {
             let more = "following is suspended: they answer from the blocks that they have";
-            state(false, Reason::FollowingSuspended, with(more))
+            state(false, ConditionReason::FollowingSuspended, with(more))
         }
         None if ready < desired => {
             let more = "a new one is ready once another one, or the node, has filled its volume";
-            state(true, Reason::SomeServersReady, with(more))
+            state(true, ConditionReason::SomeServersReady, with(more))
         }
-        None => state(true, Reason::ServersReady, counts),
+        None => state(true, ConditionReason::ServersReady, counts),
     }
 }
 
 /// The condition of a source whose objects the API server refuses.
 pub(super) fn refused(why: &str) -> ConditionState {
-    state(false, Reason::Invalid, format!("the API server refuses an object of the source: {why}"))
+    state(
+        false,
+        ConditionReason::Invalid,
+        format!("the API server refuses an object of the source: {why}"),
+    )
 }
 
-fn state(holds: bool, reason: Reason, message: String) -> ConditionState {
+fn state(holds: bool, reason: ConditionReason, message: String) -> ConditionState {
     ConditionState { kind: WORKING, holds, reason, message }
 }
 
@@ -153,12 +167,12 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    fn importer(cron_job: Value, first_job: Option<Value>) -> Applied {
+    fn importer(cron_job: Value, first_job: Option<Value>) -> AppliedWorkload {
         let first_job = first_job.map(|status| Box::new(object(status)));
-        Applied::Importer { cron_job: Box::new(object(cron_job)), first_job }
+        AppliedWorkload::Importer { cron_job: Box::new(object(cron_job)), first_job }
     }
 
-    fn servers(desired: i32, ready: i32, resize_failure: Option<&str>) -> Applied {
+    fn servers(desired: i32, ready: i32, resize_failure: Option<&str>) -> AppliedWorkload {
         let spec = json!({
             "replicas": desired, "serviceName": "x", "selector": {}, "template": {},
         });
@@ -166,13 +180,13 @@ mod tests {
             "metadata": {"name": "x"}, "spec": spec,
             "status": {"replicas": desired, "readyReplicas": ready},
         });
-        Applied::ChainServers {
+        AppliedWorkload::ChainServers {
             stateful_set: Box::new(serde_json::from_value(object).unwrap()),
             resize_failure: resize_failure.map(ToOwned::to_owned),
         }
     }
 
-    fn reason(applied: &Applied) -> Reason {
+    fn reason(applied: &AppliedWorkload) -> ConditionReason {
         applied.condition(None, None).reason
     }
 
@@ -181,16 +195,19 @@ mod tests {
         let [earlier, later] = ["2026-11-22T01:00:00Z", "2026-11-22T02:00:00Z"];
         let run = |started, succeeded| json!({"lastScheduleTime": started, "lastSuccessfulTime": succeeded});
         let of_schedule = |status| reason(&importer(status, None));
-        assert_eq!(of_schedule(json!({})), Reason::WorkloadReady);
-        assert_eq!(of_schedule(run(earlier, later)), Reason::WorkloadReady);
-        assert_eq!(of_schedule(run(later, earlier)), Reason::WorkloadNotReady);
+        assert_eq!(of_schedule(json!({})), ConditionReason::WorkloadReady);
+        assert_eq!(of_schedule(run(earlier, later)), ConditionReason::WorkloadReady);
+        assert_eq!(of_schedule(run(later, earlier)), ConditionReason::WorkloadNotReady);
         let mut running = run(later, earlier);
         running["active"] = json!([{"name": "x-1"}]);
         assert!(importer(running.clone(), None).needs_diagnosis());
-        assert_eq!(of_schedule(running), Reason::WorkloadReady);
+        assert_eq!(of_schedule(running), ConditionReason::WorkloadReady);
         let failed = json!({"conditions": [{"type": "Failed", "status": "True"}]});
         let failed = importer(json!({}), Some(failed)).condition(None, None);
-        assert_eq!((failed.reason, &*failed.message), (Reason::WorkloadNotReady, "Job `x` failed"));
+        assert_eq!(
+            (failed.reason, &*failed.message),
+            (ConditionReason::WorkloadNotReady, "Job `x` failed")
+        );
         assert!(importer(json!({}), Some(json!({"active": 1}))).needs_diagnosis());
         assert!(!importer(json!({}), Some(json!({"succeeded": 1}))).needs_diagnosis());
     }
@@ -198,17 +215,17 @@ mod tests {
     #[test]
     fn a_pod_that_does_not_start_makes_a_running_job_not_ready() {
         let state = importer(json!({}), None).condition(None, Some("pod `x`: ErrImagePull"));
-        assert_eq!(state.reason, Reason::WorkloadNotReady);
+        assert_eq!(state.reason, ConditionReason::WorkloadNotReady);
         assert_eq!(state.message, "a pod of the source does not run; pod `x`: ErrImagePull");
     }
 
     #[test]
     fn chain_servers_work_while_one_of_them_answers() {
         for (desired, ready, holds, reason, needs_diagnosis) in [
-            (2, 2, true, Reason::ServersReady, false),
-            (2, 1, true, Reason::SomeServersReady, true),
-            (2, 0, false, Reason::NoServerReady, true),
-            (1, 2, true, Reason::ServersReady, false),
+            (2, 2, true, ConditionReason::ServersReady, false),
+            (2, 1, true, ConditionReason::SomeServersReady, true),
+            (2, 0, false, ConditionReason::NoServerReady, true),
+            (1, 2, true, ConditionReason::ServersReady, false),
         ] {
             let servers = servers(desired, ready, None);
             let state = servers.condition(None, None);
@@ -228,14 +245,17 @@ mod tests {
 
     #[test]
     fn suspended_chain_servers_and_volumes_that_do_not_grow_are_reported() {
-        let suspended = servers(1, 1, None).condition(Some(&Pause::Suspended), None);
-        assert_eq!((suspended.holds, suspended.reason), (false, Reason::FollowingSuspended));
+        let suspended = servers(1, 1, None).condition(Some(&PauseReason::Suspended), None);
+        assert_eq!(
+            (suspended.holds, suspended.reason),
+            (false, ConditionReason::FollowingSuspended)
+        );
         let why = "PersistentVolumeClaim `data-chain-x-0` does not grow: no";
         let stuck = servers(1, 1, Some(why));
         assert!(stuck.needs_diagnosis(), "the claim is looked at again");
-        let stuck = stuck.condition(Some(&Pause::Suspended), None);
-        assert_eq!((stuck.holds, stuck.reason), (false, Reason::VolumeNotResized));
+        let stuck = stuck.condition(Some(&PauseReason::Suspended), None);
+        assert_eq!((stuck.holds, stuck.reason), (false, ConditionReason::VolumeNotResized));
         assert_eq!(stuck.message, format!("1 of 1 chain server ready; {why}"));
-        assert_eq!(reason(&servers(1, 0, Some(why))), Reason::NoServerReady);
+        assert_eq!(reason(&servers(1, 0, Some(why))), ConditionReason::NoServerReady);
     }
 }

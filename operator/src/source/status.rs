@@ -65,8 +65,8 @@ impl StatusPart {
         let generation = object.metadata.generation;
         let now = shared.clock.now();
         let condition = state.map(|state| condition(state, before.conditions(), generation, now));
-        let next = self.of(status, condition.as_slice());
-        let has_it = next == self.of(&before, before.conditions());
+        let next = self.extract(status, condition.as_slice());
+        let has_it = next == self.extract(&before, before.conditions());
         // An earlier release wrote the whole status by one manager, which removes what it no longer applies.
         let is_manager = next.is_empty() || self.manages(object);
         if has_it && is_manager {
@@ -81,7 +81,7 @@ impl StatusPart {
     }
 
     /// The part of a status, with those of the conditions that belong to it.
-    fn of(&self, status: &impl Serialize, conditions: &[Condition]) -> Map<String, Value> {
+    fn extract(&self, status: &impl Serialize, conditions: &[Condition]) -> Map<String, Value> {
         let status = json!(status);
         let field = |name: &&str| Some(((*name).to_owned(), status.get(*name)?.clone()));
         let mut part: Map<String, Value> = self.fields.iter().filter_map(field).collect();
@@ -108,7 +108,7 @@ pub(super) struct Replicas {
 
 impl Replicas {
     /// The chain servers of a `StatefulSet`.
-    pub(super) fn of(stateful_set: &StatefulSet) -> Self {
+    pub(super) fn of_stateful_set(stateful_set: &StatefulSet) -> Self {
         let desired = stateful_set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1);
         let ready = stateful_set.status.as_ref().and_then(|status| status.ready_replicas);
         Self { desired, ready: ready.unwrap_or(0).min(desired) }
@@ -116,7 +116,7 @@ impl Replicas {
 }
 
 /// The fields about chain servers.
-pub(super) fn of_replicas(replicas: Option<Replicas>) -> ChainSourceStatus {
+pub(super) fn replica_fields(replicas: Option<Replicas>) -> ChainSourceStatus {
     ChainSourceStatus {
         replicas: replicas.map(|replicas| replicas.desired),
         ready_replicas: replicas.map(|replicas| replicas.ready),
@@ -126,7 +126,7 @@ pub(super) fn of_replicas(replicas: Option<Replicas>) -> ChainSourceStatus {
 }
 
 /// The fields about the graph of a chain.
-pub(super) fn of_chain(chain: &ObservedChain) -> ChainSourceStatus {
+pub(super) fn chain_fields(chain: &ObservedChain) -> ChainSourceStatus {
     ChainSourceStatus {
         tip_height: Some(chain.height),
         tip_time: Some(chain.time),
@@ -196,10 +196,10 @@ mod tests {
         let conditions = ["Ready", "Working", "BranchesAgree"].map(condition);
         for (part, mut status, own) in [
             (STORED, json!(stored), None),
-            (CHAIN, json!(of_chain(&chain)), Some(&conditions[2])),
+            (CHAIN, json!(chain_fields(&chain)), Some(&conditions[2])),
             (
                 WORKLOAD,
-                json!(of_replicas(Some(Replicas { desired: 2, ready: 1 }))),
+                json!(replica_fields(Some(Replicas { desired: 2, ready: 1 }))),
                 Some(&conditions[1]),
             ),
         ] {
@@ -208,8 +208,8 @@ mod tests {
             fields.remove("conditions").unwrap();
             fields.extend(own.map(|own| ("conditions".to_owned(), json!([own]))));
             status["observedGeneration"] = json!(3);
-            assert_eq!(json!(part.of(&status, &conditions)), expected, "{}", part.manager);
-            assert_eq!(json!(part.of(&json!({}), &[])), json!({}), "{}", part.manager);
+            assert_eq!(json!(part.extract(&status, &conditions)), expected, "{}", part.manager);
+            assert_eq!(json!(part.extract(&json!({}), &[])), json!({}), "{}", part.manager);
         }
     }
 

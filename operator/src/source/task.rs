@@ -8,20 +8,20 @@ use assay_tenancy::{
 };
 
 use super::credentials::{CredentialsRefusal, SourceCredentials};
-use crate::{owned::OwnedKind, pod::SecretFile, reason::Reason};
+use crate::{owned::OwnedKind, pod::SecretFile, reason::ConditionReason};
 
 /// The task of a workload.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     /// Import a list or label set on a schedule.
-    Import(Box<Import>),
+    Import(Box<ImportTask>),
     /// Follow a chain, and answer for its graph.
-    ServeChain(Box<ServeChain>),
+    ServeChain(Box<ChainServerTask>),
 }
 
 /// The import of a list or label set.
 #[derive(Clone, Debug)]
-pub(super) struct Import {
+pub(super) struct ImportTask {
     /// The source's name in the store.
     pub(super) source: Name,
     /// The source, whose location is a URL.
@@ -34,20 +34,20 @@ pub(super) struct Import {
 
 /// The chain servers of a chain.
 #[derive(Clone, Debug)]
-pub(super) struct ServeChain {
+pub(super) struct ChainServerTask {
     /// The source, which follows the chain.
     pub(super) spec: ChainSourceSpec,
     /// The credentials for the node.
     pub(super) credentials: Option<SourceCredentials>,
     /// Why they follow no node, if they do not.
-    pub(super) pause: Option<Pause>,
+    pub(super) pause: Option<PauseReason>,
     /// The file with the token that callers show.
     pub(super) token: SecretFile,
 }
 
 /// Why chain servers follow no node, and answer from the blocks that they have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Pause {
+pub(super) enum PauseReason {
     /// The source is suspended.
     Suspended,
     /// The Secret with the credentials for the node does not permit its use.
@@ -56,7 +56,7 @@ pub(super) enum Pause {
 
 /// Why a source has no workload that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Idle {
+pub(super) enum IdleReason {
     /// The operator has no settings for workloads.
     NoSettings,
     /// The operator has no token for chain servers.
@@ -84,19 +84,19 @@ pub(super) enum WorkloadEnd {
     DeletedAtOnce,
 }
 
-impl Idle {
+impl IdleReason {
     /// The reason in the condition.
-    pub(super) const fn reason(&self) -> Reason {
+    pub(super) const fn reason(&self) -> ConditionReason {
         match self {
-            Self::NoSettings | Self::NoChainToken => Reason::WorkloadsDisabled,
-            Self::File | Self::OnDemand | Self::Suspended => Reason::NothingToRun,
-            Self::CredentialsRefused(_) => Reason::CredentialsNotAllowed,
-            Self::NameTaken { .. } => Reason::NameTaken,
+            Self::NoSettings | Self::NoChainToken => ConditionReason::WorkloadsDisabled,
+            Self::File | Self::OnDemand | Self::Suspended => ConditionReason::NothingToRun,
+            Self::CredentialsRefused(_) => ConditionReason::CredentialsNotAllowed,
+            Self::NameTaken { .. } => ConditionReason::NameTaken,
         }
     }
 
     /// Says what happens to an existing workload.
-    pub(super) const fn end(&self) -> WorkloadEnd {
+    pub(super) const fn workload_end(&self) -> WorkloadEnd {
         match self {
             Self::File | Self::OnDemand => WorkloadEnd::Deleted,
             Self::CredentialsRefused(_) => WorkloadEnd::DeletedAtOnce,
@@ -113,7 +113,7 @@ impl Idle {
     }
 }
 
-impl fmt::Display for Idle {
+impl fmt::Display for IdleReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSettings => formatter.write_str(

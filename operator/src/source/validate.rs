@@ -7,7 +7,7 @@ use super::{
     fetch::Inputs,
     kind::{Source, TaskInputs},
     names,
-    task::{Idle, Task},
+    task::{IdleReason, Task},
 };
 use crate::{
     owned::Owner,
@@ -35,7 +35,9 @@ pub(super) struct ValidatedSource {
 }
 
 /// Checks the inputs.
-pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<ValidatedSource, Idle> {
+pub(super) fn validate<K: Source>(
+    inputs: &Inputs<'_, K::Spec>,
+) -> Result<ValidatedSource, IdleReason> {
     let Inputs { name, spec, is_new, owner, settings, .. } = inputs;
     let requested = K::credentials(spec);
     let permitted = |requested: RequestedCredentials<'_>| {
@@ -47,17 +49,17 @@ pub(super) fn validate<K: Source>(inputs: &Inputs<'_, K::Spec>) -> Result<Valida
     let task = K::task(name, spec, task_inputs)?;
     if let Some((kind, name)) = inputs.live.foreign(&inputs.owner, |kind| task.has(kind)) {
         let namespace = inputs.owner.namespace().to_owned();
-        return Err(Idle::NameTaken { kind: kind.resource().kind, name, namespace });
+        return Err(IdleReason::NameTaken { kind: kind.resource().kind, name, namespace });
     }
     let pods = &inputs.settings.pods;
-    let mut egress_ports = ports::of_url(task.url());
+    let mut egress_ports = ports::url_ports(task.url());
     if task.url().starts_with("http://") {
         // The server may redirect to https.
-        egress_ports.extend(ports::of_url("https://redirected"));
+        egress_ports.extend(ports::url_ports("https://redirected"));
     }
     egress_ports.extend(&inputs.database_ports);
     egress_ports.extend(pods.egress.ports());
-    egress_ports.extend(ports::of_collector(&pods.telemetry));
+    egress_ports.extend(ports::collector_ports(&pods.telemetry));
     Ok(ValidatedSource {
         name: inputs.name.to_string(),
         object_name: names::workload(K::COMPONENT, inputs.name.as_str()),

@@ -24,7 +24,10 @@ pub(super) fn template_size(stateful_set: &StatefulSet) -> Option<ResourceQuanti
 }
 
 /// The names of the claims that are smaller than `size`. A larger one, which an earlier source left behind, stays.
-pub(super) fn to_grow(claims: &[PersistentVolumeClaim], size: ResourceQuantity) -> Vec<String> {
+pub(super) fn undersized_claims(
+    claims: &[PersistentVolumeClaim],
+    size: ResourceQuantity,
+) -> Vec<String> {
     let is_smaller = |claim: &&PersistentVolumeClaim| {
         let spec = claim.spec.as_ref();
         requested(spec.and_then(|spec| spec.resources.as_ref()))
@@ -40,12 +43,15 @@ pub(super) fn resize_failure(claims: &[PersistentVolumeClaim]) -> Option<String>
         let failed = conditions.iter().find(|condition| {
             RESIZE_ERRORS.contains(&&*condition.type_) && condition.status == "True"
         })?;
-        Some(not_resized(&claim.name_any(), failed.message.as_deref().unwrap_or_default()))
+        Some(resize_failure_message(
+            &claim.name_any(),
+            failed.message.as_deref().unwrap_or_default(),
+        ))
     })
 }
 
 /// The sentence about a claim that does not grow.
-pub(super) fn not_resized(claim: &str, why: &str) -> String {
+pub(super) fn resize_failure_message(claim: &str, why: &str) -> String {
     format!("PersistentVolumeClaim `{claim}` does not grow: {why}")
 }
 
@@ -67,9 +73,9 @@ mod tests {
         let claims = [("a", "20Gi"), ("b", "40Gi"), ("c", "1Ti"), ("d", "1e9")];
         let claims = claims.map(|(name, size)| claim(name, size, json!({})));
         let size = |text: &str| text.parse().unwrap();
-        assert_eq!(to_grow(&claims, size("40Gi")), ["a"]);
-        assert_eq!(to_grow(&claims, size("2Ti")), ["a", "b", "c"]);
-        assert_eq!(to_grow(&claims, size("1Gi")), Vec::<String>::new());
+        assert_eq!(undersized_claims(&claims, size("40Gi")), ["a"]);
+        assert_eq!(undersized_claims(&claims, size("2Ti")), ["a", "b", "c"]);
+        assert_eq!(undersized_claims(&claims, size("1Gi")), Vec::<String>::new());
     }
 
     #[test]

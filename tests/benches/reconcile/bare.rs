@@ -45,7 +45,7 @@ pub(super) fn writes(cluster: &Cluster, since: usize) -> Writes {
 }
 
 /// For people.
-pub(super) fn told(writes: &Writes) -> String {
+pub(super) fn summary(writes: &Writes) -> String {
     let parts: Vec<String> = writes.iter().map(|(what, count)| format!("{count} {what}")).collect();
     parts.join(", ")
 }

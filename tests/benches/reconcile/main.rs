@@ -49,7 +49,7 @@ fn main() {
     let runtime = Runtime::new().expect("a runtime");
     let bare = cluster.config_of_account("default", objects::ACCOUNT);
     let client: Client = runtime.block_on(objects::client(&bare));
-    runtime.block_on(objects::make(&client, count));
+    runtime.block_on(objects::create(&client, count));
 
     let before = cluster.audit().len();
     let postgres = Postgres::start();
@@ -72,7 +72,7 @@ fn main() {
 
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("{count} tenants and as many keys; the machine's load {}", load.trim());
-    println!("the operator wrote {}", bare::told(&writes));
+    println!("the operator wrote {}", bare::summary(&writes));
     let rate = |took: Duration| 2.0 * f64::from(count) / took.as_secs_f64();
     let (operator, client) = (rate(took), rate(alone));
     let ratio = operator / client;

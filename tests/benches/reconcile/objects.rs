@@ -86,7 +86,7 @@ pub(super) fn name(number: u32) -> String {
 }
 
 /// Makes so many of both kinds in both groups.
-pub(super) async fn make(client: &Client, count: u32) {
+pub(super) async fn create(client: &Client, count: u32) {
     for (group, kind) in [OURS, BARE].into_iter().flat_map(|group| KINDS.map(|kind| (group, kind)))
     {
         let api = &api(client, group, kind);

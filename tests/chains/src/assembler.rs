@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 /// An unspent output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coin {
+pub struct Utxo {
     /// The output's outpoint.
     pub outpoint: OutPoint,
     /// Owner of its script.
@@ -18,7 +18,7 @@ pub struct Coin {
     pub value: u64,
 }
 
-impl Coin {
+impl Utxo {
     /// The input that spends it.
     #[must_use]
     pub fn input(self) -> TxInput {
@@ -28,14 +28,14 @@ impl Coin {
 
 /// The sum of coins in base units.
 #[must_use]
-pub fn total(coins: &[Coin]) -> u64 {
+pub fn total(coins: &[Utxo]) -> u64 {
     coins.iter().map(|coin| coin.value).sum()
 }
 
 /// The outputs of a transaction.
-pub fn coins_of(transaction: &Transaction) -> impl Iterator<Item = Coin> {
+pub fn utxos_of(transaction: &Transaction) -> impl Iterator<Item = Utxo> {
     let txid = transaction.txid;
-    transaction.outputs.iter().zip(0..).map(move |(TxOut { owner, value }, index)| Coin {
+    transaction.outputs.iter().zip(0..).map(move |(TxOut { owner, value }, index)| Utxo {
         outpoint: OutPoint { txid, index },
         owner: owner.clone(),
         value: *value,

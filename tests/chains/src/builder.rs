@@ -9,7 +9,7 @@ use assay_engine::utxo::{
 use assay_test_random::Random;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{BlockAssembler, Coin, coins_of, total};
+use crate::{BlockAssembler, Utxo, total, utxos_of};
 
 /// New coins of each block, in base units, besides those that a caller mints.
 const SUBSIDY: u64 = 625_000_000;
@@ -96,7 +96,7 @@ impl ChainBuilder {
     }
 
     /// A new address. On chains without witness programs it is a key hash.
-    pub fn fresh(&mut self, form: Form) -> ScriptOwner {
+    pub fn fresh_address(&mut self, form: Form) -> ScriptOwner {
         let has_witness = matches!(self.chain.as_str(), "btc" | "ltc");
         let random = &mut self.assembler.random;
         match form {
@@ -110,7 +110,7 @@ impl ChainBuilder {
     }
 
     /// A new script by its hash that anybody can spend who knows it.
-    pub fn fresh_for_anybody(&mut self) -> ScriptOwner {
+    pub fn fresh_unsigned_script(&mut self) -> ScriptOwner {
         let script = ScriptOwner::Witness(0, self.assembler.random.bytes::<32>().to_vec());
         self.unsigned.insert(script.clone());
         script
@@ -122,7 +122,7 @@ impl ChainBuilder {
     /// # Panics
     ///
     /// Panics if a coin is spent already, or if the outputs exceed the inputs.
-    pub fn pay(&mut self, inputs: &[Coin], outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+    pub fn pay(&mut self, inputs: &[Utxo], outputs: &[(ScriptOwner, u64)]) -> Vec<Utxo> {
         for coin in inputs {
             let unspent = self.unspent.remove(&coin.outpoint);
             assert_eq!(unspent, Some(coin.value), "a coin is spent once");
@@ -137,13 +137,13 @@ impl ChainBuilder {
         let (kind, inputs) = (TransactionKind::Payment, inputs.collect());
         let mut transaction = self.assembler.transaction(kind, inputs, tx_outs(outputs));
         transaction.classify(self.chain, self.now);
-        let made = self.created(&transaction);
+        let made = self.register_outputs(&transaction);
         self.pending.push(transaction);
         made
     }
 
     /// Ends the block with a coinbase that pays `outputs`, and a miner the fees.
-    pub fn mine(&mut self, outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+    pub fn mine(&mut self, outputs: &[(ScriptOwner, u64)]) -> Vec<Utxo> {
         let mut paid = tx_outs(outputs);
         if self.fees > 0 || paid.is_empty() {
             let subsidy = if outputs.is_empty() { SUBSIDY } else { 0 };
@@ -155,16 +155,16 @@ impl ChainBuilder {
     }
 
     /// Ends the block with a coinbase that pays its subsidy and all fees to `miner`.
-    pub fn mine_to(&mut self, miner: &ScriptOwner) -> Coin {
+    pub fn mine_to(&mut self, miner: &ScriptOwner) -> Utxo {
         self.mine_with(SUBSIDY, miner)
     }
 
     /// Ends the block with a coinbase that pays all fees to `miner`, and forgoes its subsidy.
-    pub fn mine_fees_to(&mut self, miner: &ScriptOwner) -> Coin {
+    pub fn mine_fees_to(&mut self, miner: &ScriptOwner) -> Utxo {
         self.mine_with(0, miner)
     }
 
-    fn mine_with(&mut self, subsidy: u64, miner: &ScriptOwner) -> Coin {
+    fn mine_with(&mut self, subsidy: u64, miner: &ScriptOwner) -> Utxo {
         let value = subsidy + self.fees;
         self.end_block(vec![TxOut { owner: miner.clone(), value }]).remove(0)
     }
@@ -189,9 +189,9 @@ impl ChainBuilder {
         self.blocks
     }
 
-    fn end_block(&mut self, outputs: Vec<TxOut>) -> Vec<Coin> {
+    fn end_block(&mut self, outputs: Vec<TxOut>) -> Vec<Utxo> {
         let coinbase = self.assembler.transaction(TransactionKind::Coinbase, Vec::new(), outputs);
-        let made = self.created(&coinbase);
+        let made = self.register_outputs(&coinbase);
         let mut transactions = vec![coinbase];
         transactions.append(&mut self.pending);
         self.fees = 0;
@@ -199,8 +199,8 @@ impl ChainBuilder {
         made
     }
 
-    fn created(&mut self, transaction: &Transaction) -> Vec<Coin> {
-        let coins: Vec<Coin> = coins_of(transaction).collect();
+    fn register_outputs(&mut self, transaction: &Transaction) -> Vec<Utxo> {
+        let coins: Vec<Utxo> = utxos_of(transaction).collect();
         self.unspent.extend(coins.iter().map(|coin| (coin.outpoint, coin.value)));
         coins
     }

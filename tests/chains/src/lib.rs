@@ -15,6 +15,6 @@ pub mod assembler;
 pub mod builder;
 pub mod random_chain;
 
-pub use assembler::{BlockAssembler, Coin, coins_of, total};
+pub use assembler::{BlockAssembler, Utxo, total, utxos_of};
 pub use builder::{ChainBuilder, Form};
 pub use random_chain::{AmountRange, Habits, TestChain};

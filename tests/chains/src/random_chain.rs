@@ -8,7 +8,7 @@ use assay_engine::utxo::{
 use assay_test_random::Random;
 use jiff::Timestamp;
 
-use crate::{BlockAssembler, Coin, coins_of};
+use crate::{BlockAssembler, Utxo, utxos_of};
 
 /// All coins of a chain are worth no more than this together, so that every sum over one transaction
 /// fits the integers of every store.
@@ -85,7 +85,7 @@ pub struct TestChain {
     cast: usize,
     /// Coins that may still be created.
     supply: u64,
-    unspent: Vec<Coin>,
+    unspent: Vec<Utxo>,
 }
 
 /// Style of a transaction.
@@ -126,13 +126,18 @@ impl TestChain {
     /// A chain without blocks, of varied transactions among forty owners.
     #[must_use]
     pub fn new(seed: u64, start: u64) -> Self {
-        Self::among(seed, start, cast_with_hub(), Habits::VARIED)
+        Self::with_owners(seed, start, cast_with_hub(), Habits::VARIED)
     }
 
     /// A chain without blocks, on which these pay one another. A pool among them is paid by outputs, and sometimes
     /// its money is an input.
     #[must_use]
-    pub const fn among(seed: u64, start: u64, cast: Vec<ScriptOwner>, habits: Habits) -> Self {
+    pub const fn with_owners(
+        seed: u64,
+        start: u64,
+        cast: Vec<ScriptOwner>,
+        habits: Habits,
+    ) -> Self {
         Self {
             id: ChainId::BTC,
             start,
@@ -149,10 +154,10 @@ impl TestChain {
     /// A chain of `blocks` blocks from height `start` on.
     #[must_use]
     pub fn generate(seed: u64, start: u64, blocks: usize) -> Self {
-        Self::new(seed, start).grown(blocks)
+        Self::new(seed, start).with_random_blocks(blocks)
     }
 
-    fn grown(mut self, blocks: usize) -> Self {
+    fn with_random_blocks(mut self, blocks: usize) -> Self {
         for _ in 0..blocks {
             self.add_random_block();
         }
@@ -173,7 +178,7 @@ impl TestChain {
             id: self.id,
             cast: self.cast,
             supply: self.supply,
-            ..Self::among(seed, self.start, cast, habits)
+            ..Self::with_owners(seed, self.start, cast, habits)
         };
         for block in self.blocks.iter().filter(|block| block.reference.height <= height) {
             for transaction in &block.transactions {
@@ -181,7 +186,7 @@ impl TestChain {
             }
             fork.blocks.push(block.clone());
         }
-        fork.grown(blocks)
+        fork.with_random_blocks(blocks)
     }
 
     /// A chain on which ever new addresses are spent together, two or more of one owner's each time, so that clusters
@@ -189,7 +194,7 @@ impl TestChain {
     #[must_use]
     pub fn consolidating(seed: u64, blocks: usize) -> Self {
         let habits = Habits { joint: 0, peels: 40, fans: 10, repeated: 0, ..Habits::VARIED };
-        Self::among(seed, 0, cast_with_hub(), habits).grown(blocks)
+        Self::with_owners(seed, 0, cast_with_hub(), habits).with_random_blocks(blocks)
     }
 
     /// Adds a block of random transactions. Later blocks may have earlier times.
@@ -242,7 +247,7 @@ impl TestChain {
             coin.outpoint.txid != transaction.txid
                 && !transaction.inputs.iter().any(|input| input.outpoint == coin.outpoint)
         });
-        self.unspent.extend(coins_of(transaction).filter(|coin| coin.owner != MESSAGE));
+        self.unspent.extend(utxos_of(transaction).filter(|coin| coin.owner != MESSAGE));
     }
 
     fn amount(&mut self) -> u64 {
@@ -263,18 +268,18 @@ impl TestChain {
     }
 
     fn somebody(&mut self) -> ScriptOwner {
-        self.assembler.random.of(&self.parties[..self.cast]).clone()
+        self.assembler.random.pick(&self.parties[..self.cast]).clone()
     }
 
     /// A transaction, whose outputs can be spent from now on, but for those that are lost.
-    fn made(
+    fn new_transaction(
         &mut self,
         kind: TransactionKind,
         inputs: Vec<TxInput>,
         outputs: Vec<TxOut>,
     ) -> Transaction {
         let transaction = self.assembler.transaction(kind, inputs, outputs);
-        for coin in coins_of(&transaction).filter(|coin| coin.owner != MESSAGE) {
+        for coin in utxos_of(&transaction).filter(|coin| coin.owner != MESSAGE) {
             if !self.assembler.random.percent(self.habits.lost) {
                 self.unspent.push(coin);
             }
@@ -286,7 +291,7 @@ impl TestChain {
         if !self.assembler.random.percent(self.habits.repeated) || self.blocks.is_empty() {
             return None;
         }
-        let coinbase = self.assembler.random.of(&self.blocks).transactions[0].clone();
+        let coinbase = self.assembler.random.pick(&self.blocks).transactions[0].clone();
         self.update_unspent(&coinbase);
         Some(coinbase)
     }
@@ -304,7 +309,7 @@ impl TestChain {
         if self.random().percent(20) {
             outputs.push(TxOut { owner: MESSAGE, value: 0 });
         }
-        self.made(TransactionKind::Coinbase, Vec::new(), outputs)
+        self.new_transaction(TransactionKind::Coinbase, Vec::new(), outputs)
     }
 
     fn payment(&mut self) -> Option<Transaction> {
@@ -313,12 +318,12 @@ impl TestChain {
             chance if chance < self_payments => Style::ToItself,
             chance if chance < self_payments + peels => Style::Peel,
             chance if chance < self_payments + peels + fans => {
-                *self.random().of(&[Style::FanOut, Style::Merge])
+                *self.random().pick(&[Style::FanOut, Style::Merge])
             }
             _ => Style::Any,
         };
-        let mut inputs: Vec<TxInput> = self.spend(style).into_iter().map(Coin::input).collect();
-        let before_start = self.add_foreign(&mut inputs);
+        let mut inputs: Vec<TxInput> = self.spend(style).into_iter().map(Utxo::input).collect();
+        let before_start = self.add_external_inputs(&mut inputs);
         if inputs.is_empty() {
             return None;
         }
@@ -338,11 +343,11 @@ impl TestChain {
             _ => self.outputs_in(style, worth - fee, &senders),
         };
         let kind = if self.random().percent(joint) {
-            TransactionKind::Coinjoin(*self.random().of(&CoinjoinKind::ALL))
+            TransactionKind::Coinjoin(*self.random().pick(&CoinjoinKind::ALL))
         } else {
             TransactionKind::Payment
         };
-        let mut payment = self.made(kind, inputs, outputs);
+        let mut payment = self.new_transaction(kind, inputs, outputs);
         for input in &mut payment.inputs {
             if input.is_from_pool(NOBODY) {
                 input.outpoint.txid = payment.txid;
@@ -352,13 +357,13 @@ impl TestChain {
     }
 
     /// Takes one of the newest unspent outputs, of so many.
-    fn take(&mut self, newest: usize) -> Coin {
+    fn take(&mut self, newest: usize) -> Utxo {
         let index = self.unspent.len() - 1 - self.random().index(newest);
         self.unspent.remove(index)
     }
 
     /// Takes unspent outputs: any few, the newest ones, or all of one owner.
-    fn spend(&mut self, style: Style) -> Vec<Coin> {
+    fn spend(&mut self, style: Style) -> Vec<Utxo> {
         if style == Style::Any && self.random().percent(8) {
             let owner = self.somebody();
             return self.unspent.extract_if(.., |coin| coin.owner == owner).collect();
@@ -371,7 +376,7 @@ impl TestChain {
         };
         let one_sender =
             style != Style::Merge && self.assembler.random.percent(self.habits.one_sender);
-        let mut taken: Vec<Coin> = Vec::new();
+        let mut taken: Vec<Utxo> = Vec::new();
         for _ in 0..count {
             if self.unspent.is_empty() {
                 break;
@@ -425,7 +430,7 @@ impl TestChain {
 
     /// Inputs without an output of this chain: from before its start, with or without the node's data about them, and
     /// out of a pool, which names the transaction itself. Returns true if the value of one is not known.
-    fn add_foreign(&mut self, inputs: &mut Vec<TxInput>) -> bool {
+    fn add_external_inputs(&mut self, inputs: &mut Vec<TxInput>) -> bool {
         let mut before_start = false;
         while self.random().percent(10) {
             before_start = true;
@@ -445,7 +450,7 @@ impl TestChain {
 
     /// An output of an unrecorded transaction.
     fn unrecorded(&mut self) -> OutPoint {
-        let index = *self.random().of(&[0, 1, 70_000, 3_000_000_000]);
+        let index = *self.random().pick(&[0, 1, 70_000, 3_000_000_000]);
         OutPoint { txid: Txid::from_bytes(self.random().bytes()), index }
     }
 
@@ -454,7 +459,7 @@ impl TestChain {
         let many = if self.random().percent(5) { 12 } else { 4 };
         let count = self.random().within(1, many);
         let alike = self.random().percent(25);
-        let back = *self.random().of(&[0, 0, 30, 30, 30, 100]);
+        let back = *self.random().pick(&[0, 0, 30, 30, 30, 100]);
         let mut left = sum;
         let mut outputs = Vec::new();
         for number in (0..count).rev() {
@@ -466,7 +471,7 @@ impl TestChain {
             };
             left -= value;
             let owner = if !senders.is_empty() && self.random().percent(back) {
-                self.random().of(senders).clone()
+                self.random().pick(senders).clone()
             } else {
                 self.somebody()
             };

@@ -86,7 +86,7 @@ impl Random {
     /// # Panics
     ///
     /// Panics if there is none.
-    pub fn of<'a, T>(&mut self, several: &'a [T]) -> &'a T {
+    pub fn pick<'a, T>(&mut self, several: &'a [T]) -> &'a T {
         &several[self.index(several.len())]
     }
 

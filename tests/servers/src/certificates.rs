@@ -17,7 +17,7 @@ pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key.
 #[derive(Clone, Debug)]
-pub struct Certified {
+pub struct CertificateWithKey {
     /// The certificate, as PEM.
     pub certificate: String,
     /// Its private key, as PEM.
@@ -55,13 +55,13 @@ impl Authority {
 
     /// A certificate of a server that is reached as `localhost` or `127.0.0.1`.
     #[must_use]
-    pub fn server(&self) -> Certified {
+    pub fn server(&self) -> CertificateWithKey {
         self.server_at(&["localhost", "127.0.0.1"])
     }
 
     /// A certificate of a server that is reached by these names or addresses, and no others.
     #[must_use]
-    pub fn server_at(&self, names: &[&str]) -> Certified {
+    pub fn server_at(&self, names: &[&str]) -> CertificateWithKey {
         let mut asked = named("a server", names);
         asked.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.sign(&asked)
@@ -69,13 +69,13 @@ impl Authority {
 
     /// A certificate of a client called `name`.
     #[must_use]
-    pub fn client(&self, name: &str) -> Certified {
+    pub fn client(&self, name: &str) -> CertificateWithKey {
         self.sign_client(named(name, &[]))
     }
 
     /// A certificate of a client called `name` that belongs to `group`.
     #[must_use]
-    pub fn client_in(&self, group: &str, name: &str) -> Certified {
+    pub fn client_in(&self, group: &str, name: &str) -> CertificateWithKey {
         let mut asked = named(name, &[]);
         asked.distinguished_name.push(DnType::OrganizationName, group);
         self.sign_client(asked)
@@ -83,19 +83,19 @@ impl Authority {
 
     /// Its own certificate and key: for servers that sign by themselves.
     #[must_use]
-    pub fn own(&self) -> Certified {
-        Certified { certificate: self.pem(), key: self.0.key().serialize_pem() }
+    pub fn own_certificate(&self) -> CertificateWithKey {
+        CertificateWithKey { certificate: self.pem(), key: self.0.key().serialize_pem() }
     }
 
-    fn sign_client(&self, mut asked: CertificateParams) -> Certified {
+    fn sign_client(&self, mut asked: CertificateParams) -> CertificateWithKey {
         asked.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(&asked)
     }
 
-    fn sign(&self, asked: &CertificateParams) -> Certified {
+    fn sign(&self, asked: &CertificateParams) -> CertificateWithKey {
         let key = KeyPair::generate().expect("a key");
         let certificate = asked.signed_by(&key, &self.0).expect("a certificate").pem();
-        Certified { certificate, key: key.serialize_pem() }
+        CertificateWithKey { certificate, key: key.serialize_pem() }
     }
 }
 
@@ -105,7 +105,7 @@ impl Default for Authority {
     }
 }
 
-impl Certified {
+impl CertificateWithKey {
     /// Writes both into a directory, as `NAME.pem` and `NAME.key`.
     ///
     /// # Panics

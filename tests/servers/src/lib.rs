@@ -11,8 +11,8 @@ mod postgres;
 pub mod redis;
 mod wait;
 
-pub use certificates::{Authority, Certified};
+pub use certificates::{Authority, CertificateWithKey};
 pub use listener::Listener;
 pub use port::free_port;
-pub use postgres::{Postgres, PostgresServer, Starting};
+pub use postgres::{Postgres, PostgresServer, StartOptions};
 pub use wait::{eventually, holds_within, repeat, wait_at_most, wait_every, wait_until};

@@ -49,7 +49,7 @@ struct Script {
 
 /// Options for starting a server.
 #[derive(Clone, Copy, Debug)]
-pub struct Starting<'a> {
+pub struct StartOptions<'a> {
     /// The password of its login `assay`.
     pub password: &'a str,
     /// The URL of the primary of this standby; empty if it is no standby.
@@ -58,13 +58,13 @@ pub struct Starting<'a> {
     pub folder: Option<&'a Path>,
 }
 
-impl Default for Starting<'_> {
+impl Default for StartOptions<'_> {
     fn default() -> Self {
         Self { password: "secret", primary: "", folder: None }
     }
 }
 
-impl Starting<'_> {
+impl StartOptions<'_> {
     /// Starts it.
     ///
     /// # Panics
@@ -97,7 +97,7 @@ impl Starting<'_> {
         let commands = child.stdin.take().expect("its input");
         let answers = BufReader::new(child.stdout.take().expect("its output"));
         let mut script = Script { commands, answers };
-        script.hear_ready();
+        script.wait_until_ready();
         let (script, password) = (Mutex::new(Some(script)), self.password.to_owned());
         let server = Arc::new(Server { child, script, programs, password, port });
         Postgres { server, database: "postgres".into(), is_shared: false }
@@ -105,7 +105,7 @@ impl Starting<'_> {
 }
 
 impl Script {
-    fn hear_ready(&mut self) {
+    fn wait_until_ready(&mut self) {
         let mut said = String::new();
         self.answers.read_line(&mut said).expect("a word");
         if said != "ready\n" {
@@ -124,7 +124,7 @@ impl Postgres {
     /// Panics if it does not start.
     #[must_use]
     pub fn start() -> Self {
-        Starting::default().start()
+        StartOptions::default().start()
     }
 
     /// Creates a database on the server that the tests of this process share, which no test may
@@ -152,7 +152,7 @@ impl Postgres {
     ///
     /// Panics if it does not stop, or if it is shared.
     pub fn stop(&self) {
-        self.tell("stop");
+        self.send_command("stop");
     }
 
     /// Starts the server again after it was stopped.
@@ -160,8 +160,8 @@ impl Postgres {
     /// # Panics
     ///
     /// Panics if it does not start.
-    pub fn go_on(&self) {
-        self.tell("start");
+    pub fn start_again(&self) {
+        self.send_command("start");
     }
 
     /// Stops the server, with all connections to it, and starts it again.
@@ -170,15 +170,15 @@ impl Postgres {
     ///
     /// Panics if it does not stop or start.
     pub fn restart(&self) {
-        self.tell("restart");
+        self.send_command("restart");
     }
 
-    fn tell(&self, command: &str) {
+    fn send_command(&self, command: &str) {
         assert!(!self.is_shared, "other tests use this server: take one by Postgres::start()");
         let mut script = self.server.script.lock().unwrap_or_else(PoisonError::into_inner);
         let script = script.as_mut().expect("a script that runs");
         writeln!(script.commands, "{command}").expect("the script listens");
-        script.hear_ready();
+        script.wait_until_ready();
     }
 
     /// Its port.
@@ -190,18 +190,18 @@ impl Postgres {
     /// The URL of its database.
     #[must_use]
     pub fn url(&self) -> String {
-        self.url_of(&self.database)
+        self.url_of_database(&self.database)
     }
 
     /// The same URL for another port.
     #[must_use]
-    pub fn url_by(&self, port: u16) -> String {
+    pub fn url_with_port(&self, port: u16) -> String {
         self.url_at(port, &self.database)
     }
 
     /// The URL of the database called `name`.
     #[must_use]
-    pub fn url_of(&self, name: &str) -> String {
+    pub fn url_of_database(&self, name: &str) -> String {
         self.url_at(self.server.port, name)
     }
 
@@ -215,7 +215,7 @@ impl Postgres {
     /// # Panics
     ///
     /// Panics if the directory cannot be written.
-    pub fn used_by(&self, directory: &Path) {
+    pub fn connect_directory(&self, directory: &Path) {
         let settings = format!("database-url = \"{}\"\n", self.url());
         fs::write(directory.join("assay.toml"), settings).expect("a file of settings");
     }

@@ -1,10 +1,10 @@
 //! Redis servers of the tests' own: one, a master with a replica watched by a sentinel, a cluster.
 
 mod cluster;
-mod watched;
+mod sentinel;
 
 pub use cluster::Cluster;
-pub use watched::Watched;
+pub use sentinel::SentinelRedis;
 
 use std::{
     fs,
@@ -48,7 +48,7 @@ impl Redis {
     pub fn start_with(arguments: &[&str]) -> Self {
         let port = free_port();
         let mut server = Self::prepared(port, arguments, &[]);
-        server.again();
+        server.start_again();
         server
     }
 
@@ -77,7 +77,7 @@ impl Redis {
         server.arguments =
             arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect();
         server.cli = cli.into();
-        server.again();
+        server.start_again();
         server
     }
 
@@ -93,7 +93,7 @@ impl Redis {
     /// # Panics
     ///
     /// Panics if it does not start.
-    pub fn again(&mut self) {
+    pub fn start_again(&mut self) {
         let mut command = Command::new("redis-server");
         if !self.arguments.iter().any(|argument| argument == "--port") {
             command.args(["--port", &self.port.to_string()]);
@@ -175,11 +175,11 @@ impl Redis {
         self.pause();
         // It does not answer for this long.
         thread::sleep(length);
-        self.go_on();
+        self.resume();
     }
 
     /// Lets it go on.
-    pub fn go_on(&self) {
+    pub fn resume(&self) {
         self.signal("-CONT");
     }
 

@@ -3,7 +3,7 @@
 use assay_engine::utxo::ScriptOwner;
 use jiff::SignedDuration;
 
-use crate::world::{ChainBuilder, Coin, Form};
+use crate::world::{ChainBuilder, Form, Utxo};
 
 /// Fee of a payment in base units.
 pub(super) const FEE: u64 = 1_000;
@@ -14,7 +14,7 @@ pub(super) const COIN: u64 = 100_000_000;
 pub(super) struct Crowd {
     pub(super) chain: ChainBuilder,
     /// What the people hold.
-    coins: Vec<Coin>,
+    coins: Vec<Utxo>,
 }
 
 impl Crowd {
@@ -22,7 +22,7 @@ impl Crowd {
     pub(super) fn new(mut chain: ChainBuilder, people: usize) -> Self {
         let mut minted = Vec::new();
         for _ in 0..people {
-            minted.push((chain.fresh(Form::WitnessKey), COIN));
+            minted.push((chain.fresh_address(Form::WitnessKey), COIN));
         }
         let coins = chain.mine(&minted);
         let mut crowd = Self { chain, coins };
@@ -37,17 +37,17 @@ impl Crowd {
 
     /// A new address.
     pub(super) fn address(&mut self) -> ScriptOwner {
-        self.chain.fresh(Form::WitnessKey)
+        self.chain.fresh_address(Form::WitnessKey)
     }
 
     /// A coin of somebody new, who mined it.
-    pub(super) fn coin(&mut self, value: u64) -> Coin {
+    pub(super) fn coin(&mut self, value: u64) -> Utxo {
         let owner = self.address();
         self.coin_of(&owner, value)
     }
 
     /// A mined coin of an owner.
-    pub(super) fn coin_of(&mut self, owner: &ScriptOwner, value: u64) -> Coin {
+    pub(super) fn coin_of(&mut self, owner: &ScriptOwner, value: u64) -> Utxo {
         let mut made = self.chain.mine(&[(owner.clone(), value)]);
         made.remove(0)
     }
@@ -55,10 +55,10 @@ impl Crowd {
     /// Pays all of these coins, less a fee: the amounts that are named, the rest to `rest`.
     pub(super) fn pay(
         &mut self,
-        coins: &[Coin],
+        coins: &[Utxo],
         named: &[(ScriptOwner, u64)],
         rest: Option<&ScriptOwner>,
-    ) -> Vec<Coin> {
+    ) -> Vec<Utxo> {
         let all: u64 = coins.iter().map(|coin| coin.value).sum();
         let paid: u64 = named.iter().map(|(_, value)| value).sum();
         let mut outputs = named.to_vec();

@@ -13,11 +13,11 @@ use assay_engine::{
 use jiff::Timestamp;
 
 use super::crowd::{COIN, Crowd, FEE};
-use crate::world::{ChainBuilder, Claims, Coin, World};
+use crate::world::{ChainBuilder, Claims, Utxo, World};
 
 /// An owner with what a search should find.
 #[derive(Clone, Debug)]
-pub struct Planted {
+pub struct PlantedPattern {
     /// The owner.
     pub owner: ScriptOwner,
     /// The pattern, in the owner's role; `None` for one of the crowd.
@@ -43,7 +43,7 @@ pub const PATTERNS: [Pattern; 9] = [
 ///
 /// Panics if the generator pays more than somebody has.
 #[must_use]
-pub fn planted(seed: u64, each: usize) -> (World, Vec<Planted>) {
+pub fn planted(seed: u64, each: usize) -> (World, Vec<PlantedPattern>) {
     let begin: Timestamp = "2024-01-01T00:00:00Z".parse().expect("a moment");
     let people = each * PATTERNS.len() * 2;
     let mut crowd = Crowd::new(ChainBuilder::new(ChainId::BTC, seed, begin), people);
@@ -56,12 +56,12 @@ pub fn planted(seed: u64, each: usize) -> (World, Vec<Planted>) {
     }
     let wanted = all.len();
     let others = crowd.people().take(wanted).cloned();
-    all.extend(others.map(|owner| Planted { owner, shows: None }));
+    all.extend(others.map(|owner| PlantedPattern { owner, shows: None }));
     (World::new(crowd.chain, Claims::default()), all)
 }
 
 /// Plants one pattern.
-fn plant(pattern: Pattern, crowd: &mut Crowd) -> Vec<Planted> {
+fn plant(pattern: Pattern, crowd: &mut Crowd) -> Vec<PlantedPattern> {
     let (role, owners) = match pattern {
         Pattern::FanIn => (PatternRole::Recipient, vec![fan_in(crowd)]),
         Pattern::FanOut => (PatternRole::Actor, vec![fan_out(crowd)]),
@@ -74,7 +74,7 @@ fn plant(pattern: Pattern, crowd: &mut Crowd) -> Vec<Planted> {
         _ => return scatter_gather(crowd),
     };
     let shows = Some((pattern, role));
-    owners.into_iter().map(|owner| Planted { owner, shows }).collect()
+    owners.into_iter().map(|owner| PlantedPattern { owner, shows }).collect()
 }
 
 /// Ten to thirty owners pay within 20 hours, and somebody else a month earlier.
@@ -241,7 +241,7 @@ fn cycle(crowd: &mut Crowd) -> ScriptOwner {
 }
 
 /// An owner pays five to nine others at once, each of whom pays most of it to the same further one.
-fn scatter_gather(crowd: &mut Crowd) -> Vec<Planted> {
+fn scatter_gather(crowd: &mut Crowd) -> Vec<PlantedPattern> {
     let (first, last) = (crowd.address(), crowd.address());
     let coin = crowd.coin_of(&first, 10 * COIN);
     crowd.pause(1_500, 3_000);
@@ -260,18 +260,18 @@ fn scatter_gather(crowd: &mut Crowd) -> Vec<Planted> {
     }
     let shows = |role| Some((Pattern::ScatterGather, role));
     vec![
-        Planted { owner: first, shows: shows(PatternRole::Actor) },
-        Planted { owner: last, shows: shows(PatternRole::Recipient) },
+        PlantedPattern { owner: first, shows: shows(PatternRole::Actor) },
+        PlantedPattern { owner: last, shows: shows(PatternRole::Recipient) },
     ]
 }
 
-fn total(coins: &[Coin]) -> u64 {
+fn total(coins: &[Utxo]) -> u64 {
     coins.iter().map(|coin| coin.value).sum()
 }
 
 /// How often each pattern was found where it was planted, missed, and found elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct DetectionCount {
     /// Found where it was planted.
     pub right: u32,
     /// Planted and not found.
@@ -280,7 +280,7 @@ pub struct Count {
     pub wrong: u32,
 }
 
-impl Count {
+impl DetectionCount {
     /// Adds another count.
     pub const fn add(&mut self, other: Self) {
         self.right += other.right;
@@ -303,9 +303,9 @@ impl Count {
 
 /// Searches the patterns of all owners. Forms of transactions do not count.
 #[must_use]
-pub fn count(world: &World, all: &[Planted]) -> BTreeMap<Pattern, Count> {
-    let mut counts: BTreeMap<Pattern, Count> = BTreeMap::new();
-    for Planted { owner, shows } in all {
+pub fn count(world: &World, all: &[PlantedPattern]) -> BTreeMap<Pattern, DetectionCount> {
+    let mut counts: BTreeMap<Pattern, DetectionCount> = BTreeMap::new();
+    for PlantedPattern { owner, shows } in all {
         let found = world.behavior(owner).patterns;
         let found: Vec<(Pattern, PatternRole)> = found
             .iter()

@@ -5,7 +5,7 @@ use assay_engine::utxo::ScriptOwner;
 use jiff::Timestamp;
 
 use super::crowd::{COIN, Crowd, FEE};
-use crate::world::{ChainBuilder, Claims, Coin, World};
+use crate::world::{ChainBuilder, Claims, Utxo, World};
 
 /// A kind of innocent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,7 +154,7 @@ fn customers(
     usual: u64,
     least: u64,
     most: u64,
-) -> Vec<Coin> {
+) -> Vec<Utxo> {
     let mut coins = Vec::new();
     for _ in 0..crowd.between(usual - 2, usual + 2) {
         let amount = crowd.between(least, most);

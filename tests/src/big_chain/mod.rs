@@ -25,7 +25,7 @@ use assay_engine::{
     trace::{AttributedEnd, Attribution},
     utxo::{Block, ResolvedBlock, ScriptOwner, Transaction, TransactionKind, TxOut},
 };
-use assay_test_chains::{BlockAssembler, Coin, coins_of, total};
+use assay_test_chains::{BlockAssembler, Utxo, total, utxos_of};
 use assay_test_random::Random;
 use jiff::Timestamp;
 
@@ -53,7 +53,7 @@ const BATCH_OUTPUTS: u64 = 40;
 
 /// Size of a generated chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct ChainShape {
     /// Decides everything else.
     pub seed: u64,
     /// Blocks.
@@ -77,25 +77,25 @@ pub struct Hub {
 /// A chain: its blocks, one after the other.
 #[derive(Clone, Debug)]
 pub struct BigChain {
-    shape: Shape,
+    shape: ChainShape,
     assembler: BlockAssembler,
     wallets: u64,
     /// Outputs that may be spent, in no particular order.
-    pool: Vec<Coin>,
+    pool: Vec<Utxo>,
     /// Outputs that the hub may spend.
-    vault: Vec<Coin>,
+    vault: Vec<Utxo>,
     deposits: u64,
     batches: u64,
     /// Customers who were paid, the next number.
     served: u64,
     /// Outputs that customers got and will pay back, with the height at which they do.
-    owed: VecDeque<(u64, Coin)>,
+    owed: VecDeque<(u64, Utxo)>,
 }
 
 impl BigChain {
     /// The chain of this shape.
     #[must_use]
-    pub const fn new(shape: Shape) -> Self {
+    pub const fn new(shape: ChainShape) -> Self {
         Self {
             shape,
             assembler: BlockAssembler::new(shape.seed, 0),
@@ -294,7 +294,7 @@ impl BigChain {
         Person::Wallet(self.wallets - 1)
     }
 
-    fn take(&mut self) -> Option<Coin> {
+    fn take(&mut self) -> Option<Utxo> {
         let count = self.pool.len() as u64;
         if count == 0 {
             return None;
@@ -308,20 +308,20 @@ impl BigChain {
     fn transaction(
         &mut self,
         kind: TransactionKind,
-        inputs: Vec<Coin>,
+        inputs: Vec<Utxo>,
         outputs: Vec<(Person, u64)>,
     ) -> Transaction {
-        let inputs = inputs.into_iter().map(Coin::input).collect();
+        let inputs = inputs.into_iter().map(Utxo::input).collect();
         let made =
             outputs.iter().map(|(person, value)| TxOut { owner: person.owner(), value: *value });
         let transaction = self.assembler.transaction(kind, inputs, made.collect());
-        for (coin, (person, _)) in coins_of(&transaction).zip(outputs) {
+        for (coin, (person, _)) in utxos_of(&transaction).zip(outputs) {
             self.keep(person, coin);
         }
         transaction
     }
 
-    fn keep(&mut self, person: Person, coin: Coin) {
+    fn keep(&mut self, person: Person, coin: Utxo) {
         match person {
             Person::Hub if self.vault.len() < POOL => self.vault.push(coin),
             Person::Hub => {}
@@ -346,7 +346,7 @@ impl Iterator for BigChain {
 }
 
 /// Total of the inputs less the fee, which is a little for each.
-fn after_fee(inputs: &[Coin]) -> u64 {
+fn after_fee(inputs: &[Utxo]) -> u64 {
     let whole = total(inputs);
     whole - (whole / 100).min(300 * inputs.len() as u64)
 }
@@ -368,11 +368,11 @@ mod tests {
     #[test]
     fn a_chain_is_a_function_of_its_seed_and_has_its_hub() {
         let hub = Hub { outputs: 5000, leaves: 20 };
-        let shape = Shape { seed: 1, blocks: 60, transactions: 40, hub: Some(hub) };
+        let shape = ChainShape { seed: 1, blocks: 60, transactions: 40, hub: Some(hub) };
         let mut chain = BigChain::new(shape);
         let blocks: Vec<_> = chain.by_ref().collect();
         assert_eq!(blocks, BigChain::new(shape).collect::<Vec<_>>());
-        assert_ne!(blocks, BigChain::new(Shape { seed: 2, ..shape }).collect::<Vec<_>>());
+        assert_ne!(blocks, BigChain::new(ChainShape { seed: 2, ..shape }).collect::<Vec<_>>());
         assert_eq!(blocks.len(), 60);
 
         let paid = |person: Person| {

@@ -7,17 +7,17 @@ use assay_engine::utxo::ResolvedBlock;
 use assay_graph::{EmbeddedGraphs, WriterOptions};
 use jiff::Timestamp;
 
-use super::{BigChain, Shape};
+use super::{BigChain, ChainShape};
 use crate::{append, cpu_time};
 
 const TRANSACTIONS_OF_BLOCK: usize = 2_500;
 /// Blocks from which on a graph is written as a whole first, and indexed then.
 const MANY_BLOCKS: u64 = 5_000;
 
-impl Shape {
+impl ChainShape {
     /// The shape of a chain of so many transactions, in blocks of 2,500.
     #[must_use]
-    pub const fn of(transactions: u64) -> Self {
+    pub const fn with_transactions(transactions: u64) -> Self {
         let blocks = transactions / TRANSACTIONS_OF_BLOCK as u64;
         Self { seed: 9, blocks, transactions: TRANSACTIONS_OF_BLOCK, hub: None }
     }
@@ -29,7 +29,7 @@ impl Shape {
 ///
 /// Panics if the graph cannot be written.
 #[expect(clippy::print_stdout, reason = "benchmarks print")]
-pub async fn recorded(shape: Shape, folder: &Path) -> u64 {
+pub async fn recorded(shape: ChainShape, folder: &Path) -> u64 {
     let known = folder.join("wallets");
     if let Some(wallets) = std::fs::read_to_string(&known).ok().and_then(|it| it.parse().ok()) {
         return wallets;

@@ -5,7 +5,7 @@ use std::fmt;
 use assay_address::ChainId;
 
 use super::{
-    Lock, Transaction, TxIn, TxOut,
+    LockingScript, Transaction, TxIn, TxOut,
     bytes::{push_height, sha256d, write_count},
 };
 
@@ -109,7 +109,7 @@ pub struct Block {
 
 /// Contents of a block to be built.
 #[derive(Clone, Debug)]
-pub struct Template<'a> {
+pub struct BlockTemplate<'a> {
     /// The network.
     pub network: Network,
     /// Its height.
@@ -121,14 +121,14 @@ pub struct Template<'a> {
     /// Sets it apart from other blocks at its place, at most 70 bytes.
     pub mark: &'a str,
     /// Recipient of the subsidy and the fees.
-    pub miner: &'a Lock,
+    pub miner: &'a LockingScript,
     /// Fees of its payments, in base units.
     pub fees: u64,
     /// Its payments.
     pub payments: Vec<Transaction>,
 }
 
-impl Template<'_> {
+impl BlockTemplate<'_> {
     /// Makes the block.
     ///
     /// # Panics

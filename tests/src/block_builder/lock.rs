@@ -11,7 +11,7 @@ const OP_HASH160: u8 = 0xa9;
 
 /// Lock of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lock {
+pub enum LockingScript {
     /// Pay to witness script hash, of this script.
     Witness(Vec<u8>),
     /// Pay to script hash, of this script.
@@ -20,17 +20,17 @@ pub enum Lock {
     Bare(Vec<u8>),
 }
 
-impl Lock {
+impl LockingScript {
     /// Segregated witness, spent with `word` (at most 75 bytes).
     #[must_use]
     pub fn witness(word: &str) -> Self {
-        Self::Witness(knows(word))
+        Self::Witness(word_script(word))
     }
 
     /// The older form, spent with `word` (at most 75 bytes).
     #[must_use]
     pub fn script_hash(word: &str) -> Self {
-        Self::ScriptHash(knows(word))
+        Self::ScriptHash(word_script(word))
     }
 
     /// An unspendable output with a text (at most 75 bytes).
@@ -53,7 +53,7 @@ impl Lock {
 
     /// The script and the witness of an input that spends it.
     #[must_use]
-    pub fn unlocked(&self) -> (Vec<u8>, Vec<Vec<u8>>) {
+    pub fn spending_script(&self) -> (Vec<u8>, Vec<Vec<u8>>) {
         match self {
             Self::Witness(script) => (vec![], vec![script.clone()]),
             Self::ScriptHash(script) => (push(script), vec![]),
@@ -63,7 +63,7 @@ impl Lock {
 }
 
 /// Puts the word on the stack, takes it off, and is content.
-fn knows(word: &str) -> Vec<u8> {
+fn word_script(word: &str) -> Vec<u8> {
     [&*push(word.as_bytes()), &[OP_DROP, OP_TRUE]].concat()
 }
 
@@ -74,16 +74,21 @@ mod tests {
     #[test]
     fn a_witness_script_is_paid_by_its_hash() {
         assert_eq!(
-            hex::encode(Lock::Witness(vec![OP_TRUE]).script()),
+            hex::encode(LockingScript::Witness(vec![OP_TRUE]).script()),
             "00204ae81572f06e1b88fd5ced7a1a000945432e83e1551e6f721ee9c00b8cc33260"
         );
     }
 
     #[test]
     fn every_name_has_a_script_of_its_own() {
-        let locks =
-            [Lock::witness("a"), Lock::witness("b"), Lock::script_hash("a"), Lock::note("a")];
-        let scripts: std::collections::BTreeSet<_> = locks.iter().map(Lock::script).collect();
+        let locks = [
+            LockingScript::witness("a"),
+            LockingScript::witness("b"),
+            LockingScript::script_hash("a"),
+            LockingScript::note("a"),
+        ];
+        let scripts: std::collections::BTreeSet<_> =
+            locks.iter().map(LockingScript::script).collect();
         assert_eq!(scripts.len(), locks.len());
     }
 }

@@ -16,7 +16,7 @@ mod genesis;
 pub mod lock;
 pub mod transaction;
 
-pub use block::{Block, BlockHash, Network, Template};
+pub use block::{Block, BlockHash, BlockTemplate, Network};
 pub use bytes::{hash160, sha256, sha256d};
-pub use lock::Lock;
+pub use lock::LockingScript;
 pub use transaction::{Transaction, TxIn, TxOut};

@@ -3,7 +3,7 @@
 use assay_engine::utxo::{OutPoint, Txid};
 
 use super::{
-    Lock,
+    LockingScript,
     bytes::{sha256d, write_bytes, write_count},
 };
 
@@ -45,7 +45,7 @@ pub struct TxOut {
 impl TxOut {
     /// An output with `lock`.
     #[must_use]
-    pub fn new(lock: &Lock, value: u64) -> Self {
+    pub fn new(lock: &LockingScript, value: u64) -> Self {
         Self { value, script: lock.script() }
     }
 }
@@ -53,8 +53,8 @@ impl TxOut {
 impl TxIn {
     /// An input that spends `output`, which is locked with `lock`.
     #[must_use]
-    pub fn new(output: OutPoint, lock: &Lock) -> Self {
-        let (script, witness) = lock.unlocked();
+    pub fn new(output: OutPoint, lock: &LockingScript) -> Self {
+        let (script, witness) = lock.spending_script();
         Self { output, script, sequence: u32::MAX, witness }
     }
 

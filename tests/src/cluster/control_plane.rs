@@ -38,7 +38,7 @@ impl Cluster {
             "--kubelet-preferred-address-types=InternalIP".into(),
         ];
         if self.node.is_some() {
-            arguments.extend(node::of_server(file));
+            arguments.extend(node::server_arguments(file));
         } else {
             // Without the last two it looks for another address than the loopback's.
             let loopback = ["bind-address=127.0.0.1", "advertise-address=127.0.0.1"];
@@ -47,7 +47,7 @@ impl Cluster {
         }
         self.run("kube-apiserver", &arguments);
         wait_at_most(PATIENCE, "the API server", || {
-            self.keeper.check("kube-apiserver", &self.directory);
+            self.process_guard.check("kube-apiserver", &self.directory);
             self.try_kubectl(&["get", "--raw", "/readyz"]).code == 0
         });
     }

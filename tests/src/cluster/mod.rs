@@ -3,11 +3,11 @@
 //! programs.
 
 mod control_plane;
-mod keeper;
 mod kwok;
 mod node;
 mod objects;
 mod pki;
+mod process_guard;
 
 use std::{
     fs::{self, File},
@@ -21,7 +21,7 @@ use std::{
 use assay_test_servers::free_port;
 
 pub use self::node::ContainerProcess;
-use self::{control_plane::AUDIT, keeper::Keeper, node::Node, objects::Objects};
+use self::{control_plane::AUDIT, node::Node, objects::Objects, process_guard::ProcessGuard};
 use crate::{Finished, tools::tool, wait_at_most};
 
 /// Time limit for the start of any part of a cluster, on a busy machine.
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 pub struct Cluster {
     directory: PathBuf,
     ports: Ports,
-    keeper: Keeper,
+    process_guard: ProcessGuard,
     /// Once there are certificates.
     objects: OnceLock<Objects>,
     /// The real node, where it has one.
@@ -71,8 +71,8 @@ impl Cluster {
     fn in_new_directory() -> Self {
         let directory = tempfile::Builder::new().prefix("assay-").tempdir();
         let directory = directory.expect("a directory").keep();
-        let keeper = Keeper::of(&directory);
-        Self { directory, ports: ports(), keeper, objects: OnceLock::new(), node: None }
+        let process_guard = ProcessGuard::new(&directory);
+        Self { directory, ports: ports(), process_guard, objects: OnceLock::new(), node: None }
     }
 
     fn start_control_plane(&mut self) {
@@ -84,7 +84,7 @@ impl Cluster {
 
     fn wait_until_ready(&mut self) {
         wait_at_most(PATIENCE, "accounts and the node", || {
-            self.keeper.check_all(&self.directory);
+            self.process_guard.check_all(&self.directory);
             let account = self.try_kubectl(&["get", "serviceaccount", "default"]);
             let condition = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}";
             let node = self.try_kubectl(&["get", "node", "node", "-o", condition]);
@@ -248,7 +248,7 @@ impl Cluster {
 
     /// Ends the API server at once, as a crash does.
     pub fn kill_server(&mut self) {
-        self.keeper.kill("kube-apiserver");
+        self.process_guard.kill("kube-apiserver");
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -261,10 +261,10 @@ impl Cluster {
 
     fn run(&mut self, program: &str, arguments: &[String]) {
         let command = Command::new(tool(program));
-        self.keep(program, command, arguments);
+        self.start_process(program, command, arguments);
     }
 
-    fn keep(&mut self, name: &str, mut command: Command, arguments: &[String]) {
+    fn start_process(&mut self, name: &str, mut command: Command, arguments: &[String]) {
         let log = File::create(self.directory.join(format!("{name}.log"))).expect("a log");
         command
             .args(arguments)
@@ -272,7 +272,7 @@ impl Cluster {
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("a log"))
             .stderr(log);
-        self.keeper.keep(name, command);
+        self.process_guard.start_process(name, command);
     }
 
     fn kubectl_with(&self, kubeconfig: &Path, arguments: &[&str], input: &str) -> Finished {

@@ -12,7 +12,7 @@ const SERVER_NAMES: [&str; 4] = ["127.0.0.1", "localhost", "kubernetes.default.s
 /// Writes the authority, the server's certificate, those of its clients, and the key of accounts.
 pub(super) fn write(directory: &Path) {
     let authority = Authority::new();
-    authority.own().write(directory, "ca");
+    authority.own_certificate().write(directory, "ca");
     authority.server_at(&SERVER_NAMES).write(directory, "server");
     authority.client_in("system:masters", "admin").write(directory, "admin");
     authority.client_in("system:nodes", "system:node:node").write(directory, "node");
@@ -27,7 +27,7 @@ pub(super) fn write(directory: &Path) {
     // A holder of this certificate may act for others: the API server, towards other servers behind
     // it.
     let front = Authority::new();
-    front.own().write(directory, "front");
+    front.own_certificate().write(directory, "front");
     front.client("front").write(directory, "front-client");
     let accounts = KeyPair::generate().expect("a key");
     for (file, text) in

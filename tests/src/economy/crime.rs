@@ -96,7 +96,7 @@ impl Simulation {
             form: Form::WitnessKey,
             transactions_left: MOST_TRANSACTIONS,
         };
-        launderer.make(step);
+        launderer.make_move(step);
         let coins = launderer.coins;
         for coin in &coins {
             self.wallets.adopt(thief, &coin.owner);
@@ -123,7 +123,7 @@ impl Simulation {
         if self.private.is_empty() || !self.happens(1_000) {
             return;
         }
-        let customer = *self.wallets.chain.dice().of(&self.private);
+        let customer = *self.wallets.chain.dice().pick(&self.private);
         let amount = self.wallets.balance(customer) / 3;
         self.use_mixer(customer, amount);
     }
@@ -135,7 +135,7 @@ impl Simulation {
             if self.happens(3_000) {
                 // One person in ten buys there.
                 let people = self.all(Role::Person);
-                let buyer = *self.dice().of(&people[..=people.len() / 10]);
+                let buyer = *self.dice().pick(&people[..=people.len() / 10]);
                 let (shop, amount) =
                     (self.wallets.fresh_address(market), self.dice().within(COIN / 500, COIN / 30));
                 if self.pay(buyer, shop, amount) {

@@ -26,7 +26,7 @@ use crate::{
     world::{ChainBuilder, Claims, World},
 };
 
-pub use survey::{Group, Survey};
+pub use survey::{AssessedGroup, Survey};
 
 /// One bitcoin in satoshi.
 const COIN: u64 = 100_000_000;
@@ -134,7 +134,7 @@ impl Economy {
         let mut dice = Random::new(seed);
         let paid = self.members.iter().zip(&self.addresses);
         let paid = paid.filter(|(member, addresses)| member.is_innocent() && !addresses.is_empty());
-        paid.map(|(_, addresses)| dice.of(addresses)).collect()
+        paid.map(|(_, addresses)| dice.pick(addresses)).collect()
     }
 }
 
@@ -175,7 +175,7 @@ impl Simulation {
     /// A member of a role.
     fn any(&mut self, role: Role) -> WalletId {
         let members = self.all(role);
-        *self.dice().of(&members)
+        *self.dice().pick(&members)
     }
 
     /// Lets some hours pass.
@@ -217,7 +217,7 @@ mod tests {
         let economy = Economy::simulate(7, size);
         let again = Economy::simulate(7, size);
         assert_eq!(economy.addresses, again.addresses);
-        assert_eq!(Survey::of(&economy, 7), Survey::of(&again, 7));
+        assert_eq!(Survey::assess(&economy, 7), Survey::assess(&again, 7));
         let paid = |role| {
             let members = economy.members.iter().zip(&economy.addresses);
             members.filter(|(member, _)| member.role == role).any(|(_, paid)| !paid.is_empty())

@@ -11,7 +11,7 @@ use super::{Economy, Role};
 
 /// Scores and verdicts of one group of addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct AssessedGroup {
     scores: Vec<Score>,
     /// Addresses whose verdict is review.
     pub reviewed: usize,
@@ -19,9 +19,9 @@ pub struct Group {
     pub blocked: usize,
 }
 
-impl Group {
+impl AssessedGroup {
     /// The answers about these addresses.
-    fn of<'a>(economy: &Economy, addresses: impl IntoIterator<Item = &'a ScriptOwner>) -> Self {
+    fn assess<'a>(economy: &Economy, addresses: impl IntoIterator<Item = &'a ScriptOwner>) -> Self {
         let mut group = Self::default();
         for address in addresses {
             let assessment = economy.world.assess(address);
@@ -50,7 +50,7 @@ impl Group {
     }
 }
 
-impl fmt::Display for Group {
+impl fmt::Display for AssessedGroup {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.count();
         let percent = |part: usize| {
@@ -74,23 +74,23 @@ impl fmt::Display for Group {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey {
     /// One address of each innocent member.
-    pub innocents: Group,
+    pub innocents: AssessedGroup,
     /// Every address of thieves.
-    pub thieves: Group,
+    pub thieves: AssessedGroup,
     /// Accounts of criminals at exchanges.
-    pub accounts: Group,
+    pub accounts: AssessedGroup,
 }
 
 impl Survey {
     /// Asks about one address of each innocent, which `seed` chooses, and about the criminals.
     #[must_use]
-    pub fn of(economy: &Economy, seed: u64) -> Self {
+    pub fn assess(economy: &Economy, seed: u64) -> Self {
         let thieves = economy.members.iter().zip(&economy.addresses);
         let thieves = thieves.filter(|(member, _)| member.role == Role::Thief);
         Self {
-            innocents: Group::of(economy, economy.innocents(seed)),
-            thieves: Group::of(economy, thieves.flat_map(|(_, addresses)| addresses)),
-            accounts: Group::of(economy, &economy.accounts),
+            innocents: AssessedGroup::assess(economy, economy.innocents(seed)),
+            thieves: AssessedGroup::assess(economy, thieves.flat_map(|(_, addresses)| addresses)),
+            accounts: AssessedGroup::assess(economy, &economy.accounts),
         }
     }
 }

@@ -138,7 +138,7 @@ impl Simulation {
     fn mix_together(&mut self) {
         let kinds =
             [JointKind::Wasabi2, JointKind::JoinMarket, JointKind::Whirlpool, JointKind::EqualPool];
-        let kind = *self.dice().of(&kinds);
+        let kind = *self.dice().pick(&kinds);
         let mut candidates = self.private.clone();
         if self.happens(3_000) {
             candidates.push(self.any(Role::Thief));

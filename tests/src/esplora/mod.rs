@@ -53,11 +53,11 @@ pub enum Failure {
 }
 
 /// Function that changes a correct answer to a path into an incorrect one.
-pub type Lie = fn(path: &str, answer: &mut Value);
+pub type Falsification = fn(path: &str, answer: &mut Value);
 
 /// Behavior of the server.
 #[derive(Default)]
-pub struct Behaviour {
+pub struct ServerBehavior {
     /// Latency of each answer.
     pub latency: Duration,
     /// Number of the newest blocks that the server does not know yet.
@@ -69,19 +69,19 @@ pub struct Behaviour {
     /// True if it serves no merkle proofs, as older servers do not.
     pub without_proofs: bool,
     /// Change of its answers, if they are incorrect.
-    pub lie: Option<Lie>,
+    pub falsification: Option<Falsification>,
 }
 
-impl fmt::Debug for Behaviour {
+impl fmt::Debug for ServerBehavior {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("Behaviour")
+            .debug_struct("ServerBehavior")
             .field("latency", &self.latency)
             .field("lag", &self.lag)
             .field("next", &self.next)
             .field("every", &self.every)
             .field("without_proofs", &self.without_proofs)
-            .field("lies", &self.lie.is_some())
+            .field("lies", &self.falsification.is_some())
             .finish()
     }
 }
@@ -100,7 +100,7 @@ struct State {
     stale: Vec<Block>,
     /// Data about the blocks that the server knows.
     ledger: Arc<Ledger>,
-    behaviour: Behaviour,
+    behavior: ServerBehavior,
     requests: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl Esplora {
             ledger: Arc::new(Ledger::new(chain, &blocks, &[])),
             blocks,
             stale: vec![],
-            behaviour: Behaviour::default(),
+            behavior: ServerBehavior::default(),
             requests: vec![],
         };
         let shared = Arc::new(Shared { chain, state: Mutex::new(state) });
@@ -132,10 +132,10 @@ impl Esplora {
     }
 
     /// Changes how it behaves from now on.
-    pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+    pub fn set_behavior(&self, change: impl FnOnce(&mut ServerBehavior)) {
         let mut state = self.shared.state();
-        change(&mut state.behaviour);
-        state.learn(self.shared.chain);
+        change(&mut state.behavior);
+        state.rebuild_ledger(self.shared.chain);
     }
 
     /// Replaces its best chain by another one: a reorganisation, or more blocks.
@@ -145,7 +145,7 @@ impl Esplora {
         let replaced = before.into_iter().filter(|old| !state.blocks.contains(old));
         let replaced: Vec<_> = replaced.collect();
         state.stale.extend(replaced);
-        state.learn(self.shared.chain);
+        state.rebuild_ledger(self.shared.chain);
     }
 
     /// The paths that were asked for so far, failed ones included.
@@ -169,8 +169,8 @@ impl Shared {
 }
 
 impl State {
-    fn learn(&mut self, chain: ChainId) {
-        let known = self.blocks.len().saturating_sub(self.behaviour.lag);
+    fn rebuild_ledger(&mut self, chain: ChainId) {
+        let known = self.blocks.len().saturating_sub(self.behavior.lag);
         let known = self.blocks.get(..known).unwrap_or_default();
         self.ledger = Arc::new(Ledger::new(chain, known, &self.stale));
     }
@@ -178,17 +178,17 @@ impl State {
     /// Failure of the current request, if it fails.
     fn failure(&mut self) -> Option<Failure> {
         let count = self.requests.len();
-        let every = self.behaviour.every.filter(|(every, _)| count.is_multiple_of(*every));
-        self.behaviour.next.pop_front().or(every.map(|(_, failure)| failure))
+        let every = self.behavior.every.filter(|(every, _)| count.is_multiple_of(*every));
+        self.behavior.next.pop_front().or(every.map(|(_, failure)| failure))
     }
 }
 
 /// Lies that a server could tell.
-pub mod lies {
+pub mod falsifications {
     use serde_json::{Value, json};
 
     /// Every first output is worth one base unit more than it is.
-    pub fn about_values(_: &str, answer: &mut Value) {
+    pub fn falsify_values(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(value) = transaction.pointer_mut("/vout/0/value") {
                 *value = json!(value.as_u64().unwrap_or_default() + 1);
@@ -197,7 +197,7 @@ pub mod lies {
     }
 
     /// Every first input spends one base unit more than it does, and the fee agrees.
-    pub fn about_what_is_spent(_: &str, answer: &mut Value) {
+    pub fn falsify_spent_values(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(value) = transaction.pointer_mut("/vin/0/prevout/value") {
                 *value = json!(value.as_u64().unwrap_or_default() + 1);
@@ -208,7 +208,7 @@ pub mod lies {
     }
 
     /// Every first output has another owner.
-    pub fn about_holders(_: &str, answer: &mut Value) {
+    pub fn falsify_owners(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(script) = transaction.pointer_mut("/vout/0/scriptpubkey") {
                 *script = json!("0014751e76e8199196d454941c45d1b3a323f1433bd6");
@@ -217,7 +217,7 @@ pub mod lies {
     }
 
     /// Transactions are one block younger than they are.
-    pub fn about_heights(_: &str, answer: &mut Value) {
+    pub fn falsify_heights(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(height) = transaction.pointer_mut("/status/block_height") {
                 *height = json!(height.as_u64().unwrap_or_default() + 1);
@@ -226,7 +226,7 @@ pub mod lies {
     }
 
     /// No output was ever spent.
-    pub fn about_spending(path: &str, answer: &mut Value) {
+    pub fn falsify_spending(path: &str, answer: &mut Value) {
         let spends = if path.ends_with("/outspends") { answer.as_array_mut() } else { None };
         for spend in spends.into_iter().flatten() {
             *spend = json!({ "spent": false });

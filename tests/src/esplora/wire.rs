@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::{Behaviour, Failure, Reply, Shared, answers};
+use super::{Failure, Reply, ServerBehavior, Shared, answers};
 
 /// Serves a connection's next request; says whether another one may come.
 pub(super) fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
@@ -31,12 +31,12 @@ fn read_request(lines: &mut impl Iterator<Item = String>) -> Option<String> {
 
 /// Answers; `false` where the connection is over.
 fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bool> {
-    let (ledger, failure, latency, lie, without_proofs) = {
+    let (ledger, failure, latency, falsification, without_proofs) = {
         let mut state = shared.state();
         state.requests.push(path.to_owned());
         let (failure, ledger) = (state.failure(), Arc::clone(&state.ledger));
-        let Behaviour { latency, lie, without_proofs, .. } = state.behaviour;
-        (ledger, failure, latency, lie, without_proofs)
+        let ServerBehavior { latency, falsification, without_proofs, .. } = state.behavior;
+        (ledger, failure, latency, falsification, without_proofs)
     };
     // A server that answers late is what the test asks for.
     thread::sleep(latency);
@@ -59,8 +59,8 @@ fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bo
         }
         Some(Failure::Truncated) | None => match answered() {
             Reply::Json(mut value) => {
-                if let Some(lie) = lie {
-                    lie(path, &mut value);
+                if let Some(falsification) = falsification {
+                    falsification(path, &mut value);
                 }
                 (200, "application/json", value.to_string().into_bytes())
             }

@@ -11,12 +11,12 @@ use super::{
     launderer::{Launderer, Origin},
     tricks::{COIN, pay_join, spend_unsigned},
 };
-use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, World};
+use crate::world::{ChainBuilder, Claim, Claims, Form, Utxo, World};
 
 const DAY: i64 = 24;
 
 /// A chain that begins on a day, at noon.
-fn begun(id: ChainId, day: &str) -> ChainBuilder {
+fn chain_on(id: ChainId, day: &str) -> ChainBuilder {
     let time: Timestamp = format!("{day}T12:00:00Z").parse().expect("a day");
     ChainBuilder::new(id, 1, time)
 }
@@ -31,8 +31,8 @@ fn paid_by_exchange(
     claims: &mut Claims,
     to: &ScriptOwner,
     amount: u64,
-) -> Coin {
-    let exchange = builder.fresh(Form::ScriptHash);
+) -> Utxo {
+    let exchange = builder.fresh_address(Form::ScriptHash);
     claims.label(&exchange, Claim::investigated(Category::Exchange, "North Exchange"));
     let coins = builder.mine(&[(exchange.clone(), 10 * amount + 10_000)]);
     days(builder, 1);
@@ -44,8 +44,9 @@ fn paid_by_exchange(
 #[must_use]
 pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
     let title = format!("{dust} base units of a listed party's dust, swept by a wallet");
-    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
-    let (subject, other) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (mut builder, mut claims) = (chain_on(id, "2022-10-01"), Claims::default());
+    let (subject, other) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     let money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     days(&mut builder, 160);
     let listed = Launderer::new(&mut builder, &mut claims, Origin::Listed, COIN / 10);
@@ -63,15 +64,15 @@ pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
 #[must_use]
 pub fn dusted_by_many(id: ChainId, amount: u64, senders: u64, dust: u64) -> Example {
     let title = format!("dust of {dust} base units from {senders} addresses of a thief");
-    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
-    let subject = builder.fresh(Form::WitnessKey);
+    let (mut builder, mut claims) = (chain_on(id, "2022-10-01"), Claims::default());
+    let subject = builder.fresh_address(Form::WitnessKey);
     let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     days(&mut builder, 200);
     let fee = 200;
     let thief =
         Launderer::new(&mut builder, &mut claims, Origin::Stolen, senders * (dust + 2 * fee));
     let coins = thief.coins;
-    let fresh = (0..senders).map(|_| (builder.fresh(Form::WitnessKey), dust + fee));
+    let fresh = (0..senders).map(|_| (builder.fresh_address(Form::WitnessKey), dust + fee));
     let fresh: Vec<_> = fresh.collect();
     for coin in builder.pay(&coins, &fresh) {
         let _dust = builder.pay(&[coin], &[(subject.clone(), dust)]);
@@ -84,8 +85,9 @@ pub fn dusted_by_many(id: ChainId, amount: u64, senders: u64, dust: u64) -> Exam
 #[must_use]
 pub fn paid_before_listing(id: ChainId, amount: u64) -> Example {
     let title = "paid somebody in 2019 who was listed in 2022".to_owned();
-    let (mut builder, mut claims) = (begun(id, "2019-05-01"), Claims::default());
-    let (subject, payee) = (builder.fresh(Form::KeyHash), builder.fresh(Form::KeyHash));
+    let (mut builder, mut claims) = (chain_on(id, "2019-05-01"), Claims::default());
+    let (subject, payee) =
+        (builder.fresh_address(Form::KeyHash), builder.fresh_address(Form::KeyHash));
     claims.list(&payee, "DOE, John", date(2022, 8, 8));
     let money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     days(&mut builder, 10);
@@ -98,8 +100,9 @@ pub fn paid_before_listing(id: ChainId, amount: u64) -> Example {
 #[must_use]
 pub fn victim(id: ChainId, amount: u64) -> Example {
     let title = "the victim whose coins a thief took".to_owned();
-    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
-    let (subject, thief) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (mut builder, mut claims) = (chain_on(id, "2022-10-01"), Claims::default());
+    let (subject, thief) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.label(&thief, Claim::investigated(Category::StolenFunds, "Bridge theft"));
     let money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     days(&mut builder, 10);
@@ -112,8 +115,8 @@ pub fn victim(id: ChainId, amount: u64) -> Example {
 #[must_use]
 pub fn agreeing_labels(id: ChainId) -> Example {
     let title = "an address that three agreeing labels call an exchange's".to_owned();
-    let (mut builder, mut claims) = (begun(id, "2022-10-01"), Claims::default());
-    let subject = builder.fresh(Form::ScriptHash);
+    let (mut builder, mut claims) = (chain_on(id, "2022-10-01"), Claims::default());
+    let subject = builder.fresh_address(Form::ScriptHash);
     for source in ["explorers", "tags", "researchers"] {
         let claim = Claim {
             percent: 90,
@@ -131,8 +134,9 @@ pub fn agreeing_labels(id: ChainId) -> Example {
 #[must_use]
 pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
     let title = "a merchant with whom a labelled gang makes two PayJoins".to_owned();
-    let (mut builder, mut claims) = (begun(id, "2023-01-01"), Claims::default());
-    let (subject, gang) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (mut builder, mut claims) = (chain_on(id, "2023-01-01"), Claims::default());
+    let (subject, gang) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.label(&gang, Claim::investigated(Category::Ransomware, "Locker"));
     let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     pay_join(&mut builder, &gang, &subject, 5_000_000);
@@ -144,8 +148,9 @@ pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
 #[must_use]
 pub fn spender_of_anybodys_output(id: ChainId, amount: u64) -> Example {
     let title = "somebody who spends what anybody can spend, as a gang did".to_owned();
-    let (mut builder, mut claims) = (begun(id, "2023-01-01"), Claims::default());
-    let (subject, gang) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (mut builder, mut claims) = (chain_on(id, "2023-01-01"), Claims::default());
+    let (subject, gang) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.label(&gang, Claim::investigated(Category::Ransomware, "Locker"));
     let _money = paid_by_exchange(&mut builder, &mut claims, &subject, amount);
     spend_unsigned(&mut builder, &[gang, subject.clone()]);
@@ -171,17 +176,17 @@ pub fn after_one_report(id: ChainId, percent: u8, paid_by: PaidBy) -> Example {
     let title = format!("paid by an {paid_by:?} after one anonymous report at {percent} %")
         .replace("an Tenant", "a tenant")
         .to_lowercase();
-    let (mut builder, mut claims) = (begun(id, "2023-01-01"), Claims::default());
-    let exchange = builder.fresh(Form::ScriptHash);
+    let (mut builder, mut claims) = (chain_on(id, "2023-01-01"), Claims::default());
+    let exchange = builder.fresh_address(Form::ScriptHash);
     claims.label(&exchange, Claim::reported(Category::Ransomware, percent, "reports"));
     let coins = builder.mine(&[(exchange.clone(), 50 * COIN)]);
     days(&mut builder, 1);
-    let mut subject = builder.fresh(Form::WitnessKey);
+    let mut subject = builder.fresh_address(Form::WitnessKey);
     let outputs = [(subject.clone(), 2 * COIN), (exchange, 48 * COIN - 1_000)];
     let mut coin = builder.pay(&coins, &outputs).swap_remove(0);
     for _ in 0..paid_by as u8 {
         days(&mut builder, 10);
-        let (giver, next) = (subject, builder.fresh(Form::WitnessKey));
+        let (giver, next) = (subject, builder.fresh_address(Form::WitnessKey));
         let rest = coin.value / 3;
         let outputs = [(next.clone(), coin.value - rest - 1_000), (giver, rest)];
         coin = builder.pay(&[coin], &outputs).swap_remove(0);
@@ -201,19 +206,19 @@ pub fn innocents() -> Vec<Example> {
         swept_dust(ltc, 1_000 * COIN, 1_000),
         dusted_by_many(btc, COIN, 300, 1_000),
         dusted_by_many(btc, COIN / 100, 30, 600),
-        dusted_by_many(btc, COIN / 10, 183, 600).was("review"),
+        dusted_by_many(btc, COIN / 10, 183, 600).with_earlier_verdict("review"),
         dusted_by_many(ltc, 10 * COIN, 183, 60_000),
         paid_before_listing(btc, 10 * COIN),
         victim(btc, 10 * COIN),
         agreeing_labels(btc),
-        merchant_of_a_gang(btc, 10 * COIN).was("block"),
+        merchant_of_a_gang(btc, 10 * COIN).with_earlier_verdict("block"),
         merchant_of_a_gang(ltc, 1_000 * COIN),
-        spender_of_anybodys_output(btc, 10 * COIN).was("block"),
+        spender_of_anybodys_output(btc, 10 * COIN).with_earlier_verdict("block"),
         spender_of_anybodys_output(ltc, 1_000 * COIN),
     ];
     for percent in [1, 10] {
         for paid_by in [PaidBy::Exchange, PaidBy::Employer, PaidBy::Tenant] {
-            innocents.push(after_one_report(btc, percent, paid_by).was("review"));
+            innocents.push(after_one_report(btc, percent, paid_by).with_earlier_verdict("review"));
             innocents.push(after_one_report(ltc, percent, paid_by));
         }
     }

@@ -3,7 +3,7 @@
 use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 use jiff::{SignedDuration, civil::date};
 
-use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, total};
+use crate::world::{ChainBuilder, Claim, Claims, Form, JointKind, Utxo, total};
 
 /// Origin of the dirty money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Launderer<'a> {
     /// The chain.
     pub chain: &'a mut ChainBuilder,
     /// His coins.
-    pub coins: Vec<Coin>,
+    pub coins: Vec<Utxo>,
     /// Form of his addresses.
     pub form: Form,
     /// Transactions that he may still make.
@@ -69,7 +69,8 @@ impl<'a> Launderer<'a> {
         origin: Origin,
         amount: u64,
     ) -> Self {
-        let (victim, holder) = (chain.fresh(Form::WitnessKey), chain.fresh(Form::WitnessKey));
+        let (victim, holder) =
+            (chain.fresh_address(Form::WitnessKey), chain.fresh_address(Form::WitnessKey));
         match origin {
             Origin::Stolen => {
                 claims.label(&holder, Claim::investigated(Category::StolenFunds, "Bridge theft"));
@@ -93,12 +94,12 @@ impl<'a> Launderer<'a> {
     }
 
     /// A fresh address.
-    pub fn fresh(&mut self) -> ScriptOwner {
-        self.chain.fresh(self.form)
+    pub fn fresh_address(&mut self) -> ScriptOwner {
+        self.chain.fresh_address(self.form)
     }
 
     /// Pays coins to owners, and ends the block.
-    pub fn pay(&mut self, inputs: &[Coin], outputs: &[(ScriptOwner, u64)]) -> Vec<Coin> {
+    pub fn pay(&mut self, inputs: &[Utxo], outputs: &[(ScriptOwner, u64)]) -> Vec<Utxo> {
         let coins = self.chain.pay(inputs, outputs);
         self.transactions_left = self.transactions_left.saturating_sub(1);
         self.next_block();
@@ -106,26 +107,26 @@ impl<'a> Launderer<'a> {
     }
 
     /// Sends coins to one owner.
-    pub fn send(&mut self, coins: &[Coin], to: &ScriptOwner) -> Coin {
+    pub fn send(&mut self, coins: &[Utxo], to: &ScriptOwner) -> Utxo {
         let value = total(coins) - self.fee(coins.len() as u64, 1);
         self.pay(coins, &[(to.clone(), value)]).pop().expect("one output")
     }
 
     /// True if he may make a further transaction, and the coin is worth one.
     #[must_use]
-    pub const fn can_send(&self, coin: &Coin) -> bool {
+    pub const fn can_send(&self, coin: &Utxo) -> bool {
         self.transactions_left > 0 && coin.value > WORTH_SENDING
     }
 
     /// Takes the largest coin.
-    pub fn take_largest(&mut self) -> Coin {
+    pub fn take_largest(&mut self) -> Utxo {
         let values = self.coins.iter().enumerate();
         let (index, _) = values.max_by_key(|(_, coin)| coin.value).expect("a coin");
         self.coins.swap_remove(index)
     }
 
     /// Makes a move. One for which he has too little money does nothing.
-    pub fn make(&mut self, step: Move) {
+    pub fn make_move(&mut self, step: Move) {
         match step {
             Move::Forward(hops) => {
                 for coin in std::mem::take(&mut self.coins) {
@@ -150,16 +151,16 @@ impl<'a> Launderer<'a> {
                 self.coins.extend(parts);
             }
             Move::Merge => {
-                let (coins, to) = (std::mem::take(&mut self.coins), self.fresh());
+                let (coins, to) = (std::mem::take(&mut self.coins), self.fresh_address());
                 let merged = self.send(&coins, &to);
                 self.coins.push(merged);
             }
             Move::Instalments(count) => self.pay_off(count, |_, coin| coin.owner.clone()),
-            Move::Peel(count) => self.pay_off(count, |launderer, _| launderer.fresh()),
+            Move::Peel(count) => self.pay_off(count, |launderer, _| launderer.fresh_address()),
             Move::FanOut(addresses) => {
                 let coin = self.take_largest();
                 let parts = self.split(coin, addresses);
-                let to = self.fresh();
+                let to = self.fresh_address();
                 let merged = self.send(&parts, &to);
                 self.coins.push(merged);
             }
@@ -170,12 +171,12 @@ impl<'a> Launderer<'a> {
     }
 
     /// Sends a coin through fresh addresses.
-    fn forward(&mut self, mut coin: Coin, hops: u32) -> Coin {
+    fn forward(&mut self, mut coin: Utxo, hops: u32) -> Utxo {
         for _ in 0..hops {
             if !self.can_send(&coin) {
                 break;
             }
-            let to = self.fresh();
+            let to = self.fresh_address();
             coin = self.send(&[coin], &to);
         }
         coin
@@ -188,35 +189,35 @@ impl<'a> Launderer<'a> {
             return self.coins.push(coin);
         }
         for part in self.split(coin, payments) {
-            let rest = self.fresh();
+            let rest = self.fresh_address();
             let _rest = self.chain.pay(&[part], &[(rest, LEAST_OUTPUT)]);
             self.transactions_left = self.transactions_left.saturating_sub(1);
         }
-        let miner = self.fresh();
+        let miner = self.fresh_address();
         let fees = self.chain.mine_fees_to(&miner);
         self.coins.push(fees);
         self.next_block();
     }
 
     /// Splits a coin into equal parts at fresh addresses, as far as they are worth anything.
-    pub fn split(&mut self, coin: Coin, parts: u32) -> Vec<Coin> {
+    pub fn split(&mut self, coin: Utxo, parts: u32) -> Vec<Utxo> {
         let most = coin.value / (2 * SMALLEST);
         let parts = u64::from(parts).min(most);
         if parts < 2 {
             return vec![coin];
         }
         let value = (coin.value - self.fee(1, parts)) / parts;
-        let outputs: Vec<_> = (0..parts).map(|_| (self.fresh(), value)).collect();
+        let outputs: Vec<_> = (0..parts).map(|_| (self.fresh_address(), value)).collect();
         self.pay(&[coin], &outputs)
     }
 
     /// Pays parts of the largest coin to fresh addresses, the rest each time to an address that `change` names.
-    fn pay_off(&mut self, count: u32, change: impl Fn(&mut Self, &Coin) -> ScriptOwner) {
+    fn pay_off(&mut self, count: u32, change: impl Fn(&mut Self, &Utxo) -> ScriptOwner) {
         let mut coin = self.take_largest();
         let part = coin.value / (u64::from(count) + 2);
         if part >= SMALLEST {
             for _ in 0..count.min(self.transactions_left) {
-                let (to, back) = (self.fresh(), change(self, &coin));
+                let (to, back) = (self.fresh_address(), change(self, &coin));
                 let rest = coin.value - part - self.fee(1, 2);
                 let mut paid = self.pay(&[coin], &[(to, part), (back, rest)]);
                 coin = paid.pop().expect("two outputs");
@@ -235,17 +236,17 @@ impl<'a> Launderer<'a> {
         let Some(parties) = kind.parties(self.chain.dice(), budget) else { return };
         let mut prepared: Vec<_> = Vec::new();
         for value in parties.iter().flat_map(|party| &party.inputs) {
-            prepared.push((self.chain.fresh(Form::WitnessKey), *value));
+            prepared.push((self.chain.fresh_address(Form::WitnessKey), *value));
         }
         let inputs = prepared.len();
         let rest = total(coins) - fee - prepared.iter().map(|(_, value)| value).sum::<u64>();
-        prepared.push((self.fresh(), rest));
+        prepared.push((self.fresh_address(), rest));
         let coins = std::mem::take(&mut self.coins);
         let mut prepared = self.pay(&coins, &prepared);
         self.coins = prepared.split_off(inputs);
         let mut outputs: Vec<_> = Vec::new();
         for value in parties.iter().flat_map(|party| &party.outputs) {
-            outputs.push((self.chain.fresh(Form::WitnessKey), *value));
+            outputs.push((self.chain.fresh_address(Form::WitnessKey), *value));
         }
         let mixed = self.pay(&prepared, &outputs);
         self.coins.extend(mixed);

@@ -42,7 +42,7 @@ pub struct Example {
 impl Example {
     /// The same, with the verdict under earlier rules.
     #[must_use]
-    pub fn was(self, before: &'static str) -> Self {
+    pub fn with_earlier_verdict(self, before: &'static str) -> Self {
         Self { before: Some(before), ..self }
     }
 

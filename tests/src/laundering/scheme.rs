@@ -88,7 +88,7 @@ impl Scheme {
         let count = 1 + dice.rather_small(MOST_MOVES);
         let mut waited = 0;
         let moves = (0..count).map(|_| random_move(&mut dice, &mut waited)).collect();
-        let ending = *dice.of(&ENDINGS);
+        let ending = *dice.pick(&ENDINGS);
         let joins_shop = dice.below(10) == 0;
         Self { seed, origin, amount, moves, ending, joins_shop }
     }
@@ -97,10 +97,10 @@ impl Scheme {
     #[must_use]
     pub fn example(&self) -> Example {
         let (mut builder, mut claims) = (tricks::chain(ChainId::BTC, self.seed), Claims::default());
-        let form = *builder.dice().of(&Form::ALL);
-        let subject = builder.fresh(form);
+        let form = *builder.dice().pick(&Form::ALL);
+        let subject = builder.fresh_address(form);
         if self.joins_shop {
-            let shop = builder.fresh(Form::ScriptHash);
+            let shop = builder.fresh_address(Form::ScriptHash);
             claims.label(&shop, Claim::investigated(Category::Merchant, "Corner Shop"));
             pay_join(&mut builder, &subject, &shop, CLEAN);
         }
@@ -110,9 +110,9 @@ impl Scheme {
             if holder.transactions_left == 0 {
                 break;
             }
-            holder.make(*step);
+            holder.make_move(*step);
             if holder.coins.len() > MOST_COINS {
-                holder.make(Move::Merge);
+                holder.make_move(Move::Merge);
             }
         }
         match self.ending {
@@ -136,7 +136,7 @@ impl Scheme {
             Ending::PassedOn => {
                 let coins = std::mem::take(&mut holder.coins);
                 let paid = holder.send(&coins, &subject);
-                let next = holder.fresh();
+                let next = holder.fresh_address();
                 let _passed = holder.send(&[paid], &next);
             }
             Ending::AfterCircles => {
@@ -181,7 +181,7 @@ fn random_move(dice: &mut Random, waited: &mut u32) -> Move {
             Move::Wait(days)
         }
         16 => Move::Fees(small(dice, 1, 400)),
-        _ => Move::Joint(*dice.of(&JointKind::ALL)),
+        _ => Move::Joint(*dice.pick(&JointKind::ALL)),
     }
 }
 
@@ -201,7 +201,7 @@ pub struct Violation {
 
 impl Violation {
     /// The violation by a scheme, if the engine lets it pass.
-    fn of(scheme: Scheme) -> Option<Self> {
+    fn assess(scheme: Scheme) -> Option<Self> {
         let assessment = scheme.example().assess();
         let passes = matches!(assessment.verdict, Verdict::Allow | Verdict::Indeterminate);
         passes.then_some(Self { scheme, score: assessment.risk_score })
@@ -216,7 +216,7 @@ pub fn violations(seeds: Range<u64>) -> Vec<Violation> {
     let look = || {
         let own = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
         let own = own.take_while(|seed| *seed < seeds.end);
-        own.filter_map(|seed| Violation::of(Scheme::generate(seed))).collect::<Vec<_>>()
+        own.filter_map(|seed| Violation::assess(Scheme::generate(seed))).collect::<Vec<_>>()
     };
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let mut passing: Vec<Violation> = thread::scope(|scope| {

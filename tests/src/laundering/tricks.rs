@@ -10,7 +10,7 @@ use super::{
     Example,
     launderer::{Launderer, Move, Origin},
 };
-use crate::world::{ChainBuilder, Claim, Claims, Coin, Form, JointKind, World, total};
+use crate::world::{ChainBuilder, Claim, Claims, Form, JointKind, Utxo, World, total};
 
 /// One coin in base units, on chains with eight decimals.
 pub const COIN: u64 = 100_000_000;
@@ -18,8 +18,8 @@ pub const COIN: u64 = 100_000_000;
 /// A chain on which schemes begin: at a time when every kind of joint transaction existed.
 #[must_use]
 pub fn chain(id: ChainId, seed: u64) -> ChainBuilder {
-    let begun = Timestamp::from_second(1_672_574_400).expect("2023-01-01, noon");
-    ChainBuilder::new(id, seed, begun)
+    let chain_on = Timestamp::from_second(1_672_574_400).expect("2023-01-01, noon");
+    ChainBuilder::new(id, seed, chain_on)
 }
 
 /// A payee who gets money from `origin` by way of `launder`, which is told the payee.
@@ -31,7 +31,7 @@ fn scheme(
     launder: impl FnOnce(&mut Launderer<'_>, &ScriptOwner),
 ) -> Example {
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let subject = builder.fresh(Form::WitnessKey);
+    let subject = builder.fresh_address(Form::WitnessKey);
     launder(&mut Launderer::new(&mut builder, &mut claims, origin, amount), &subject);
     builder.wait(SignedDuration::from_hours(48));
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
@@ -40,7 +40,7 @@ fn scheme(
 /// Makes moves, then pays everything to the payee at once.
 fn after(launderer: &mut Launderer<'_>, moves: &[Move], payee: &ScriptOwner) {
     for step in moves {
-        launderer.make(*step);
+        launderer.make_move(*step);
     }
     let coins = std::mem::take(&mut launderer.coins);
     let _paid = launderer.send(&coins, payee);
@@ -67,7 +67,7 @@ pub fn forwarded(id: ChainId, amount: u64, hops: u32) -> Example {
 pub fn peeled(id: ChainId, amount: u64, depth: u32) -> Example {
     let title = format!("{} along a peel chain of {depth}", coins(id, amount));
     scheme(title, id, Origin::Stolen, amount, |thief, payee| {
-        thief.make(Move::Peel(depth));
+        thief.make_move(Move::Peel(depth));
         // The last coin is the rest.
         let rest = thief.coins.pop().expect("a coin");
         let _paid = thief.send(&[rest], payee);
@@ -88,7 +88,7 @@ pub fn paid_to_oneself(id: ChainId, amount: u64, times: u32) -> Example {
 pub fn instalments(id: ChainId, amount: u64, count: u32) -> Example {
     let title = format!("{} in {count} instalments from one address", coins(id, amount));
     scheme(title, id, Origin::Stolen, amount, |thief, payee| {
-        thief.make(Move::Forward(1));
+        thief.make_move(Move::Forward(1));
         let mut coin = thief.take_largest();
         let part = (coin.value - u64::from(count) * thief.fee(1, 2)) / u64::from(count);
         for _ in 1..count {
@@ -117,9 +117,9 @@ pub fn joint_alone(amount: u64, kind: JointKind, merged: bool) -> Example {
     let all = if merged { ", merged" } else { "" };
     let title = format!("{} by a joint transaction alone ({kind:?}{all})", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let payee = builder.fresh(Form::WitnessKey);
+    let payee = builder.fresh_address(Form::WitnessKey);
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
-    thief.make(Move::Joint(kind));
+    thief.make_move(Move::Joint(kind));
     // The first coin is what the preparation left.
     let mixed = thief.coins.split_off(1);
     let subject = if merged { thief.send(&mixed, &payee).owner } else { mixed[0].owner.clone() };
@@ -139,7 +139,7 @@ pub fn small_and_unspent(id: ChainId, amount: u64) -> Example {
 pub fn called_an_exchange(id: ChainId, amount: u64, percent: u8) -> Example {
     let title = format!("{} stolen; two reports at {percent} % say exchange", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let subject = builder.fresh(Form::WitnessKey);
+    let subject = builder.fresh_address(Form::WitnessKey);
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
     after(&mut thief, &[], &subject);
     for source in ["reports", "more-reports"] {
@@ -170,7 +170,7 @@ pub fn mixed(id: ChainId, amount: u64, hops: u32, times: u64) -> Example {
     let title =
         format!("{} from a listed party over {hops} hops, mixed 1:{times}", coins(id, amount));
     scheme(title, id, Origin::Listed, amount, |listed, payee| {
-        listed.make(Move::Forward(hops - 1));
+        listed.make_move(Move::Forward(hops - 1));
         let clean = clean(listed.chain, amount * times);
         listed.coins.extend(clean);
         after(listed, &[], payee);
@@ -178,8 +178,9 @@ pub fn mixed(id: ChainId, amount: u64, hops: u32, times: u64) -> Example {
 }
 
 /// Coins of a person whom an exchange paid.
-pub(super) fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Coin> {
-    let (exchange, person) = (chain.fresh(Form::ScriptHash), chain.fresh(Form::WitnessKey));
+pub(super) fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Utxo> {
+    let (exchange, person) =
+        (chain.fresh_address(Form::ScriptHash), chain.fresh_address(Form::WitnessKey));
     let coins = chain.mine(&[(exchange, amount + 10_000)]);
     chain.wait(SignedDuration::from_hours(1));
     let coins = chain.pay(&coins, &[(person, amount)]);
@@ -194,11 +195,11 @@ pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> E
     let whom = if paid_on { "somebody whom a miner pays" } else { "a miner" };
     let title = format!("{} as {payments} fees to {whom}", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let miner = builder.fresh(Form::WitnessKey);
-    let payee = builder.fresh(Form::WitnessKey);
+    let miner = builder.fresh_address(Form::WitnessKey);
+    let payee = builder.fresh_address(Form::WitnessKey);
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
     if payments > 1 {
-        thief.make(Move::Split(payments));
+        thief.make_move(Move::Split(payments));
     }
     for coin in thief.coins {
         let _rest = builder.pay(&[coin], &[(miner.clone(), 10_000)]);
@@ -218,7 +219,8 @@ pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> E
 pub fn inherited_shop(id: ChainId, amount: u64) -> Example {
     let title = format!("{} stolen; two PayJoins with a labelled shop", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let (subject, shop) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (subject, shop) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.label(&shop, Claim::investigated(Category::Merchant, "Corner Shop"));
     pay_join(&mut builder, &subject, &shop, 5_000_000);
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
@@ -233,7 +235,8 @@ pub fn spent_by_anybody(id: ChainId, amount: u64) -> Example {
     let title =
         format!("{} stolen; an exchange spends the same script unsigned", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let (subject, exchange) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (subject, exchange) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.label(&exchange, Claim::investigated(Category::Exchange, "North Exchange"));
     spend_unsigned(&mut builder, &[exchange, subject.clone()]);
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
@@ -244,7 +247,7 @@ pub fn spent_by_anybody(id: ChainId, amount: u64) -> Example {
 
 /// Each of these spends an output of one script that anybody can spend together with a coin of its own, twice.
 pub fn spend_unsigned(chain: &mut ChainBuilder, spenders: &[ScriptOwner]) {
-    let anybody = chain.fresh_for_anybody();
+    let anybody = chain.fresh_unsigned_script();
     for spender in spenders.iter().chain(spenders) {
         let coins = chain.mine(&[(anybody.clone(), 30_000), (spender.clone(), 40_000)]);
         chain.wait(SignedDuration::from_hours(24));
@@ -266,8 +269,8 @@ pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptO
 }
 
 /// Sends a coin round so many times: to a second address of its owner, and back. Each payment has a fee of 200.
-pub fn circle(chain: &mut ChainBuilder, mut coin: Coin, times: u32) -> Coin {
-    let second = chain.fresh(Form::WitnessKey);
+pub fn circle(chain: &mut ChainBuilder, mut coin: Utxo, times: u32) -> Utxo {
+    let second = chain.fresh_address(Form::WitnessKey);
     for _ in 0..times {
         let first = coin.owner.clone();
         for to in [&second, &first] {
@@ -305,7 +308,8 @@ pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops
         coins(id, amount)
     );
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let (subject, listed) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let (subject, listed) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.list(&listed, "DOE, Jane", date(2018, 11, 28));
     let clean = clean(&mut builder, circled + amount);
     let parts = [(subject.clone(), circled), (subject.clone(), amount - 1_000)];
@@ -314,7 +318,7 @@ pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops
     let mut paid = coins.remove(1);
     let _coin = circle(&mut builder, coins.remove(0), times);
     for hop in 1..=hops {
-        let to = if hop == hops { listed.clone() } else { builder.fresh(Form::WitnessKey) };
+        let to = if hop == hops { listed.clone() } else { builder.fresh_address(Form::WitnessKey) };
         let value = paid.value - 1_000;
         paid = builder.pay(&[paid], &[(to, value)]).remove(0);
         builder.wait(SignedDuration::from_hours(1));
@@ -331,7 +335,7 @@ pub fn as_dust(id: ChainId, senders: u32, dust: u64) -> Example {
     let amount = u64::from(senders) * (dust + fee) + 100_000;
     scheme(title, id, Origin::Stolen, amount, |thief, payee| {
         let coin = thief.take_largest();
-        let parts: Vec<_> = (0..senders).map(|_| (thief.fresh(), dust + fee)).collect();
+        let parts: Vec<_> = (0..senders).map(|_| (thief.fresh_address(), dust + fee)).collect();
         for coin in thief.pay(&[coin], &parts) {
             let _paid = thief.chain.pay(&[coin], &[(payee.clone(), dust)]);
         }
@@ -345,14 +349,14 @@ pub fn as_dust(id: ChainId, senders: u32, dust: u64) -> Example {
 pub fn after_a_flood(id: ChainId, amount: u64, flood: u32, inputs: u32) -> Example {
     let title = format!("{} in {inputs} inputs, after {flood} payments of 600", coins(id, amount));
     scheme(title, id, Origin::Stolen, amount, |thief, payee| {
-        let other = thief.fresh();
+        let other = thief.fresh_address();
         let clean = clean(thief.chain, u64::from(flood) * 1_000 + 100_000);
         let coins: Vec<_> = (0..flood).map(|_| (other.clone(), 800)).collect();
         for coin in thief.pay(&clean, &coins) {
             let _paid = thief.chain.pay(&[coin], &[(payee.clone(), 600)]);
         }
         thief.next_block();
-        thief.make(Move::Split(inputs));
+        thief.make_move(Move::Split(inputs));
         after(thief, &[], payee);
     })
 }
@@ -367,7 +371,7 @@ pub fn braided(id: ChainId, amount: u64, times: u32) -> Example {
         for _ in 0..times {
             let coins = std::mem::take(&mut thief.coins);
             let half = (total(&coins) - 2_000) / 2;
-            let outputs = [(thief.fresh(), half), (thief.fresh(), half)];
+            let outputs = [(thief.fresh_address(), half), (thief.fresh_address(), half)];
             thief.coins = thief.pay(&coins, &outputs);
         }
         after(thief, &[], payee);
@@ -379,8 +383,9 @@ pub fn braided(id: ChainId, amount: u64, times: u32) -> Example {
 pub fn over_an_inherited_exchange(id: ChainId, amount: u64) -> Example {
     let title = format!("{} over an address with two PayJoins of an exchange", coins(id, amount));
     let (mut builder, mut claims) = (chain(id, 1), Claims::default());
-    let subject = builder.fresh(Form::WitnessKey);
-    let (between, exchange) = (builder.fresh(Form::WitnessKey), builder.fresh(Form::WitnessKey));
+    let subject = builder.fresh_address(Form::WitnessKey);
+    let (between, exchange) =
+        (builder.fresh_address(Form::WitnessKey), builder.fresh_address(Form::WitnessKey));
     claims.label(&exchange, Claim::investigated(Category::Exchange, "North Exchange"));
     pay_join(&mut builder, &between, &exchange, 5_000_000);
     let mut thief = Launderer::new(&mut builder, &mut claims, Origin::Stolen, amount);
@@ -401,13 +406,13 @@ pub fn circled_by_cluster(id: ChainId, clean_amount: u64, times: u32, amount: u6
         coins(id, amount)
     );
     scheme(title, id, Origin::Stolen, amount, |thief, payee| {
-        let other = thief.fresh();
+        let other = thief.fresh_address();
         let clean = clean(thief.chain, clean_amount);
         let half = clean_amount / 2 - 1_000;
         let mut round = thief.pay(&clean, &[(payee.clone(), half), (other.clone(), half)]);
         for _ in 0..times {
             // Over a stranger's address, so that it seems to leave and to come back.
-            let away = thief.fresh();
+            let away = thief.fresh_address();
             let coin = thief.send(&round, &away);
             let half = (coin.value - 2_000) / 2;
             round = thief.pay(&[coin], &[(payee.clone(), half), (other.clone(), half)]);
@@ -424,11 +429,11 @@ pub fn little_by_little(id: ChainId, amount: u64, months: u32) -> Example {
         let parts = thief.take_largest();
         let clean = clean(thief.chain, amount);
         let each = amount / u64::from(months) - 4_000;
-        let salaries: Vec<_> = (0..months).map(|_| (thief.fresh(), each)).collect();
+        let salaries: Vec<_> = (0..months).map(|_| (thief.fresh_address(), each)).collect();
         let salaries = thief.pay(&clean, &salaries);
         for (stolen, salary) in thief.split(parts, months).into_iter().zip(salaries) {
             thief.chain.wait(SignedDuration::from_hours(24 * 30));
-            let between = thief.fresh();
+            let between = thief.fresh_address();
             let coin = thief.send(&[stolen], &between);
             let _paid = thief.send(&[coin], payee);
             let _paid = thief.send(&[salary], payee);
@@ -510,6 +515,6 @@ pub fn tricks() -> Vec<Example> {
         circled(btc, COIN, 160, 3 * COIN, 2),
         circled_by_payer(btc, COIN, 160, 3 * COIN, 2),
     ];
-    tricks.extend(before.map(|trick| trick.was("allow")));
+    tricks.extend(before.map(|trick| trick.with_earlier_verdict("allow")));
     tricks
 }

@@ -2,7 +2,7 @@
 //!
 //! A node listens on loopback only, connects to no other node, and keeps its blocks in a temporary
 //! directory. Its blocks survive [`Node::stop`] and [`Node::kill`] as far as the node itself stores
-//! them: [`Kind::remembers`].
+//! them: [`NodeKind::remembers`].
 //!
 //! - `rpc`: calls to them
 
@@ -37,7 +37,7 @@ const PASSWORD: &str = "test-only";
 
 /// A kind of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// Bitcoin Core. Its callers use the cookie, which changes at every start.
     BitcoinCore,
     /// btcd, which shares nothing with Bitcoin Core but the rules.
@@ -51,7 +51,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl NodeKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [
         Self::BitcoinCore,
@@ -63,7 +63,7 @@ impl Kind {
     /// True if it has its blocks again after a start. btcd begins its regression test network anew
     /// each time.
     #[must_use]
-    pub const fn remembers(self) -> bool {
+    pub const fn keeps_blocks(self) -> bool {
         !matches!(self, Self::Btcd)
     }
 
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for NodeKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::BitcoinCore => "Bitcoin Core",
@@ -101,7 +101,7 @@ impl fmt::Display for Kind {
 #[derive(Debug)]
 pub struct Node {
     /// Kind of the node.
-    pub kind: Kind,
+    pub kind: NodeKind,
     program: PathBuf,
     port: u16,
     directory: TempDir,
@@ -116,7 +116,7 @@ impl Node {
     ///
     /// Panics if its program is not there, or does not start.
     #[must_use]
-    pub fn start(kind: Kind) -> Self {
+    pub fn start(kind: NodeKind) -> Self {
         let program = kind.program();
         let directory = tempfile::tempdir().expect("a directory");
         let port = free_port();
@@ -195,10 +195,10 @@ impl Node {
     #[must_use]
     pub fn credentials(&self) -> Credentials {
         match self.kind {
-            Kind::BitcoinCore | Kind::Litecoin { mweb: true } => {
+            NodeKind::BitcoinCore | NodeKind::Litecoin { mweb: true } => {
                 Credentials::Cookie(self.directory.path().join("regtest/.cookie"))
             }
-            Kind::Btcd | Kind::Litecoin { mweb: false } => {
+            NodeKind::Btcd | NodeKind::Litecoin { mweb: false } => {
                 Credentials::Password { user: USER.to_owned(), password: PASSWORD.to_owned() }
             }
         }
@@ -270,14 +270,14 @@ impl Node {
     fn arguments(&self) -> Vec<String> {
         let directory = self.directory.path();
         match self.kind {
-            Kind::BitcoinCore => self.core_arguments(directory, &["-rest=1"]),
-            Kind::Litecoin { mweb: true } => {
+            NodeKind::BitcoinCore => self.core_arguments(directory, &["-rest=1"]),
+            NodeKind::Litecoin { mweb: true } => {
                 self.core_arguments(directory, &["-fallbackfee=0.0001"])
             }
-            Kind::Litecoin { mweb: false } => {
+            NodeKind::Litecoin { mweb: false } => {
                 self.core_arguments(directory, &["-vbparams=mweb:-2:0"])
             }
-            Kind::Btcd => [
+            NodeKind::Btcd => [
                 "--regtest",
                 "--notls",
                 "--nolisten",

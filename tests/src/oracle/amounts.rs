@@ -153,7 +153,7 @@ impl Mass {
     }
 
     /// As it is shown.
-    pub(super) fn shown(&self) -> mass::Mass {
+    pub(super) fn to_engine(&self) -> mass::Mass {
         mass::Mass {
             earlier: small(self.earlier.units.clone()),
             recent: small(self.recent.units.clone()),

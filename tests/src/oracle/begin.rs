@@ -10,13 +10,13 @@ use assay_engine::{
 use super::{
     amounts::Mass,
     flow::{Flow, Labels},
-    ledger::{Leg, Transaction},
+    ledger::{SideEntry, Transaction},
     parts::End,
     paths::Path,
-    trace::Walk,
+    trace::DirectionTrace,
 };
 
-impl<'a> Walk<'a> {
+impl<'a> DirectionTrace<'a> {
     /// Money of the subject itself, in base units.
     fn money(&self, base_units: u128, recent: bool, solicitation: Solicitation) -> Flow {
         let mass = Mass::from_base_units(base_units, recent, self.precision);
@@ -41,7 +41,10 @@ impl<'a> Walk<'a> {
     /// The transactions by which the subject received (or sent) its largest outputs, and those with a listed party on
     /// the other side where anything is left out; each with the number of its largest inputs (or outputs) that are
     /// read.
-    pub(super) fn own(&self, direction: Direction) -> Vec<(&'a Transaction<'a>, usize)> {
+    pub(super) fn own_transactions(
+        &self,
+        direction: Direction,
+    ) -> Vec<(&'a Transaction<'a>, usize)> {
         let (subject, ledger) = (&self.case.subject, self.ledger);
         let largest = |direction| match direction {
             Direction::Source => ledger.incoming(subject, self.largest()),
@@ -62,21 +65,21 @@ impl<'a> Walk<'a> {
             let mut order: Vec<usize> = (0..transactions.len()).collect();
             // Sorting keeps the order of equals.
             order.sort_by_key(|index| std::cmp::Reverse(moved(transactions[*index])));
-            let (mut left, mut room) = (all, vec![of_one; transactions.len()]);
+            let (mut left, mut most_entries) = (all, vec![of_one; transactions.len()]);
             for index in order {
                 let wanted = count(transactions[index]).min(of_one);
                 if wanted > left {
-                    room[index] = left;
+                    most_entries[index] = left;
                 }
                 left = left.saturating_sub(wanted);
             }
-            transactions.into_iter().zip(room).collect::<Vec<_>>()
+            transactions.into_iter().zip(most_entries).collect::<Vec<_>>()
         };
         let is_whole = [Direction::Source, Direction::Destination].into_iter().all(|direction| {
             let own = with_room(largest(direction), direction);
-            let all_read = own.iter().all(|(transaction, room)| match direction {
-                Direction::Source => transaction.inputs.len() <= *room,
-                Direction::Destination => transaction.outputs.len() <= *room,
+            let all_read = own.iter().all(|(transaction, most_entries)| match direction {
+                Direction::Source => transaction.inputs.len() <= *most_entries,
+                Direction::Destination => transaction.outputs.len() <= *most_entries,
             });
             let moved = own.iter().map(|(transaction, _)| match direction {
                 Direction::Source => transaction.income(subject),
@@ -115,10 +118,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Number of the largest inputs that are read of a transaction by which the subject received something.
-    fn room(&self, transaction: &Transaction<'_>) -> usize {
+    fn most_entries(&self, transaction: &Transaction<'_>) -> usize {
         let own = self.incoming.iter();
         let found = own.filter(|(other, _)| other.position == transaction.position);
-        found.map(|(_, room)| *room).next().expect("a transaction of the subject")
+        found.map(|(_, most_entries)| *most_entries).next().expect("a transaction of the subject")
     }
 
     /// True if a list in force names the owner.
@@ -137,28 +140,28 @@ impl<'a> Walk<'a> {
     }
 
     /// Total that the subject received, amounts from before the first known block included.
-    pub(super) fn whole(&self) -> u128 {
+    pub(super) fn total_received(&self) -> u128 {
         self.received().max(self.sent())
     }
 
     /// Money that was not traced to any transaction: at one hop, and earlier.
     fn untraced(&mut self, base_units: u128, reason: UnresolvedReason) {
         let flow = Flow { hops: 1, ..self.money(base_units, false, Solicitation::Solicited) };
-        self.end(End::Unresolved(reason), true, flow);
+        self.end_without_party(End::Unresolved(reason), true, flow);
     }
 
     pub(super) fn begin(&mut self) {
         match self.direction {
-            Direction::Source => self.begin_source(),
-            Direction::Destination => self.begin_destination(),
+            Direction::Source => self.pass_income(),
+            Direction::Destination => self.pass_spending(),
         }
     }
 
-    fn begin_source(&mut self) {
+    fn pass_income(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
-        for (transaction, room) in self.incoming.clone() {
-            self.own_entries.insert(transaction.txid, room);
+        for (transaction, most_entries) in self.incoming.clone() {
+            self.own_entries.insert(transaction.txid, most_entries);
             let income = transaction.income(subject);
             read += income;
             let solicitation = if self.is_dust(transaction) {
@@ -169,26 +172,26 @@ impl<'a> Walk<'a> {
                 Solicitation::Solicited
             };
             let flow = self.money(income, self.is_recent(transaction.time), solicitation);
-            self.pass_own(transaction, flow, room);
+            self.pass_own(transaction, flow, most_entries);
         }
         self.untraced(self.received() - read, UnresolvedReason::TraceLimit);
-        self.untraced(self.whole() - self.received(), UnresolvedReason::UnknownOrigin);
+        self.untraced(self.total_received() - self.received(), UnresolvedReason::UnknownOrigin);
     }
 
-    fn begin_destination(&mut self) {
+    fn pass_spending(&mut self) {
         let subject = &self.case.subject;
         let mut read = 0;
-        for (transaction, room) in self.outgoing.clone() {
-            self.own_entries.insert(transaction.txid, room);
+        for (transaction, most_entries) in self.outgoing.clone() {
+            self.own_entries.insert(transaction.txid, most_entries);
             let spending = transaction.spending(subject);
             read += spending;
             let flow =
                 self.money(spending, self.is_recent(transaction.time), Solicitation::Solicited);
-            self.pass_own(transaction, flow, room);
+            self.pass_own(transaction, flow, most_entries);
         }
         self.untraced(self.sent() - read, UnresolvedReason::TraceLimit);
 
-        let held = self.whole() - self.sent();
+        let held = self.total_received() - self.sent();
         let mut lately = 0;
         for (transaction, _) in self.incoming.clone() {
             if self.is_recent(transaction.time) {
@@ -198,7 +201,7 @@ impl<'a> Walk<'a> {
         let lately = lately.min(held);
         for (amount, recent) in [(held - lately, false), (lately, true)] {
             let flow = self.money(amount, recent, Solicitation::Solicited);
-            self.end(End::Balance, true, flow);
+            self.end_without_party(End::Balance, true, flow);
         }
     }
 
@@ -209,7 +212,7 @@ impl<'a> Walk<'a> {
         unspent.map(|leg| leg.value).sum()
     }
 
-    fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<Leg<'b>> {
+    fn own_outputs<'b>(&self, transaction: &Transaction<'b>) -> Vec<SideEntry<'b>> {
         let mut outputs = transaction.outputs(usize::MAX).read;
         outputs.retain(|leg| *leg.owner == self.case.subject);
         outputs
@@ -220,7 +223,7 @@ impl<'a> Walk<'a> {
     fn senders_of_little(&self, transaction: &Transaction<'_>) -> Option<BTreeSet<ScriptOwner>> {
         let subject = &self.case.subject;
         let income = transaction.income(subject);
-        let inputs = transaction.inputs(self.room(transaction));
+        let inputs = transaction.inputs(self.most_entries(transaction));
         if transaction.kind == TransactionKind::Coinbase
             || income == 0
             || income > self.case.rules.largest_dust
@@ -261,12 +264,12 @@ impl<'a> Walk<'a> {
         {
             return false;
         }
-        let inputs = transaction.inputs(self.room(transaction));
+        let inputs = transaction.inputs(self.most_entries(transaction));
         let mut all_read = inputs.whole;
         let mut paid = BTreeSet::new();
         let mut spent = 0;
-        for (transaction, room) in self.outgoing.clone() {
-            let outputs = transaction.outputs(room);
+        for (transaction, most_entries) in self.outgoing.clone() {
+            let outputs = transaction.outputs(most_entries);
             all_read &= outputs.whole;
             spent += transaction.spending(subject);
             paid.extend(outputs.read.into_iter().map(|leg| leg.owner));

@@ -49,18 +49,19 @@ impl Case {
     pub fn generate(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let random = &mut random;
-        let chain = random.of(&["btc", "btc", "doge", "ltc", "zec"]).parse().expect("a chain");
+        let chain = random.pick(&["btc", "btc", "doge", "ltc", "zec"]).parse().expect("a chain");
         let cast = cast(random, chain);
         let today = date(2026, 1, 1) + i64::try_from(random.below(365)).expect("a day").days();
         let times = times(random, today);
-        let mut made = TestChain::among(random.next(), random.below(900_000), cast, habits(random));
+        let mut made =
+            TestChain::with_owners(random.next(), random.below(900_000), cast, habits(random));
         for time in &times {
             made.add_random_block_at(*time);
         }
         let (owners, blocks) = (made.parties().to_vec(), made.blocks);
         let subject = subject(random, &blocks);
         let mut attributions = BTreeMap::new();
-        let known = *random.of(&[0, 5, 20, 40, 60]);
+        let known = *random.pick(&[0, 5, 20, 40, 60]);
         // Sometimes all owners carry more labels than a flow can.
         let notorious = random.percent(5);
         for owner in owners {
@@ -96,7 +97,7 @@ impl Case {
 
 /// Owners that take part in a chain.
 fn cast(random: &mut Random, chain: ChainId) -> Vec<ScriptOwner> {
-    let most = *random.of(&[9, 9, 30]);
+    let most = *random.pick(&[9, 9, 30]);
     let mut cast: Vec<ScriptOwner> =
         (0..random.within(3, most)).map(|_| new_owner(random)).collect();
     match chain.info().id {
@@ -118,12 +119,12 @@ const AMOUNT_RANGES: [AmountRange; 6] = [
 
 fn habits(random: &mut Random) -> Habits {
     Habits {
-        one_sender: *random.of(&[0, 50, 90, 100]),
-        self_payments: *random.of(&[0, 10, 40]),
-        peels: *random.of(&[0, 10, 40]),
-        fans: *random.of(&[0, 0, 10, 30]),
-        joint: *random.of(&[0, 5, 5, 30]),
-        amounts: *random.of(&AMOUNT_RANGES),
+        one_sender: *random.pick(&[0, 50, 90, 100]),
+        self_payments: *random.pick(&[0, 10, 40]),
+        peels: *random.pick(&[0, 10, 40]),
+        fans: *random.pick(&[0, 0, 10, 30]),
+        joint: *random.pick(&[0, 5, 5, 30]),
+        amounts: *random.pick(&AMOUNT_RANGES),
         busy: random.within(1, 4),
         repeated: 0,
         lost: 10,
@@ -135,7 +136,7 @@ fn times(random: &mut Random, today: Date) -> Vec<Timestamp> {
     let midnight = |day: Date| day.to_zoned(TimeZone::UTC).expect("a moment").timestamp();
     let edge = midnight(today - 90.days());
     let mut times = Vec::new();
-    let count = *random.of(&[4, 8, 12, 16, 40]);
+    let count = *random.pick(&[4, 8, 12, 16, 40]);
     for _ in 0..random.within(4, count) {
         let seconds = |random: &mut Random, days: u64| {
             SignedDuration::from_secs(i64::try_from(random.below(days * 86_400)).expect("seconds"))
@@ -165,7 +166,7 @@ fn subject(random: &mut Random, blocks: &[ResolvedBlock]) -> ScriptOwner {
         .map(|coin| &coin.owner)
         .filter(|owner| !matches!(owner, ScriptOwner::Pool(_)))
         .collect();
-    (*random.of(&owners)).clone()
+    (*random.pick(&owners)).clone()
 }
 
 const CATEGORIES: [Category; 8] = [
@@ -182,11 +183,11 @@ const NAMES: [Option<&str>; 4] = [None, Some("Alpha"), Some("Beta"), Some("Gamma
 const SURE: [u8; 5] = [30, 50, 50, 80, 100];
 
 fn name(random: &mut Random) -> Option<Arc<str>> {
-    random.of(&NAMES).map(Arc::from)
+    random.pick(&NAMES).map(Arc::from)
 }
 
 fn confidence(random: &mut Random) -> Confidence {
-    Confidence::from_percent(*random.of(&SURE))
+    Confidence::from_percent(*random.pick(&SURE))
 }
 
 /// Attribution of an owner: an endpoint, carried labels, or both.
@@ -195,14 +196,14 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
         0 | 1 => AttributedEnd {
             category: Category::Sanctions,
             entity: name(random),
-            tier: *random.of(&[Tier::OfficialList, Tier::OnChainProof]),
+            tier: *random.pick(&[Tier::OfficialList, Tier::OnChainProof]),
             confidence: Confidence::CERTAIN,
             listed: true,
             listed_by: None,
             listed_on: random.percent(70).then(|| listed_on(random, times)),
         },
         2 | 3 => AttributedEnd {
-            category: *random.of(&CATEGORIES),
+            category: *random.pick(&CATEGORIES),
             entity: name(random),
             tier: Tier::Investigation,
             confidence: confidence(random),
@@ -211,7 +212,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
             listed_on: None,
         },
         _ => AttributedEnd {
-            category: *random.of(&CATEGORIES),
+            category: *random.pick(&CATEGORIES),
             entity: name(random),
             tier: Tier::Community,
             confidence: confidence(random),
@@ -230,15 +231,20 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
 
 /// A day on which an owner may have been listed: that of a block, or the one before or after.
 fn listed_on(random: &mut Random, times: &[Timestamp]) -> Date {
-    let day = random.of(times).to_zoned(TimeZone::UTC).date();
+    let day = random.pick(times).to_zoned(TimeZone::UTC).date();
     day + i64::try_from(random.below(3)).expect("a day").days() - 1.day()
 }
 
 fn carried(random: &mut Random, most: u64) -> Vec<CarriedLabel> {
     let label = |random: &mut Random| {
-        let category = *random.of(&CATEGORIES[..7]);
+        let category = *random.pick(&CATEGORIES[..7]);
         CarriedLabel {
-            tier: *random.of(&[Tier::Community, Tier::Community, Tier::Heuristic, Tier::Behavior]),
+            tier: *random.pick(&[
+                Tier::Community,
+                Tier::Community,
+                Tier::Heuristic,
+                Tier::Behavior,
+            ]),
             category,
             confidence: confidence(random),
             severity: category.info().severity,
@@ -260,11 +266,12 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
     let amount = |random: &mut Random| match random.below(4) {
         0 => 0,
         1 => u64::MAX.into(),
-        _ => u128::from(*random.of(&values)),
+        _ => u128::from(*random.pick(&values)),
     };
     TraceRules {
         hops: random.percent(50).then(|| u16::try_from(random.within(1, 6)).expect("hops")),
-        stop_below_share_millionths: *random.of(&[0, 0, 1, 61, 1_000, 20_000, 200_000, 1_000_000]),
+        stop_below_share_millionths: *random
+            .pick(&[0, 0, 1, 61, 1_000, 20_000, 200_000, 1_000_000]),
         stop_trace_below: amount(random),
         transactions: match random.below(4) {
             0 => u32::try_from(random.within(1, 12)).expect("transactions"),
@@ -276,9 +283,9 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
             1 => u32::try_from(random.within(1, 100)).expect("entries"),
             _ => 100_000,
         },
-        transfers_per_address: *random.of(&[1, 2, 3, 5, 2_000, 2_000]),
-        entries_of_history: *random.of(&[1, 3, 8, 20, 1_000_000, 1_000_000]),
-        decay: Fraction::from_billionths(*random.of(&[
+        transfers_per_address: *random.pick(&[1, 2, 3, 5, 2_000, 2_000]),
+        entries_of_history: *random.pick(&[1, 3, 8, 20, 1_000_000, 1_000_000]),
+        decay: Fraction::from_billionths(*random.pick(&[
             0,
             250_000_000,
             485_968_117,
@@ -286,10 +293,10 @@ fn rules(random: &mut Random, blocks: &[ResolvedBlock]) -> TraceRules {
             999_999_999,
             1_000_000_000,
         ])),
-        coinjoin_severity: *random.of(&[0, 25, 40, 75]),
+        coinjoin_severity: *random.pick(&[0, 25, 40, 75]),
         unsolicited_below: amount(random),
         largest_dust: if random.percent(50) { 0 } else { amount(random) },
-        paths_per_part: *random.of(&[1, 3, 3, 1_000]),
+        paths_per_part: *random.pick(&[1, 3, 3, 1_000]),
         patterns: PatternRules::default(),
     }
 }

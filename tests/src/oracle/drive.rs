@@ -24,7 +24,7 @@ use super::Case;
 /// The chains of several cases, one after the other, by the chain that they stand for. They have
 /// only pools in common, so that each case's answer is the same in the long chain.
 #[must_use]
-pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>> {
+pub fn concatenated_chains(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>> {
     let mut chains: BTreeMap<ChainId, Vec<ResolvedBlock>> = BTreeMap::new();
     for case in cases {
         let chain = chains.entry(case.chain).or_default();
@@ -42,9 +42,9 @@ pub fn one_after_another(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>
 
 /// Too little time: transactions whose identifier begins with a byte below this one are not read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Haste(pub u8);
+pub struct UnreadTransactions(pub u8);
 
-impl Haste {
+impl UnreadTransactions {
     pub(super) const fn reads(self, txid: &Txid) -> bool {
         txid.as_bytes()[0] >= self.0
     }
@@ -98,23 +98,23 @@ impl Case {
         match batch {
             None => self.trace_of_view(view, &mut ViewSource(view)).await,
             Some(batch) => {
-                let (asked, haste) = (HashSet::new(), Haste::default());
-                self.trace_of_view(view, &mut Pieces { view, batch, asked, haste }).await
+                let (asked, haste) = (HashSet::new(), UnreadTransactions::default());
+                self.trace_of_view(view, &mut PiecewiseSource { view, batch, asked, haste }).await
             }
         }
     }
 
-    /// Result of the engine without the data that [`Haste`] leaves out, from a graph in memory.
+    /// Result of the engine without the data that [`UnreadTransactions`] leaves out, from a graph in memory.
     ///
     /// # Errors
     ///
     /// Returns an error if reading fails.
-    pub async fn trace_in(
+    pub async fn trace_without(
         &self,
-        haste: Haste,
+        haste: UnreadTransactions,
         graph: &MemoryGraph,
     ) -> Result<Option<FlowFacts>, GraphError> {
-        let mut pieces = Pieces { view: graph, batch: 7, asked: HashSet::new(), haste };
+        let mut pieces = PiecewiseSource { view: graph, batch: 7, asked: HashSet::new(), haste };
         self.trace_of_view(graph, &mut pieces).await
     }
 
@@ -160,20 +160,20 @@ impl Case {
 }
 
 /// A view that tells what it was asked for before.
-struct Pieces<'v> {
+struct PiecewiseSource<'v> {
     view: &'v dyn GraphView,
     batch: usize,
     asked: HashSet<Waypoint>,
-    haste: Haste,
+    haste: UnreadTransactions,
 }
 
 #[async_trait]
-impl ReadSource for Pieces<'_> {
+impl ReadSource for PiecewiseSource<'_> {
     type Error = GraphError;
 
     fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
         let Self { view, asked, haste, .. } = self;
-        view.lend(&mut |view| read(&Piece { view, asked, haste: *haste }));
+        view.lend(&mut |view| read(&PiecewiseView { view, asked, haste: *haste }));
     }
 
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
@@ -191,13 +191,13 @@ impl ReadSource for Pieces<'_> {
     }
 }
 
-struct Piece<'v> {
+struct PiecewiseView<'v> {
     view: &'v dyn ChainView,
     asked: &'v HashSet<Waypoint>,
-    haste: Haste,
+    haste: UnreadTransactions,
 }
 
-impl ChainView for Piece<'_> {
+impl ChainView for PiecewiseView<'_> {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         if self.haste.0 > 0 {
             let transaction = match waypoint {

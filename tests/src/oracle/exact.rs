@@ -8,7 +8,7 @@ use num_bigint::BigUint;
 use super::{
     Case,
     amounts::{FINE_BITS, Precision, SCALE_BITS},
-    drive::Haste,
+    drive::UnreadTransactions,
     ledger::Ledger,
     trace::trace,
 };
@@ -55,7 +55,7 @@ impl Case {
     }
 
     fn deviation_of(&self, ledger: &Ledger<'_>, direction: Direction) -> Deviation {
-        let traced = trace(self, ledger, direction, Precision::Fine, Haste::default());
+        let traced = trace(self, ledger, direction, Precision::Fine, UnreadTransactions::default());
         let amounts: BTreeMap<_, _> = traced.parts.amounts();
         let unit = BigUint::from(1_u32) << FINE_BITS;
         let base_unit = &unit << SCALE_BITS;

@@ -14,12 +14,12 @@ const MOST_LABELS: usize = 12;
 
 /// Where money met a label.
 #[derive(Clone, Debug)]
-pub(super) struct Met {
+pub(super) struct LabelContact {
     pub(super) hops: u16,
     pub(super) decayed: Mass,
 }
 
-impl Met {
+impl LabelContact {
     /// Other money with the same label.
     pub(super) fn add(&mut self, other: &Self) {
         self.hops = self.hops.min(other.hops);
@@ -27,17 +27,17 @@ impl Met {
     }
 
     /// As it is shown.
-    pub(super) fn shown(&self) -> LabelDistance {
-        LabelDistance { hops: self.hops, decayed: self.decayed.shown() }
+    pub(super) fn to_engine(&self) -> LabelDistance {
+        LabelDistance { hops: self.hops, decayed: self.decayed.to_engine() }
     }
 }
 
 /// The labels that a flow carries.
-pub(super) type Labels = BTreeMap<CarriedLabel, Met>;
+pub(super) type Labels = BTreeMap<CarriedLabel, LabelContact>;
 
 /// Flows at one transaction that agree in these are one flow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Identity {
+pub(super) struct FlowKey {
     /// The cluster that held it last; `None` if that is forgotten.
     pub(super) cluster: Option<ScriptOwner>,
     /// True if it has left the subject's cluster.
@@ -60,10 +60,10 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    fn identity(&self) -> Identity {
+    fn identity(&self) -> FlowKey {
         let Self { cluster, left, solicitation, labels, .. } = self;
         let labels = labels.keys().cloned().collect();
-        Identity { cluster: cluster.clone(), left: *left, solicitation: *solicitation, labels }
+        FlowKey { cluster: cluster.clone(), left: *left, solicitation: *solicitation, labels }
     }
 
     /// Its masses, each by itself, in proportion to `weights`. No decayed mass exceeds the mass.
@@ -85,14 +85,14 @@ impl Flow {
         for (label, met) in &self.labels {
             for (share, decayed) in shares.iter_mut().zip(met.decayed.split(&big)) {
                 let decayed = decayed.at_most(&share.mass);
-                share.labels.insert(label.clone(), Met { decayed, ..*met });
+                share.labels.insert(label.clone(), LabelContact { decayed, ..*met });
             }
         }
         shares
     }
 
     /// The flow meets labels.
-    pub(super) fn meet(&mut self, mut met: Vec<CarriedLabel>) {
+    pub(super) fn add_labels(&mut self, mut met: Vec<CarriedLabel>) {
         met.sort();
         // Sorting keeps the order of equals.
         met.sort_by_key(|label| Reverse(label.confidence));
@@ -102,7 +102,7 @@ impl Flow {
                     && carried.confidence >= label.confidence
             });
             if !left_out {
-                let here = Met { hops: self.hops.max(1), decayed: self.decayed.clone() };
+                let here = LabelContact { hops: self.hops.max(1), decayed: self.decayed.clone() };
                 self.labels.insert(label, here);
             }
         }
@@ -119,7 +119,7 @@ impl Flow {
 
 /// Flows at one place.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Flows(BTreeMap<Identity, Flow>);
+pub(super) struct Flows(BTreeMap<FlowKey, Flow>);
 
 impl Flows {
     /// Adds a flow; those that agree are one.
@@ -134,7 +134,7 @@ impl Flows {
             known.labels.get_mut(label).expect("the same labels").add(met);
         }
         known.hops = known.hops.min(flow.hops);
-        if !known.path.stays(&flow.path) {
+        if !known.path.is_preferred_to(&flow.path) {
             known.path = flow.path;
         }
     }

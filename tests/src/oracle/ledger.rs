@@ -22,7 +22,7 @@ pub(super) struct Transaction<'a> {
 
 /// One side's leg: where money comes from or goes to.
 #[derive(Clone, Debug)]
-pub(super) struct Leg<'a> {
+pub(super) struct SideEntry<'a> {
     /// Index on its side.
     pub(super) index: usize,
     pub(super) output: OutPoint,
@@ -34,7 +34,7 @@ pub(super) struct Leg<'a> {
 #[derive(Debug)]
 pub(super) struct Side<'a> {
     /// The inputs or outputs that are read, in order.
-    pub(super) read: Vec<Leg<'a>>,
+    pub(super) read: Vec<SideEntry<'a>>,
     /// True if nothing is left out.
     pub(super) whole: bool,
 }
@@ -96,25 +96,26 @@ impl<'a> Transaction<'a> {
     pub(super) fn inputs(&self, largest: usize) -> Side<'a> {
         let known = self.inputs.iter().enumerate().filter_map(|(index, input)| {
             let (coin, output) = (input.spent.as_ref()?, input.outpoint);
-            Some(Leg { index, output, owner: &coin.owner, value: coin.value.into() })
+            Some(SideEntry { index, output, owner: &coin.owner, value: coin.value.into() })
         });
         Side::of(&known.collect::<Vec<_>>(), self.inputs.len(), largest)
     }
 
     /// The `largest` largest outputs.
     pub(super) fn outputs(&self, largest: usize) -> Side<'a> {
-        let legs = self.outputs.iter().zip(0..).enumerate().map(|(place, (coin, index))| Leg {
-            index: place,
-            output: OutPoint { txid: self.txid, index },
-            owner: &coin.owner,
-            value: coin.value.into(),
-        });
+        let legs =
+            self.outputs.iter().zip(0..).enumerate().map(|(place, (coin, index))| SideEntry {
+                index: place,
+                output: OutPoint { txid: self.txid, index },
+                owner: &coin.owner,
+                value: coin.value.into(),
+            });
         Side::of(&legs.collect::<Vec<_>>(), self.outputs.len(), largest)
     }
 }
 
 impl<'a> Side<'a> {
-    fn of(legs: &[Leg<'a>], count: usize, largest: usize) -> Self {
+    fn of(legs: &[SideEntry<'a>], count: usize, largest: usize) -> Self {
         let mut places: Vec<usize> = (0..legs.len()).collect();
         // Sorting keeps the order of equals.
         places.sort_by_key(|place| std::cmp::Reverse(legs[*place].value));

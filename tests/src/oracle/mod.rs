@@ -27,7 +27,7 @@ mod trace;
 use assay_engine::evidence::{Direction, DirectionFlows, FlowFacts, FlowPart, Ledger as Flows};
 
 pub use case::Case;
-pub use drive::{Haste, one_after_another};
+pub use drive::{UnreadTransactions, concatenated_chains};
 pub use exact::Deviation;
 
 use amounts::Precision;
@@ -37,12 +37,12 @@ impl Case {
     /// Flows that a trace must find.
     #[must_use]
     pub fn expected(&self) -> FlowFacts {
-        self.expected_in(Haste::default())
+        self.expected_without(UnreadTransactions::default())
     }
 
-    /// Flows that a trace must find without the data that [`Haste`] leaves out.
+    /// Flows that a trace must find without the data that [`UnreadTransactions`] leaves out.
     #[must_use]
-    pub fn expected_in(&self, haste: Haste) -> FlowFacts {
+    pub fn expected_without(&self, haste: UnreadTransactions) -> FlowFacts {
         let ledger = Ledger::new(&self.blocks, self.clusters());
         let mut complete = true;
         let mut flows = |direction| {

@@ -18,8 +18,8 @@ use super::{
     amounts::{Mass, SCALE_BITS, by_largest_remainder, small},
     flow::{Flow, Labels},
     ledger::Ledger,
-    paths::{Steps, shown},
-    trace::{OwnEntries, Walk},
+    paths::{Steps, to_flow_path},
+    trace::{DirectionTrace, OwnEntries},
 };
 
 /// Where money ended, in the order of parts.
@@ -38,7 +38,7 @@ pub(super) enum End {
 
 impl End {
     /// As it is shown.
-    const fn shown(self) -> FlowEnd {
+    const fn to_engine(self) -> FlowEnd {
         match self {
             Self::Party(category) => FlowEnd::Attributed(category),
             Self::Mining => FlowEnd::Mining,
@@ -95,13 +95,13 @@ pub(super) struct Key {
     pub(super) confidence: Confidence,
     pub(super) listed: bool,
     pub(super) solicitation: Solicitation,
-    pub(super) moved: Moved,
+    pub(super) moved: MoveTime,
     pub(super) carried: Vec<CarriedLabel>,
 }
 
 /// Time at which money of a part moved, relative to the day on which its endpoint was listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Moved {
+pub(super) enum MoveTime {
     NotListed,
     Undated,
     Before,
@@ -124,12 +124,12 @@ pub(super) struct Part {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts(pub(super) BTreeMap<Key, Part>);
 
-impl Walk<'_> {
+impl DirectionTrace<'_> {
     /// Money ends at a party.
-    pub(super) fn end_at(
+    pub(super) fn end_at_party(
         &mut self,
         party: Party,
-        (moved, days): (Moved, Option<u32>),
+        (moved, days): (MoveTime, Option<u32>),
         is_direct: bool,
         flow: Flow,
     ) {
@@ -149,7 +149,7 @@ impl Walk<'_> {
     }
 
     /// Money ends without a party.
-    pub(super) fn end(&mut self, end: End, is_direct: bool, flow: Flow) {
+    pub(super) fn end_without_party(&mut self, end: End, is_direct: bool, flow: Flow) {
         let tier = match end {
             End::Unresolved(_) => Tier::Behavior,
             _ => Tier::OnChainProof,
@@ -162,7 +162,7 @@ impl Walk<'_> {
             confidence: Confidence::CERTAIN,
             listed: false,
             solicitation: flow.solicitation,
-            moved: Moved::NotListed,
+            moved: MoveTime::NotListed,
             carried: flow.labels.keys().cloned().collect(),
         };
         self.parts.add(key, None, flow);
@@ -228,7 +228,7 @@ impl Parts {
         side: (Direction, &OwnEntries),
     ) -> Vec<FlowPart> {
         let flow = |((key, part), (recent, earlier)): ((&Key, &Part), (u128, u128))| FlowPart {
-            end: key.end.shown(),
+            end: key.end.to_engine(),
             entity: key.entity.clone(),
             party_of_path: None,
             distance: FlowDistance::Hops(part.hops),
@@ -237,20 +237,20 @@ impl Parts {
             confidence: key.confidence,
             amount: recent + earlier,
             recent,
-            mass: part.mass.shown(),
-            decayed: part.decayed.shown(),
+            mass: part.mass.to_engine(),
+            decayed: part.decayed.to_engine(),
             listed: key.listed,
             listed_by: None,
             solicitation: key.solicitation,
             carried: part
                 .labels
                 .iter()
-                .map(|(label, met)| CarriedPart { label: label.clone(), distance: met.shown() })
+                .map(|(label, met)| CarriedPart { label: label.clone(), distance: met.to_engine() })
                 .collect(),
             listing_period: match key.moved {
-                Moved::NotListed | Moved::Undated => None,
-                Moved::Before => Some(ListingPeriod::Before),
-                Moved::Since => Some(ListingPeriod::Since),
+                MoveTime::NotListed | MoveTime::Undated => None,
+                MoveTime::Before => Some(ListingPeriod::Before),
+                MoveTime::Since => Some(ListingPeriod::Since),
             },
             days_before_listing: part.days_before_listing,
             transactions: Vec::new(),
@@ -294,7 +294,7 @@ impl Part {
         let paths = paths.into_iter().map(|(steps, taken)| {
             let taken = taken.min(left);
             left -= taken;
-            shown(steps, taken, (case, ledger, side))
+            to_flow_path(steps, taken, (case, ledger, side))
         });
         paths.collect()
     }

@@ -12,35 +12,42 @@ use num_bigint::BigUint;
 
 use super::{
     flow::{Flow, Flows},
-    ledger::{Leg, Transaction},
-    parts::{End, Moved, Party},
-    trace::Walk,
+    ledger::{SideEntry, Transaction},
+    parts::{End, MoveTime, Party},
+    trace::DirectionTrace,
 };
 
 /// Clusters of flows that are told apart at one transaction.
 const MOST_CLUSTERS: usize = 256;
 
 /// The side of a transaction over which money is split.
-pub(super) struct Entries<'b> {
+pub(super) struct SplitEntries<'b> {
     /// The entries that were read, in their order.
-    read: Vec<Leg<'b>>,
+    read: Vec<SideEntry<'b>>,
     /// Who paid the fees that are followed, with these.
     fees: Vec<(Txid, u128)>,
     /// What ends in this step, with its value.
     rest: [(End, u128); 2],
 }
 
-impl Walk<'_> {
-    /// The entries of a transaction of which the `room` largest are read, those of the subject left out
+impl DirectionTrace<'_> {
+    /// The entries of a transaction of which the `most_entries` largest are read, those of the subject left out
     /// if they are `others` alone.
-    fn entries<'b>(&self, transaction: &Transaction<'b>, room: usize, others: bool) -> Entries<'b> {
+    fn entries<'b>(
+        &self,
+        transaction: &Transaction<'b>,
+        most_entries: usize,
+        others: bool,
+    ) -> SplitEntries<'b> {
         let subject = &self.case.subject;
         let (side, total, own) = match self.direction {
-            Direction::Source => {
-                (transaction.inputs(room), transaction.total(), transaction.given_by(subject))
-            }
+            Direction::Source => (
+                transaction.inputs(most_entries),
+                transaction.total(),
+                transaction.given_by(subject),
+            ),
             Direction::Destination => {
-                (transaction.outputs(room), transaction.paid(), transaction.got_by(subject))
+                (transaction.outputs(most_entries), transaction.paid(), transaction.got_by(subject))
             }
         };
         let (mut read, mut total) = (side.read, total);
@@ -69,11 +76,15 @@ impl Walk<'_> {
                 [(limit, total - of_read), (End::Fee, transaction.total() - transaction.paid())]
             }
         };
-        Entries { read, fees: Vec::new(), rest }
+        SplitEntries { read, fees: Vec::new(), rest }
     }
 
     /// Of whom a coinbase is, over which so much money is split.
-    fn origins_of_coinbase<'b>(&self, coinbase: &Transaction<'_>, mass: &BigUint) -> Entries<'b> {
+    fn origins_of_coinbase<'b>(
+        &self,
+        coinbase: &Transaction<'_>,
+        mass: &BigUint,
+    ) -> SplitEntries<'b> {
         let block = self.ledger.transactions.iter().filter(|other| other.height == coinbase.height);
         let fees = block.map(|payer| (payer.txid, payer.total() - payer.paid()));
         let mut fees: Vec<(Txid, u128)> = fees.filter(|(_, fee)| *fee > 0).collect();
@@ -90,7 +101,7 @@ impl Walk<'_> {
             fees.into_iter().partition(|(_, fee)| self.is_enough(&(mass * *fee / all), mass));
         let below = End::Unresolved(UnresolvedReason::BelowThreshold);
         let rest = [(below, sum(&little)), (End::Mining, mined)];
-        Entries { read: Vec::new(), fees: followed, rest }
+        SplitEntries { read: Vec::new(), fees: followed, rest }
     }
 
     fn is_of_coinbase(&self, transaction: &Transaction<'_>) -> bool {
@@ -98,39 +109,54 @@ impl Walk<'_> {
     }
 
     /// Number of entries that are read of a transaction, or of fees of a coinbase that are followed.
-    pub(super) fn count(&self, transaction: &Transaction<'_>, room: usize, mass: &BigUint) -> u64 {
+    pub(super) fn count(
+        &self,
+        transaction: &Transaction<'_>,
+        most_entries: usize,
+        mass: &BigUint,
+    ) -> u64 {
         let count = match self.direction {
             Direction::Source if self.is_of_coinbase(transaction) => {
                 self.origins_of_coinbase(transaction, mass).fees.len()
             }
-            Direction::Source => transaction.inputs(room).read.len(),
-            Direction::Destination => transaction.outputs(room).read.len(),
+            Direction::Source => transaction.inputs(most_entries).read.len(),
+            Direction::Destination => transaction.outputs(most_entries).read.len(),
         };
         u64::try_from(count).expect("a number of entries")
     }
 
     /// Income or spending passes the subject's own transaction.
-    pub(super) fn pass_own(&mut self, transaction: &Transaction<'_>, flow: Flow, room: usize) {
+    pub(super) fn pass_own(
+        &mut self,
+        transaction: &Transaction<'_>,
+        flow: Flow,
+        most_entries: usize,
+    ) {
         let mut flows = Flows::default();
         flows.add(flow);
-        self.pass_over(transaction, flows, (room, true));
+        self.pass_over(transaction, flows, (most_entries, true));
     }
 
     /// Flows pass a transaction on the way.
-    pub(super) fn pass(&mut self, transaction: &Transaction<'_>, flows: Flows, room: usize) {
-        self.pass_over(transaction, flows, (room, false));
+    pub(super) fn pass(
+        &mut self,
+        transaction: &Transaction<'_>,
+        flows: Flows,
+        most_entries: usize,
+    ) {
+        self.pass_over(transaction, flows, (most_entries, false));
     }
 
     fn pass_over(
         &mut self,
         transaction: &Transaction<'_>,
         flows: Flows,
-        (room, others): (usize, bool),
+        (most_entries, others): (usize, bool),
     ) {
         let entries = if self.is_of_coinbase(transaction) {
             self.origins_of_coinbase(transaction, &flows.mass())
         } else {
-            self.entries(transaction, room, others)
+            self.entries(transaction, most_entries, others)
         };
         let present: BTreeSet<ScriptOwner> =
             entries.read.iter().map(|leg| self.cluster(leg.owner)).collect();
@@ -151,7 +177,12 @@ impl Walk<'_> {
         }
     }
 
-    fn pass_flow(&mut self, transaction: &Transaction<'_>, flow: &Flow, entries: &Entries<'_>) {
+    fn pass_flow(
+        &mut self,
+        transaction: &Transaction<'_>,
+        flow: &Flow,
+        entries: &SplitEntries<'_>,
+    ) {
         // T6.2 to T6.4
         let values = entries.read.iter().map(|leg| leg.value);
         let values = values.chain(entries.fees.iter().map(|(_, fee)| *fee));
@@ -171,16 +202,20 @@ impl Walk<'_> {
             self.hop(&mut part);
             part.cluster = None;
             if self.is_at_limit(&part) {
-                self.end(End::Unresolved(UnresolvedReason::DepthLimit), !flow.left, part);
+                self.end_without_party(
+                    End::Unresolved(UnresolvedReason::DepthLimit),
+                    !flow.left,
+                    part,
+                );
             } else {
-                self.wait_at(payer, part);
+                self.queue_at_transaction(payer, part);
             }
         }
         for ((end, _), mut part) in entries.rest.iter().zip(ended) {
             part.path.step(transaction, None);
             self.hop(&mut part);
             self.join(transaction, &mut part);
-            self.end(*end, !flow.left, part);
+            self.end_without_party(*end, !flow.left, part);
         }
     }
 
@@ -189,7 +224,7 @@ impl Walk<'_> {
         &mut self,
         transaction: &Transaction<'_>,
         flow: &Flow,
-        (leg, first): (&Leg<'_>, usize),
+        (leg, first): (&SideEntry<'_>, usize),
         mut part: Flow,
     ) {
         part.path.step(transaction, Some((leg.owner, first)));
@@ -205,40 +240,40 @@ impl Walk<'_> {
         let is_direct = !flow.left;
         if let ScriptOwner::Pool(pool) = leg.owner {
             let pool = Party::pool(pool.as_str());
-            self.end_at(pool, (Moved::NotListed, None), is_direct, part);
+            self.end_at_party(pool, (MoveTime::NotListed, None), is_direct, part);
             return;
         }
         if *leg.owner == self.case.subject {
-            self.end(End::Returned, is_direct, part);
+            self.end_without_party(End::Returned, is_direct, part);
             return;
         }
         let known = self.case.attribution(leg.owner);
-        part.meet(known.carried);
+        part.add_labels(known.carried);
         if let Some(end) = known.end {
             let moved = match (end.listed, end.listed_on) {
-                (false, _) => (Moved::NotListed, None),
-                (true, None) => (Moved::Undated, None),
+                (false, _) => (MoveTime::NotListed, None),
+                (true, None) => (MoveTime::Undated, None),
                 (true, Some(day)) => {
                     let listed = day.to_zoned(TimeZone::UTC).expect("midnight").timestamp();
                     if transaction.time < listed {
                         let seconds = listed.as_second() - transaction.time.as_second();
                         let days = u32::try_from((seconds + 86_399) / 86_400);
-                        (Moved::Before, Some(days.expect("a number of days")))
+                        (MoveTime::Before, Some(days.expect("a number of days")))
                     } else {
-                        (Moved::Since, None)
+                        (MoveTime::Since, None)
                     }
                 }
             };
-            self.end_at(Party::from(end), moved, is_direct, part);
+            self.end_at_party(Party::from(end), moved, is_direct, part);
             return;
         }
         // T7.3
         if self.is_at_limit(&part) {
-            self.end(End::Unresolved(UnresolvedReason::DepthLimit), is_direct, part);
+            self.end_without_party(End::Unresolved(UnresolvedReason::DepthLimit), is_direct, part);
             return;
         }
         // T7.4
-        self.wait(&leg.output, part);
+        self.queue_at_output(&leg.output, part);
     }
 
     fn is_at_limit(&self, part: &Flow) -> bool {
@@ -257,7 +292,7 @@ impl Walk<'_> {
     /// Every part that passes a joint transaction carries its label.
     fn join(&self, transaction: &Transaction<'_>, part: &mut Flow) {
         if let TransactionKind::Coinjoin(kind) = transaction.kind {
-            part.meet(vec![CarriedLabel {
+            part.add_labels(vec![CarriedLabel {
                 tier: Tier::Heuristic,
                 category: Category::Coinjoin,
                 confidence: kind.confidence(),

@@ -60,13 +60,13 @@ impl Path {
     }
 
     /// True if it is kept in preference to the other path.
-    pub(super) fn stays(&self, other: &Self) -> bool {
+    pub(super) fn is_preferred_to(&self, other: &Self) -> bool {
         self.amount > other.amount || (self.amount == other.amount && self.steps <= other.steps)
     }
 }
 
 /// A path as it is shown: of the subject's own transaction, which is its first, so many entries are read.
-pub(super) fn shown(
+pub(super) fn to_flow_path(
     steps: &Steps,
     amount: u128,
     (case, ledger, (direction, own_entries)): (&Case, &Ledger<'_>, (Direction, &OwnEntries)),
@@ -78,7 +78,7 @@ pub(super) fn shown(
         let largest = match own_entries.get(&step.txid) {
             // All entries of a listed party are read.
             Some(_) if index == 0 && step.owner.as_ref().is_some_and(is_listed) => usize::MAX,
-            Some(room) if index == 0 => *room,
+            Some(most_entries) if index == 0 => *most_entries,
             _ => all,
         };
         let number = ledger.number(&step.txid).expect("money passed it");

@@ -14,7 +14,7 @@ use num_bigint::BigUint;
 use super::{
     Case,
     amounts::{Precision, SCALE_BITS},
-    drive::Haste,
+    drive::UnreadTransactions,
     flow::{Flow, Flows},
     ledger::{Ledger, Transaction},
     parts::{End, Parts},
@@ -22,7 +22,7 @@ use super::{
 
 /// A place where money waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum FlowLocation {
     /// A transaction that has not been looked at.
     Unseen(Txid),
     /// An output that has not been looked at.
@@ -33,7 +33,7 @@ enum Place {
 
 /// One direction, followed to its end.
 #[derive(Debug)]
-pub(super) struct Traced {
+pub(super) struct TraceResult {
     pub(super) parts: Parts,
     /// True if everything that was looked at could be read.
     pub(super) complete: bool,
@@ -46,18 +46,18 @@ pub(super) struct Traced {
 }
 
 /// One direction under way.
-pub(super) struct Walk<'a> {
+pub(super) struct DirectionTrace<'a> {
     pub(super) case: &'a Case,
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) direction: Direction,
     pub(super) precision: Precision,
-    haste: Haste,
+    haste: UnreadTransactions,
     /// The subject's own transactions, each with the number of its inputs (or outputs) that are read.
     pub(super) incoming: Vec<(&'a Transaction<'a>, usize)>,
     pub(super) outgoing: Vec<(&'a Transaction<'a>, usize)>,
     /// The whole of the direction.
     whole: BigUint,
-    waiting: BTreeMap<Place, Flows>,
+    waiting: BTreeMap<FlowLocation, Flows>,
     /// The largest magnitude that was followed so far.
     level: u64,
     /// Transactions that money passed on the way.
@@ -82,9 +82,9 @@ pub(super) fn trace(
     ledger: &Ledger<'_>,
     direction: Direction,
     precision: Precision,
-    haste: Haste,
-) -> Traced {
-    let mut walk = Walk {
+    haste: UnreadTransactions,
+) -> TraceResult {
+    let mut walk = DirectionTrace {
         case,
         ledger,
         direction,
@@ -103,14 +103,14 @@ pub(super) fn trace(
         shares: 0,
         own_entries: OwnEntries::new(),
     };
-    walk.whole = BigUint::from(walk.whole()) << SCALE_BITS;
-    walk.incoming = walk.own(Direction::Source);
-    walk.outgoing = walk.own(Direction::Destination);
+    walk.whole = BigUint::from(walk.total_received()) << SCALE_BITS;
+    walk.incoming = walk.own_transactions(Direction::Source);
+    walk.outgoing = walk.own_transactions(Direction::Destination);
     walk.begin();
-    walk.go_on();
+    walk.pass_all();
     let transactions = u32::try_from(walk.passed.len()).expect("a number of transactions");
     let own_entries = walk.own_entries;
-    Traced {
+    TraceResult {
         parts: walk.parts,
         complete: walk.complete,
         shares: walk.shares,
@@ -119,7 +119,7 @@ pub(super) fn trace(
     }
 }
 
-impl Walk<'_> {
+impl DirectionTrace<'_> {
     /// The cluster of an owner.
     pub(super) fn cluster(&self, owner: &ScriptOwner) -> ScriptOwner {
         self.ledger.clusters.get(owner).unwrap_or(owner).clone()
@@ -131,42 +131,42 @@ impl Walk<'_> {
     }
 
     /// Money waits where the output at which it is leads.
-    pub(super) fn wait(&mut self, output: &OutPoint, flow: Flow) {
+    pub(super) fn queue_at_output(&mut self, output: &OutPoint, flow: Flow) {
         match self.direction {
-            Direction::Source => self.wait_at(&output.txid, flow),
+            Direction::Source => self.queue_at_transaction(&output.txid, flow),
             Direction::Destination => {
                 if !flow.mass.is_nothing() {
-                    self.waiting.entry(Place::Output(*output)).or_default().add(flow);
+                    self.waiting.entry(FlowLocation::Output(*output)).or_default().add(flow);
                 }
             }
         }
     }
 
     /// Money waits at a transaction.
-    pub(super) fn wait_at(&mut self, txid: &Txid, flow: Flow) {
+    pub(super) fn queue_at_transaction(&mut self, txid: &Txid, flow: Flow) {
         let Some(number) = self.ledger.number(txid) else {
             return self.end_waiting(End::Unresolved(UnresolvedReason::UnknownOrigin), flow);
         };
         if !flow.mass.is_nothing() {
             // Where money waits already, it joins that money.
-            let number = Some(Place::Transaction(number));
+            let number = Some(FlowLocation::Transaction(number));
             let number = number.filter(|number| self.waiting.contains_key(number));
-            let place = number.unwrap_or(Place::Unseen(*txid));
+            let place = number.unwrap_or(FlowLocation::Unseen(*txid));
             self.waiting.entry(place).or_default().add(flow);
         }
     }
 
     /// Money at a place that is looked at takes its place in the chain, or ends.
-    fn move_on(&mut self, place: Place, flow: Flow) {
+    fn locate(&mut self, place: FlowLocation, flow: Flow) {
         let unresolved = |reason| End::Unresolved(reason);
         let (txid, number, nothing) = match place {
-            Place::Unseen(txid) => {
+            FlowLocation::Unseen(txid) => {
                 (txid, self.ledger.number(&txid), unresolved(UnresolvedReason::UnknownOrigin))
             }
-            Place::Output(output) => {
+            FlowLocation::Output(output) => {
                 (output.txid, self.ledger.spender_number(&output), End::Unspent)
             }
-            Place::Transaction(_) => unreachable!("it is in its place"),
+            FlowLocation::Transaction(_) => unreachable!("it is in its place"),
         };
         if !self.haste.reads(&txid) {
             self.complete = false;
@@ -175,7 +175,7 @@ impl Walk<'_> {
         }
         match number {
             Some(number) => {
-                self.waiting.entry(Place::Transaction(number)).or_default().add(flow);
+                self.waiting.entry(FlowLocation::Transaction(number)).or_default().add(flow);
             }
             None => self.end_waiting(nothing, flow),
         }
@@ -184,7 +184,7 @@ impl Walk<'_> {
     /// Money ends while it waits.
     fn end_waiting(&mut self, end: End, flow: Flow) {
         let is_direct = flow.hops <= 1 && flow.decayed.equals(&flow.mass);
-        self.end(end, is_direct, flow);
+        self.end_without_party(end, is_direct, flow);
     }
 
     /// floor(log2(whole / mass)).
@@ -207,9 +207,9 @@ impl Walk<'_> {
         (0..64).take_while(|power| share << power <= 1_000_000).last().or(Some(0))
     }
 
-    fn go_on(&mut self) {
+    fn pass_all(&mut self) {
         loop {
-            let magnitudes: BTreeMap<Place, u64> = self
+            let magnitudes: BTreeMap<FlowLocation, u64> = self
                 .waiting
                 .iter()
                 .map(|(place, flows)| (*place, self.magnitude(&flows.mass())))
@@ -222,23 +222,23 @@ impl Walk<'_> {
                 }
                 return;
             }
-            let places: Vec<Place> = magnitudes
+            let places: Vec<FlowLocation> = magnitudes
                 .into_iter()
                 .filter(|(_, magnitude)| *magnitude <= self.level)
                 .map(|(one, _)| one)
                 .collect();
-            let unseen: Vec<Place> = places
+            let unseen: Vec<FlowLocation> = places
                 .iter()
-                .filter(|place| !matches!(place, Place::Transaction(_)))
+                .filter(|place| !matches!(place, FlowLocation::Transaction(_)))
                 .copied()
                 .collect();
             if unseen.is_empty() {
-                self.take_first(&places);
+                self.pass_first(&places);
             }
             for place in unseen {
                 let flows = self.waiting.remove(&place).expect("money waits there");
                 for flow in flows.all() {
-                    self.move_on(place, flow);
+                    self.locate(place, flow);
                 }
             }
         }
@@ -252,9 +252,9 @@ impl Walk<'_> {
     }
 
     /// All flows at the first of these transactions pass it, unless the budget is used up.
-    fn take_first(&mut self, places: &[Place]) {
-        let number = |place: &Place| match place {
-            Place::Transaction(number) => *number,
+    fn pass_first(&mut self, places: &[FlowLocation]) {
+        let number = |place: &FlowLocation| match place {
+            FlowLocation::Transaction(number) => *number,
             _ => unreachable!("all were looked at"),
         };
         let first = match self.direction {
@@ -266,8 +266,8 @@ impl Walk<'_> {
         let flows = self.waiting.remove(first).expect("money waits there");
         let transaction = &transactions[number(first)];
 
-        let room = usize::try_from(ENTRIES_PER_TRANSACTION).expect("a number of entries");
-        let entries = self.count(transaction, room, &flows.mass());
+        let most_entries = usize::try_from(ENTRIES_PER_TRANSACTION).expect("a number of entries");
+        let entries = self.count(transaction, most_entries, &flows.mass());
         let budget = u64::from(self.case.rules.entries);
         let once = if self.passed.contains(&transaction.txid) { 0 } else { entries };
         let transactions =
@@ -286,7 +286,7 @@ impl Walk<'_> {
         self.passed.insert(transaction.txid);
         self.once += once;
         self.each_time += splits;
-        self.pass(transaction, flows, room);
+        self.pass(transaction, flows, most_entries);
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     cast::lock,
     payments::{Branch, PAYMENTS, Payment},
 };
-use crate::block_builder::{Block, Network, Template, Transaction, TxIn, TxOut};
+use crate::block_builder::{Block, BlockTemplate, Network, Transaction, TxIn, TxOut};
 
 /// The last block before the branches part.
 pub const FORK: u64 = 130;
@@ -41,7 +41,7 @@ impl Times {
     ///
     /// Panics for heights beyond all reason.
     #[must_use]
-    pub fn at(self, height: u64) -> u32 {
+    pub fn of_block(self, height: u64) -> u32 {
         self.first + u32::try_from(height - 1).expect("a small height") * self.step
     }
 }
@@ -90,7 +90,7 @@ impl Scenario {
     /// Panics if a payment spends an output that does not exist.
     #[must_use]
     pub fn new(network: Network, times: Times) -> Self {
-        let mut teller = Teller { network, times, outputs: Outputs::default() };
+        let mut teller = ScenarioBuilder { network, times, outputs: Outputs::default() };
         let genesis = Block::genesis(network).hash;
         let trunk = teller.branch(Branch::Trunk, genesis, 1..=FORK);
         let fork = trunk.last().expect("there is a trunk").hash;
@@ -125,10 +125,10 @@ impl Scenario {
 
 /// Outputs that were created so far, by name.
 #[derive(Clone, Debug, Default)]
-struct Outputs(BTreeMap<String, Made>);
+struct Outputs(BTreeMap<String, PaymentOutputs>);
 
 /// The identifier of a transaction, and owners and values of its outputs.
-type Made = (Txid, Vec<(&'static str, u64)>);
+type PaymentOutputs = (Txid, Vec<(&'static str, u64)>);
 
 impl Outputs {
     fn spend(&self, (name, index): (&str, u32)) -> (OutPoint, &'static str, u64) {
@@ -140,13 +140,13 @@ impl Outputs {
     }
 }
 
-struct Teller {
+struct ScenarioBuilder {
     network: Network,
     times: Times,
     outputs: Outputs,
 }
 
-impl Teller {
+impl ScenarioBuilder {
     fn branch(
         &mut self,
         branch: Branch,
@@ -166,11 +166,11 @@ impl Teller {
                 Branch::Kept if height <= KEPT_TIP => "rival",
                 Branch::Trunk | Branch::Replaced | Branch::Kept => "pool",
             };
-            let block = Template {
+            let block = BlockTemplate {
                 network: self.network,
                 height,
                 parent,
-                time: self.times.at(height),
+                time: self.times.of_block(height),
                 mark: if branch == Branch::Replaced { "/replaced/" } else { "/story/" },
                 miner: &lock(miner),
                 fees,

@@ -3,18 +3,18 @@
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::utxo::ScriptOwner;
 
-use crate::block_builder::Lock;
+use crate::block_builder::LockingScript;
 
 /// Those whose addresses are of the older form, so that both occur.
 const SCRIPT_HASH: [&str; 5] = ["alice", "frank", "north-deposit-alice", "peel-3", "pool"];
 
 /// Lock of a party's outputs. A name that is not in the scenario gets an address too.
 #[must_use]
-pub fn lock(name: &str) -> Lock {
+pub fn lock(name: &str) -> LockingScript {
     match name {
-        "note" => Lock::note("we are sorry"),
-        _ if SCRIPT_HASH.contains(&name) => Lock::script_hash(name),
-        _ => Lock::witness(name),
+        "note" => LockingScript::note("we are sorry"),
+        _ if SCRIPT_HASH.contains(&name) => LockingScript::script_hash(name),
+        _ => LockingScript::witness(name),
     }
 }
 

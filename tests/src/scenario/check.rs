@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     blocks::{Moment, Scenario},
     cast::address,
-    expected::{Expectation, Row},
+    expected::{Expectation, ExpectedRow},
 };
 
 /// Shares are written in millionths.
@@ -19,7 +19,7 @@ const MOST_ROWS_OF_ONE_END: u128 = 7;
 
 /// Expected answer about one address.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct ExpectedAnswer {
     /// Name of the address's owner, for messages.
     pub person: String,
     /// The chain.
@@ -86,7 +86,7 @@ pub fn check_scenario(
     scenario: &Scenario,
     moment: Moment,
 ) -> Vec<String> {
-    Wanted::new(expected, scenario, moment).differences(answer)
+    ExpectedAnswer::new(expected, scenario, moment).differences(answer)
 }
 
 /// The height of the newest block that the answer rests on.
@@ -100,7 +100,7 @@ pub fn tip_of(answer: &Value) -> Option<u64> {
     tips.next()
 }
 
-impl Wanted {
+impl ExpectedAnswer {
     /// Expectation for a party at `moment`.
     ///
     /// # Panics
@@ -110,10 +110,11 @@ impl Wanted {
     pub fn new(expected: &Expectation, scenario: &Scenario, moment: Moment) -> Self {
         let chain = scenario.network.chain();
         let time = |height| {
-            let seconds = i64::from(scenario.times.at(height));
+            let seconds = i64::from(scenario.times.of_block(height));
             Timestamp::from_second(seconds).expect("a time")
         };
-        let rows = |rows: &[Row]| rows.iter().map(|row| Money::wanted(row, scenario)).collect();
+        let rows =
+            |rows: &[ExpectedRow]| rows.iter().map(|row| Money::expected(row, scenario)).collect();
         Self {
             person: expected.person.to_owned(),
             chain,
@@ -126,12 +127,12 @@ impl Wanted {
             source: rows(&expected.source),
             destination: rows(&expected.destination),
         }
-        .holding_the_rest()
+        .with_held_balance()
     }
 
     /// With what the address holds itself among the destinations, as held money at no hops.
     #[must_use]
-    pub fn holding_the_rest(mut self) -> Self {
+    pub fn with_held_balance(mut self) -> Self {
         let amount = self.received - self.sent;
         if amount > 0 {
             let end = End {
@@ -150,9 +151,9 @@ impl Wanted {
     pub fn differences(&self, answer: &Value) -> Vec<String> {
         let mut differences = Differences { person: &self.person, found: Vec::new() };
         let differ = &mut differences;
-        differ.unless_equal("blockchain", text(answer, "blockchain"), self.chain.as_str());
-        differ.unless_equal("address", text(answer, "address"), self.address.as_str());
-        differ.unless_equal("height of the tip", &tip_of(answer), &Some(self.tip));
+        differ.compare_field("blockchain", text(answer, "blockchain"), self.chain.as_str());
+        differ.compare_field("address", text(answer, "address"), self.address.as_str());
+        differ.compare_field("height of the tip", &tip_of(answer), &Some(self.tip));
         self.activity(differ, &answer["activity"]);
         for (way, wanted) in [("source", &self.source), ("destination", &self.destination)] {
             direction(differ, answer, way, self.received, wanted);
@@ -162,26 +163,26 @@ impl Wanted {
 
     fn activity(&self, differ: &mut Differences<'_>, activity: &Value) {
         let status = if self.seen.is_some() { "seen" } else { "none" };
-        differ.unless_equal("activity", text(activity, "status"), status);
+        differ.compare_field("activity", text(activity, "status"), status);
         let balance = self.received - self.sent;
         for (field, amount) in [("in", self.received), ("out", self.sent), ("balance", balance)] {
             let amounts = activity[field].as_array().into_iter().flatten();
-            differ.unless_equal(field, &amounts.map(base_units).sum(), &amount);
+            differ.compare_field(field, &amounts.map(base_units).sum(), &amount);
         }
         let Some((first, last)) = self.seen else { return };
         for (field, time) in [("first_seen", first), ("last_seen", last)] {
-            differ.unless_equal(field, &text(activity, field).parse().ok(), &Some(time));
+            differ.compare_field(field, &text(activity, field).parse().ok(), &Some(time));
         }
         let (incoming, outgoing) = self.transfers;
         for (field, count) in [("transfers_in", incoming), ("transfers_out", outgoing)] {
             let found = activity["counts"].get(field).and_then(Value::as_u64);
-            differ.unless_equal(field, &found, &Some(count));
+            differ.compare_field(field, &found, &Some(count));
         }
     }
 }
 
 impl Money {
-    fn wanted(row: &Row, scenario: &Scenario) -> Self {
+    fn expected(row: &ExpectedRow, scenario: &Scenario) -> Self {
         Self {
             end: End {
                 end: row.end.to_owned(),
@@ -198,7 +199,7 @@ impl Money {
         }
     }
 
-    fn found(row: &Value) -> Self {
+    fn observed(row: &Value) -> Self {
         let transactions = row["transactions"].as_array().into_iter().flatten();
         Self {
             end: End {
@@ -216,7 +217,7 @@ impl Money {
         }
     }
 
-    fn and(&mut self, other: Self) {
+    fn merge(&mut self, other: Self) {
         self.hops = self.hops.min(other.hops);
         self.amount += other.amount;
         self.share += other.share;
@@ -238,16 +239,16 @@ struct Differences<'a> {
 }
 
 impl Differences<'_> {
-    fn unless_equal<T>(&mut self, what: &str, found: &T, expected: &T)
+    fn compare_field<T>(&mut self, what: &str, found: &T, expected: &T)
     where
         T: PartialEq + std::fmt::Debug + ?Sized,
     {
         if found != expected {
-            self.say(format!("{what}: {found:?} instead of {expected:?}"));
+            self.report(format!("{what}: {found:?} instead of {expected:?}"));
         }
     }
 
-    fn say(&mut self, what: impl std::fmt::Display) {
+    fn report(&mut self, what: impl std::fmt::Display) {
         self.found.push(format!("{}: {what}", self.person));
     }
 }
@@ -262,9 +263,9 @@ fn direction(
 ) {
     let mut found: BTreeMap<End, Money> = BTreeMap::new();
     let rows = answer["exposure"].as_array().into_iter().flatten();
-    for money in rows.filter(|row| row["direction"] == direction).map(Money::found) {
+    for money in rows.filter(|row| row["direction"] == direction).map(Money::observed) {
         match found.get_mut(&money.end) {
-            Some(same) => same.and(money),
+            Some(same) => same.merge(money),
             None => {
                 found.insert(money.end.clone(), money);
             }
@@ -272,26 +273,26 @@ fn direction(
     }
     let shares: u64 = found.values().map(|money| money.share).sum();
     let all = if found.is_empty() { 0 } else { SHARE_WHOLE };
-    differ.unless_equal(&format!("{direction}: sum of the shares"), &shares, &all);
+    differ.compare_field(&format!("{direction}: sum of the shares"), &shares, &all);
     for money in wanted {
         let what = format!("{direction}, {}", money.named());
         match found.remove(&money.end) {
             Some(found) => compare(differ, &what, &found, money, whole),
-            None => differ.say(format!("{what}: {} are missing", money.amount)),
+            None => differ.report(format!("{what}: {} are missing", money.amount)),
         }
     }
     for money in found.values() {
         let (amount, what) = (money.amount, money.named());
-        differ.say(format!("{direction}, {what}: {amount} are not expected"));
+        differ.report(format!("{direction}, {what}: {amount} are not expected"));
     }
 }
 
 fn compare(differ: &mut Differences<'_>, what: &str, found: &Money, wanted: &Money, whole: u64) {
-    differ.unless_equal(&format!("{what}: amount"), &found.amount, &wanted.amount);
-    differ.unless_equal(&format!("{what}: fewest hops"), &found.hops, &wanted.hops);
+    differ.compare_field(&format!("{what}: amount"), &found.amount, &wanted.amount);
+    differ.compare_field(&format!("{what}: fewest hops"), &found.hops, &wanted.hops);
     let share = u128::from(wanted.amount) * u128::from(SHARE_WHOLE) / u128::from(whole.max(1));
     if u128::from(found.share).abs_diff(share) > MOST_ROWS_OF_ONE_END {
-        differ.say(format!("{what}: a share of {} instead of {share} millionths", found.share));
+        differ.report(format!("{what}: a share of {} instead of {share} millionths", found.share));
     }
     let (named, path) = (&found.transactions, &wanted.transactions);
     if path.is_empty() {
@@ -299,9 +300,9 @@ fn compare(differ: &mut Differences<'_>, what: &str, found: &Money, wanted: &Mon
     }
     let is_only_path = u64::try_from(path.len()) == Ok(wanted.hops);
     if is_only_path {
-        differ.unless_equal(&format!("{what}: transactions"), named, path);
+        differ.compare_field(&format!("{what}: transactions"), named, path);
     } else if named.is_empty() || !named.is_subset(path) {
-        differ.say(format!("{what}: {named:?} are not transactions of {path:?}"));
+        differ.report(format!("{what}: {named:?} are not transactions of {path:?}"));
     }
 }
 

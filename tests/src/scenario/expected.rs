@@ -30,14 +30,14 @@ pub struct Expectation {
     /// Total that it sent, change aside, fees included. The rest is its balance.
     pub sent: u64,
     /// Origins of the received amount.
-    pub source: Vec<Row>,
+    pub source: Vec<ExpectedRow>,
     /// Destinations of the received amount.
-    pub destination: Vec<Row>,
+    pub destination: Vec<ExpectedRow>,
 }
 
 /// Money of one direction that ends alike.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ExpectedRow {
     /// Endpoint of the money.
     pub end: &'static str,
     /// Why it was not followed further.
@@ -62,15 +62,15 @@ pub(super) fn expectations(text: &'static str) -> Vec<Expectation> {
     for line in lines(text) {
         let (from, to) = (line.strip_prefix("  from "), line.strip_prefix("  to "));
         match all.last_mut() {
-            Some(party) if from.is_some() => party.source.extend(from.map(Row::read)),
-            Some(party) if to.is_some() => party.destination.extend(to.map(Row::read)),
+            Some(party) if from.is_some() => party.source.extend(from.map(ExpectedRow::read)),
+            Some(party) if to.is_some() => party.destination.extend(to.map(ExpectedRow::read)),
             _ => all.push(Expectation::read(line)),
         }
     }
     all
 }
 
-impl Row {
+impl ExpectedRow {
     fn read(line: &'static str) -> Self {
         let parts = line.split_once(": ").and_then(|(end, money)| {
             let (end, hops) = end.rsplit_once(" at ")?;

@@ -28,7 +28,7 @@ pub mod play;
 
 pub use blocks::{Moment, Scenario};
 pub use cast::{address, lock};
-pub use check::{Wanted, check_scenario, tip_of};
+pub use check::{ExpectedAnswer, check_scenario, tip_of};
 pub use everybody::EXPECTATIONS;
-pub use expected::{Expectation, Row};
-pub use play::{Follower, Step, accepting, play};
+pub use expected::{Expectation, ExpectedRow};
+pub use play::{Follower, Step, play, reorganization_arguments};

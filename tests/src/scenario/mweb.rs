@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 use super::{
     Scenario, blocks,
     cast::{address, lock},
-    check::{End, Money, Wanted},
+    check::{End, ExpectedAnswer, Money},
     expected::NORTH,
     payments::coins,
 };
 use crate::{
-    block_builder::{Template, Transaction, TxIn, TxOut},
+    block_builder::{BlockTemplate, Transaction, TxIn, TxOut},
     nodes::Node,
 };
 
@@ -50,7 +50,7 @@ pub struct Sequel {
     /// The transaction by which yvonne is paid out.
     pub paid_out: Txid,
     /// Expected answers to checks of walter and of yvonne.
-    pub wanted: [Wanted; 2],
+    pub wanted: [ExpectedAnswer; 2],
 }
 
 /// Runs the sequel on a node on which the scenario is complete.
@@ -87,7 +87,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
 
     let chain = scenario.network.chain();
     let whole = coins(FUNDS);
-    let walter = Wanted {
+    let walter = ExpectedAnswer {
         person: "walter".to_owned(),
         chain,
         address: ScriptOwner::from_script(chain, &script).address(chain).expect("an address"),
@@ -102,7 +102,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
             money("fee", "", 1, whole - went_in, &[txid(&paid_in)]),
         ],
     };
-    let yvonne = Wanted {
+    let yvonne = ExpectedAnswer {
         person: "yvonne".to_owned(),
         chain,
         address: address(chain, "yvonne"),
@@ -114,7 +114,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
         source: vec![money(POOL, POOLS_NAME, 1, coins("2"), &[txid(&paid_out)])],
         destination: vec![],
     }
-    .holding_the_rest();
+    .with_held_balance();
     Sequel { paid_in: txid(&paid_in), paid_out: txid(&paid_out), wanted: [walter, yvonne] }
 }
 
@@ -127,11 +127,11 @@ fn fund(scenario: &Scenario, node: &Node, script: Vec<u8>) -> Txid {
         vec![TxOut { value: coins(FUNDS), script }],
     );
     let txid = payment.txid();
-    let template = Template {
+    let template = BlockTemplate {
         network: scenario.network,
         height: FUNDED,
         parent: parent.hash,
-        time: scenario.times.at(FUNDED),
+        time: scenario.times.of_block(FUNDED),
         mark: "/sequel/",
         miner: &lock("pool"),
         fees: coins("0.01"),

@@ -101,7 +101,7 @@ pub fn play(scenario: &Scenario, node: &mut Node, mut after: impl FnMut(Step, &N
 
     node.stop();
     node.launch();
-    let kept = if node.kind.remembers() { Step::Restarted.height() } else { 0 };
+    let kept = if node.kind.keeps_blocks() { Step::Restarted.height() } else { 0 };
     assert_eq!(node.height(), kept, "{} after a restart", node.kind);
     submit(node, up_to(Step::Restarted));
     done(Step::Restarted, node);
@@ -154,7 +154,7 @@ impl Follower {
     #[must_use]
     pub fn start(directory: &Path, node: &Node, scenario: &Scenario) -> Self {
         let mut arguments = arguments(node);
-        arguments.extend(accepting(scenario));
+        arguments.extend(reorganization_arguments(scenario));
         arguments.extend(["--follow", "--every", "1"].map(str::to_owned));
         let log = std::fs::File::create(directory.join("follower.log")).expect("a log");
         let child = process::command(directory, arguments)
@@ -213,7 +213,7 @@ impl Drop for Follower {
 ///
 /// Panics if the scenario has no reorganization.
 #[must_use]
-pub fn accepting(scenario: &Scenario) -> [String; 2] {
+pub fn reorganization_arguments(scenario: &Scenario) -> [String; 2] {
     let first = scenario.kept.first().expect("a branch that stays");
     ["--accept-branch".to_owned(), first.hash.to_string()]
 }
@@ -241,7 +241,7 @@ pub fn arguments(node: &Node) -> Vec<String> {
 ///
 /// Panics if a check fails.
 #[must_use]
-pub fn check_everybody(directory: &Path, scenario: &Scenario, moment: Moment) -> Vec<String> {
+pub fn check_all_parties(directory: &Path, scenario: &Scenario, moment: Moment) -> Vec<String> {
     let chain = scenario.network.chain();
     let now = EXPECTATIONS.iter().filter(|expected| expected.at.contains(&moment));
     now.flat_map(|expected| {

@@ -23,7 +23,7 @@ const MILLION: u64 = 1_000_000;
 impl Agreement {
     /// The agreement of clusters with wallets: an entry for each address.
     #[must_use]
-    pub fn of<C: Clone + Eq + Hash, W: Copy + Eq + Hash>(addresses: &[(C, W)]) -> Self {
+    pub fn measure<C: Clone + Eq + Hash, W: Copy + Eq + Hash>(addresses: &[(C, W)]) -> Self {
         let clusters = addresses.iter().map(|(cluster, _)| cluster.clone());
         let wallets = addresses.iter().map(|(_, wallet)| *wallet);
         Self {
@@ -90,13 +90,13 @@ impl KnownChain {
             .flat_map(|(addresses, wallet)| addresses.iter().map(move |owner| (owner, wallet)))
             .map(|(owner, wallet): (_, usize)| (sets.root(owner).clone(), wallet))
             .collect();
-        Agreement::of(&addresses)
+        Agreement::measure(&addresses)
     }
 
     /// True if all inputs of a transaction are one wallet's.
     #[must_use]
     pub fn is_of_one_wallet(&self, transaction: &Transaction) -> bool {
-        let mut holders = transaction.spent_outputs().map(|spent| self.holder(&spent.owner));
+        let mut holders = transaction.spent_outputs().map(|spent| self.wallet_of(&spent.owner));
         let first = holders.next();
         holders.all(|holder| Some(holder) == first)
     }

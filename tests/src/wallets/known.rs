@@ -99,8 +99,8 @@ impl KnownChain {
 
     /// The wallet of an address.
     #[must_use]
-    pub fn holder(&self, owner: &ScriptOwner) -> Option<WalletId> {
-        self.wallets.holder(owner)
+    pub fn wallet_of(&self, owner: &ScriptOwner) -> Option<WalletId> {
+        self.wallets.wallet_of(owner)
     }
 
     /// Writes the chain as JSON lines.
@@ -188,7 +188,7 @@ impl KnownChain {
     fn join(&mut self) {
         let mut candidates: Vec<WalletId> = (0..self.extent.wallets).collect();
         self.wallets.chain.dice().shuffle(&mut candidates);
-        let kind = *self.wallets.chain.dice().of(&JointKind::ALL);
+        let kind = *self.wallets.chain.dice().pick(&JointKind::ALL);
         let budget = COIN / 4 + self.below(4 * COIN);
         if kind == JointKind::Payjoin {
             // The extent says how many of them there are.

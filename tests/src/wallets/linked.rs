@@ -18,7 +18,7 @@ use crate::world::Claims;
 
 /// What links say of the addresses of a chain.
 #[derive(Clone, Debug)]
-pub struct Linked {
+pub struct LinkAgreement {
     /// Of each kind, how many links join addresses of one wallet, and how many those of two.
     pub links: BTreeMap<LinkKind, (u64, u64)>,
     /// Agreement of links and clusters together with the wallets: a pair of addresses is joined by a cluster, or by a
@@ -34,10 +34,10 @@ struct Member {
     cluster: OwnerNumber,
 }
 
-impl Linked {
+impl LinkAgreement {
     /// The links and clusters of a graph of the chain.
     #[must_use]
-    pub fn of(known: &KnownChain, graph: &MemoryGraph) -> Self {
+    pub fn measure(known: &KnownChain, graph: &MemoryGraph) -> Self {
         let members = members(known, graph);
         let mut clusters: HashMap<OwnerNumber, Vec<Member>> = HashMap::new();
         for member in members.values() {
@@ -63,7 +63,7 @@ impl Linked {
         let wallet = |owner: &OwnerNumber| members.get(owner).map(|member| member.wallet);
         let right = pairs.iter().filter(|(one, other)| wallet(one) == wallet(other)).count();
         let by_wallet: Vec<_> = members.values().map(|member| ((), member.wallet)).collect();
-        let owned = Agreement::of(&by_wallet).owned;
+        let owned = Agreement::measure(&by_wallet).owned;
         let pairs = Agreement { clustered: pairs.len() as u64, owned, right: right as u64 };
         Self { links, pairs }
     }

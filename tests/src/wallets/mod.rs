@@ -19,11 +19,11 @@ use std::collections::{HashMap, HashSet};
 
 use assay_engine::utxo::ScriptOwner;
 
-use crate::world::{ChainBuilder, Coin, Form, total};
+use crate::world::{ChainBuilder, Form, Utxo, total};
 
 pub use agreement::Agreement;
 pub use known::{Extent, KnownChain};
-pub use linked::Linked;
+pub use linked::LinkAgreement;
 pub use wallet::{ChangePosition, CoinSelection, Fingerprint, Wallet};
 
 /// Index of a wallet.
@@ -76,7 +76,7 @@ impl Wallets {
 
     /// The wallet of an address.
     #[must_use]
-    pub fn holder(&self, owner: &ScriptOwner) -> Option<WalletId> {
+    pub fn wallet_of(&self, owner: &ScriptOwner) -> Option<WalletId> {
         self.holders.get(owner).copied()
     }
 
@@ -88,7 +88,7 @@ impl Wallets {
 
     /// A new address of a wallet.
     pub fn fresh_address(&mut self, wallet: WalletId) -> ScriptOwner {
-        let address = self.chain.fresh(self.all[wallet].fingerprint.form);
+        let address = self.chain.fresh_address(self.all[wallet].fingerprint.form);
         self.adopt(wallet, &address);
         address
     }
@@ -105,7 +105,7 @@ impl Wallets {
 
     /// A new address of a wallet in the form that joint transactions have.
     fn witness_address(&mut self, wallet: WalletId) -> ScriptOwner {
-        let address = self.chain.fresh(Form::WitnessKey);
+        let address = self.chain.fresh_address(Form::WitnessKey);
         self.adopt(wallet, &address);
         address
     }
@@ -117,11 +117,11 @@ impl Wallets {
         if self.all[wallet].addresses.is_empty() || !reuses {
             return self.fresh_address(wallet);
         }
-        self.chain.dice().of(&self.all[wallet].addresses).clone()
+        self.chain.dice().pick(&self.all[wallet].addresses).clone()
     }
 
     /// The address of a wallet's change, where `spent` is spent.
-    fn change_address(&mut self, wallet: WalletId, spent: &[Coin]) -> ScriptOwner {
+    fn change_address(&mut self, wallet: WalletId, spent: &[Utxo]) -> ScriptOwner {
         let Wallet { home, fingerprint, .. } = &self.all[wallet];
         match (home, spent.first()) {
             (Some(home), _) => home.clone(),
@@ -136,9 +136,9 @@ impl Wallets {
     }
 
     /// Gives coins to the wallets of their addresses. Coins of others are theirs to keep.
-    pub fn credit(&mut self, coins: Vec<Coin>) {
+    pub fn credit(&mut self, coins: Vec<Utxo>) {
         for coin in coins {
-            let Some(holder) = self.holder(&coin.owner) else { continue };
+            let Some(holder) = self.wallet_of(&coin.owner) else { continue };
             let wallet = &mut self.all[holder];
             if self.paid.insert(coin.owner.clone()) {
                 wallet.addresses.push(coin.owner.clone());
@@ -155,7 +155,7 @@ impl Wallets {
     }
 
     /// Takes all coins from a wallet.
-    pub fn take(&mut self, wallet: WalletId) -> Vec<Coin> {
+    pub fn take(&mut self, wallet: WalletId) -> Vec<Utxo> {
         std::mem::take(&mut self.all[wallet].coins)
     }
 }

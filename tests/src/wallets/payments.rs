@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use assay_engine::utxo::{OutPoint, ScriptOwner};
 
 use super::{ChangePosition, WalletId, Wallets};
-use crate::world::{Coin, Form, JointKind, Party, joint::POOLS, total};
+use crate::world::{Form, JointKind, Party, Utxo, joint::POOLS, total};
 
 /// Change below this is left to the miner, in base units.
 const LEAST_CHANGE: u64 = 5_000;
@@ -144,14 +144,14 @@ impl Wallets {
 
     /// Coins of these values, which a wallet makes for a joint transaction: by a Tx0 for new coins of a
     /// Whirlpool pool, else by a payment to itself.
-    fn prepare(&mut self, kind: JointKind, wallet: WalletId, values: &[u64]) -> Option<Vec<Coin>> {
+    fn prepare(&mut self, kind: JointKind, wallet: WalletId, values: &[u64]) -> Option<Vec<Utxo>> {
         let mut payments: Vec<_> =
             values.iter().map(|value| (self.joint_address(wallet), *value)).collect();
         let pool =
             POOLS.iter().find(|pool| kind == JointKind::Whirlpool && values == [*pool + PREMIUM]);
         if let Some(pool) = pool {
             // Nobody's wallet: the coordinator's address, and the data.
-            payments.push((self.chain.fresh(Form::WitnessKey), pool / 20));
+            payments.push((self.chain.fresh_address(Form::WitnessKey), pool / 20));
             payments.push((ScriptOwner::Script(self.chain.dice().bytes()), 0));
         }
         let before: HashSet<OutPoint> =
@@ -159,7 +159,7 @@ impl Wallets {
         if !self.pay(wallet, &payments) {
             return None;
         }
-        let is_prepared = |coin: &Coin| {
+        let is_prepared = |coin: &Utxo| {
             let made = (coin.owner.clone(), coin.value);
             !before.contains(&coin.outpoint) && payments.contains(&made)
         };

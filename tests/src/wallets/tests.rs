@@ -12,7 +12,7 @@ use assay_test_random::Random;
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
-use super::{Agreement, Extent, KnownChain, Linked};
+use super::{Agreement, Extent, KnownChain, LinkAgreement};
 use crate::{append, is_full};
 
 /// The least precision of clusters, in millionths.
@@ -34,7 +34,7 @@ fn agreement(known: &KnownChain) -> Agreement {
         let clusters = clusters.into_iter().map(|cluster| (cluster.unwrap().id, wallet));
         addresses.extend(clusters);
     }
-    Agreement::of::<_, usize>(&addresses)
+    Agreement::measure::<_, usize>(&addresses)
 }
 
 /// The agreements of clusters, of co-spend without exclusions, and of the co-spends of single wallets, printed.
@@ -84,7 +84,8 @@ fn links_and_clusters_find_more_than_co_spend_without_exclusions() {
         let extent = Extent { wallets, blocks, payments_for_a_payjoin: 1_000 };
         let known = KnownChain::generate(seed, extent);
         let plain = known.co_spend_agreement(|_| true);
-        let Linked { links, pairs } = Linked::of(&known, &in_memory(known.blocks()));
+        let LinkAgreement { links, pairs } =
+            LinkAgreement::measure(&known, &in_memory(known.blocks()));
         eprintln!("chain {seed}: links and clusters: {pairs}");
         eprintln!("  co-spend without exclusions: {plain}");
         for (kind, (right, wrong)) in links {

@@ -3,7 +3,7 @@
 use assay_engine::utxo::ScriptOwner;
 use assay_test_random::Random;
 
-use crate::world::{Coin, Form};
+use crate::world::{Form, Utxo};
 
 /// The choice of coins for a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +58,11 @@ impl Fingerprint {
             ChangePosition::Sorted,
         ];
         Self {
-            form: *dice.of(&Form::ALL),
-            selection: *dice.of(&selections),
-            change: *dice.of(&changes),
+            form: *dice.pick(&Form::ALL),
+            selection: *dice.pick(&selections),
+            change: *dice.pick(&changes),
             change_to_input: dice.one_in(8),
-            reuse_percent: *dice.of(&[0, 5, 20, 50, 100]),
+            reuse_percent: *dice.pick(&[0, 5, 20, 50, 100]),
             round_amounts: dice.one_in(2),
         }
     }
@@ -94,7 +94,7 @@ pub struct Wallet {
     /// Its habits.
     pub fingerprint: Fingerprint,
     /// Its unspent coins, oldest first.
-    pub coins: Vec<Coin>,
+    pub coins: Vec<Utxo>,
     /// Every address at which it was paid, in order.
     pub addresses: Vec<ScriptOwner>,
     /// The one address of its change and consolidations, if it has one.
@@ -112,7 +112,7 @@ impl Wallet {
         &mut self,
         dice: &mut Random,
         cost: impl Fn(u64) -> u64,
-    ) -> Option<Vec<Coin>> {
+    ) -> Option<Vec<Utxo>> {
         let coins = &self.coins;
         let mut order: Vec<usize> = (0..coins.len()).collect();
         match self.fingerprint.selection {

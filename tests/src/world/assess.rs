@@ -50,7 +50,7 @@ pub struct World {
 }
 
 /// An answer of a store that waits for nobody: long reads only give way to others now and then.
-fn at_once<T>(reading: impl Future<Output = T>) -> T {
+fn complete_at_once<T>(reading: impl Future<Output = T>) -> T {
     let mut reading = pin!(reading);
     loop {
         if let Some(read) = reading.as_mut().now_or_never() {
@@ -65,7 +65,7 @@ impl World {
     pub fn new(builder: ChainBuilder, claims: Claims) -> Self {
         let (chain, now) = (builder.id(), builder.now());
         let graph = MemoryGraph::new(chain, 0, false, builder.finish(), now);
-        Self::of(Arc::new(graph), (chain, now), claims.snapshot(chain, now), None)
+        Self::with_graph(Arc::new(graph), (chain, now), claims.snapshot(chain, now), None)
     }
 
     /// The same, recorded in a store that knows what all transactions are made of.
@@ -84,22 +84,22 @@ impl World {
         append(&mut writer, &builder.finish(), u64::MAX, now).expect("a recorded chain");
         let graph = graphs.open(chain).expect("a graph").expect("a recorded chain");
         let today = TimeZone::UTC.to_datetime(now).date();
-        let view = at_once(Arc::clone(&graph).view()).expect("a view").expect("blocks");
-        let ends = at_once(ends(&*view, chain, &intel, today)).expect("the ends");
+        let view = complete_at_once(Arc::clone(&graph).view()).expect("a view").expect("blocks");
+        let ends = complete_at_once(ends(&*view, chain, &intel, today)).expect("the ends");
         let snapshot = graph.snapshot().expect("a state");
         let compositions = graphs.composition_writer(chain).expect("compositions");
         while !compositions.advance(&snapshot, &ends, u64::MAX).expect("a slice").is_complete {}
-        Self::of(graph, (chain, now), intel, Some(folder))
+        Self::with_graph(graph, (chain, now), intel, Some(folder))
     }
 
-    fn of(
+    fn with_graph(
         graph: Arc<dyn Graph>,
         (chain, now): (ChainId, Timestamp),
         intel: IntelSnapshot,
         folder: Option<TempDir>,
     ) -> Self {
-        let tip = at_once(graph.tip()).ok().flatten().expect("a chain with blocks");
-        let view = at_once(graph.view()).expect("a view").expect("a chain with blocks");
+        let tip = complete_at_once(graph.tip()).ok().flatten().expect("a chain with blocks");
+        let view = complete_at_once(graph.view()).expect("a view").expect("a chain with blocks");
         Self { chain, now, view, tip, intel, _folder: folder }
     }
 
@@ -126,7 +126,7 @@ impl World {
     fn assess_with(&self, owner: &ScriptOwner, behavior: Option<BehaviorFacts>) -> Assessment {
         let subject = owner.address(self.chain).expect("an owner with an address");
         let mut facts = self.intel.facts(&subject);
-        let flows = at_once(self.flows(owner));
+        let flows = complete_at_once(self.flows(owner));
         facts.chain = ChainState::Followed(Box::new(ChainFacts {
             // Nothing happened since the last payment.
             tip: tip(self.tip.block.height, hex::encode(self.tip.block.hash), self.now),
@@ -134,7 +134,7 @@ impl World {
             behavior,
             activity: None,
         }));
-        facts.cluster = at_once(self.cluster(&subject, owner));
+        facts.cluster = complete_at_once(self.cluster(&subject, owner));
         assess(&subject, &facts, &POLICY, self.now)
     }
 
@@ -145,7 +145,7 @@ impl World {
     /// Panics if the owner never appeared on the chain.
     #[must_use]
     pub fn behavior(&self, owner: &ScriptOwner) -> BehaviorFacts {
-        at_once(self.search(owner))
+        complete_at_once(self.search(owner))
     }
 
     async fn search(&self, script: &ScriptOwner) -> BehaviorFacts {

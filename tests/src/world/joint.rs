@@ -39,7 +39,7 @@ pub struct Party {
 
 impl Party {
     /// A party with one input.
-    fn of(input: u64, outputs: Vec<u64>) -> Self {
+    fn with_one_input(input: u64, outputs: Vec<u64>) -> Self {
         Self { inputs: vec![input], outputs }
     }
 }
@@ -97,7 +97,7 @@ fn wasabi_1(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
         let input = WASABI_1_BASE + change + FEE;
         let Some(rest) = left.checked_sub(input) else { break };
         left = rest;
-        parties.push(Party::of(input, vec![WASABI_1_BASE, change]));
+        parties.push(Party::with_one_input(input, vec![WASABI_1_BASE, change]));
     }
     (parties.len() >= 10).then_some(parties)
 }
@@ -128,7 +128,7 @@ fn wasabi_2(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
         // Every denomination is taken, whatever the dice say.
         let mut outputs = vec![odd[usize::try_from(number % 4).expect("small")]];
         for _ in 0..=dice.below(2) {
-            outputs.push(*dice.of(&odd));
+            outputs.push(*dice.pick(&odd));
         }
         if dice.below(2) == 0 {
             outputs.push(decimal);
@@ -157,7 +157,7 @@ fn joinmarket(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
         let got = equal + change;
         let is_taker = number + 1 == count;
         let input = if is_taker { got + FEE + reward * (count - 1) } else { got - reward };
-        Party::of(input, vec![equal, change])
+        Party::with_one_input(input, vec![equal, change])
     });
     Some(parties.collect())
 }
@@ -165,7 +165,8 @@ fn joinmarket(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
 fn whirlpool(budget: u64) -> Option<Vec<Party>> {
     const PREMIUM: u64 = 10_302;
     let pool = POOLS.into_iter().find(|pool| 5 * (pool + PREMIUM) <= budget)?;
-    let party = |number| Party::of(pool + if number < 2 { PREMIUM } else { 0 }, vec![pool]);
+    let party =
+        |number| Party::with_one_input(pool + if number < 2 { PREMIUM } else { 0 }, vec![pool]);
     Some((0..5).map(party).collect())
 }
 
@@ -175,7 +176,7 @@ fn equal_pool(count: u64, dice: &mut Random, budget: u64) -> Option<Vec<Party>> 
     if equal < 50_000 {
         return None;
     }
-    let party = |_| Party::of(equal + 500 + dice.below(equal / 200), vec![equal]);
+    let party = |_| Party::with_one_input(equal + 500 + dice.below(equal / 200), vec![equal]);
     Some((0..count).map(party).collect())
 }
 
@@ -187,7 +188,7 @@ fn equal_with_change(count: u64, dice: &mut Random, budget: u64) -> Option<Vec<P
     }
     let parties = (0..count).map(|_| {
         let change = dice.within(equal / 50, equal - equal / 10);
-        Party::of(equal + change + FEE, vec![equal, change])
+        Party::with_one_input(equal + change + FEE, vec![equal, change])
     });
     Some(parties.collect())
 }
@@ -200,8 +201,8 @@ fn payjoin(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     let paid = dice.within(budget / 10, budget / 3);
     let change = dice.within(budget / 20, budget / 4);
     let own = dice.within(budget / 50, budget / 5);
-    let payer = Party::of(paid + change + FEE, vec![change]);
-    Some(vec![payer, Party::of(own, vec![own + paid])])
+    let payer = Party::with_one_input(paid + change + FEE, vec![change]);
+    Some(vec![payer, Party::with_one_input(own, vec![own + paid])])
 }
 
 fn batch(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
@@ -232,7 +233,7 @@ mod tests {
         let now = "2023-03-01T12:00:00Z".parse().unwrap();
         let mut chain = ChainBuilder::new(ChainId::BTC, seed, now);
         let mut fresh = |values: &[u64]| -> Vec<_> {
-            values.iter().map(|value| (chain.fresh(Form::WitnessKey), *value)).collect()
+            values.iter().map(|value| (chain.fresh_address(Form::WitnessKey), *value)).collect()
         };
         let inputs: Vec<_> = parties.iter().flat_map(|party| fresh(&party.inputs)).collect();
         let outputs: Vec<_> = parties.iter().flat_map(|party| fresh(&party.outputs)).collect();

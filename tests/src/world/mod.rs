@@ -9,7 +9,7 @@ pub mod assess;
 pub mod claims;
 pub mod joint;
 
-pub use assay_test_chains::{ChainBuilder, Coin, Form, total};
+pub use assay_test_chains::{ChainBuilder, Form, Utxo, total};
 pub use assess::{World, tip};
 pub use claims::{Claim, Claims};
 pub use joint::{JointKind, Party};

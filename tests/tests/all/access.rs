@@ -192,9 +192,9 @@ fn an_old_backup_does_not_revive_a_revoked_key() {
     assert_eq!(server.assay(&["restore", "junk"]).code, 3);
     let restored = server.assay(&["restore", "copy.sqlite"]).ok();
     assert!(restored.stdout.contains("2 keys revoked by the list"), "{}", restored.stdout);
-    let of = |key: &str| states(&server)[id(key)].clone();
-    assert_eq!((of(&revoked), of(&rotated)), ("revoked".into(), "revoked".into()));
-    assert_eq!(of(&caller.key), "active");
+    let state_of = |key: &str| states(&server)[id(key)].clone();
+    assert_eq!((state_of(&revoked), state_of(&rotated)), ("revoked".into(), "revoked".into()));
+    assert_eq!(state_of(&caller.key), "active");
 
     // After an old database was restored in any way, a server does not accept its revoked keys for
     // long.

@@ -193,7 +193,7 @@ fn no_near_miss_passes_a_checksum() {
         for round in 0..near_misses() {
             let address = addresses[round % addresses.len()];
             let mut text = address.as_bytes().to_vec();
-            text[random.index(address.len())] = *random.of(CHARACTERS);
+            text[random.index(address.len())] = *random.pick(CHARACTERS);
             let text = String::from_utf8(text).unwrap();
             assert!(
                 text == address || reason(chain, &text).is_err(),
@@ -211,7 +211,7 @@ fn no_near_miss_passes_the_case_of_an_account() {
     let (mut random, mut passed) = (Random::new(2), 0);
     for _ in 0..near_misses() {
         let mut text = address.as_bytes().to_vec();
-        text[2 + random.index(40)] = *random.of(b"0123456789abcdefABCDEF");
+        text[2 + random.index(40)] = *random.pick(b"0123456789abcdefABCDEF");
         let text = String::from_utf8(text).unwrap();
         if let Ok(read) = CanonicalAddress::parse(ChainId::ETH, &text)
             && text != address

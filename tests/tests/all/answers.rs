@@ -23,7 +23,7 @@ fn the_demo_data_set_has_the_recorded_answers() {
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert_eq!(answer.json()["verdict"], verdict, "the server says what to expect");
         let json = answer.json();
-        lines.push(format!("{what}: {}", told(&json)));
+        lines.push(format!("{what}: {}", summary(&json)));
         if what == "on_the_sample_sanctions_list" {
             insta::assert_json_snapshot!(format!("sample_{what}"), steady(json));
         }
@@ -35,9 +35,9 @@ fn the_demo_data_set_has_the_recorded_answers() {
 
 /// An answer in one line: verdict, score, reasons, contributions, patterns with those that do not count in brackets,
 /// warnings, and the digest.
-fn told(answer: &Value) -> String {
-    let rows = |field: &str, told: fn(&Value) -> String| {
-        answer[field].as_array().unwrap().iter().map(told).collect::<Vec<_>>().join(", ")
+fn summary(answer: &Value) -> String {
+    let rows = |field: &str, summary: fn(&Value) -> String| {
+        answer[field].as_array().unwrap().iter().map(summary).collect::<Vec<_>>().join(", ")
     };
     let component = |it: &Value| {
         let names = ["entity", "category", "pattern", "rule"].map(|name| it[name].as_str());
@@ -49,8 +49,8 @@ fn told(answer: &Value) -> String {
         )
     };
     let pattern = |it: &Value| {
-        let told = format!("{} {}", word(it, "pattern"), word(it, "role"));
-        if it["scored"] == true { told } else { format!("({told})") }
+        let summary = format!("{} {}", word(it, "pattern"), word(it, "role"));
+        if it["scored"] == true { summary } else { format!("({summary})") }
     };
     let code = |it: &Value| word(it, "code");
     format!(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    chain_tools::{ingested, line, of, printed, txid},
+    chain_tools::{address_of, ingested, line, printed, txid},
     clusters::spend,
     support::wait_until,
 };
@@ -27,7 +27,7 @@ fn owners() -> TempDir {
 
 fn label(directory: &Path, source: &str, rows: &[(&str, &str, &str)]) {
     let rows = rows.iter().map(|(person, category, entity)| {
-        format!("btc,{},{category},{entity},90,investigation,police\n", of(person))
+        format!("btc,{},{category},{entity},90,investigation,police\n", address_of(person))
     });
     let header = "blockchain,address,category,entity,confidence,tier,author\n";
     let text = std::iter::once(header.to_owned()).chain(rows).collect::<String>();
@@ -39,7 +39,7 @@ fn label(directory: &Path, source: &str, rows: &[(&str, &str, &str)]) {
 fn list(directory: &Path, person: &str) {
     let text = format!(
         "list,entity_id,entity,asset_code,address\nown-list,7,Villain,XBT,{}\n",
-        of(person)
+        address_of(person)
     );
     fs::write(directory.join("list.csv"), text).unwrap();
     let import = ["ingest", "sanctions", "list.csv", "--format", "csv", "--source", "own-list"];
@@ -48,7 +48,8 @@ fn list(directory: &Path, person: &str) {
 }
 
 fn check(directory: &Path, person: &str) -> Value {
-    serde_json::from_str(&printed(directory, &["check", "btc", &of(person), "--json"])).unwrap()
+    serde_json::from_str(&printed(directory, &["check", "btc", &address_of(person), "--json"]))
+        .unwrap()
 }
 
 /// The only component of a kind.
@@ -82,7 +83,7 @@ fn a_listed_address_of_the_same_owner_leads_to_review() {
     let wallet = &answer["associated_wallets"][0];
     assert_eq!(
         (&wallet["relation"], &wallet["address"], &wallet["listed"], &wallet["heuristic"]),
-        (&json!("same_owner"), &json!(of("ann-1")), &json!(true), &json!("co_spend"))
+        (&json!("same_owner"), &json!(address_of("ann-1")), &json!(true), &json!("co_spend"))
     );
     assert_eq!(
         (&wallet["transactions"], &wallet["confidence"]),
@@ -90,7 +91,7 @@ fn a_listed_address_of_the_same_owner_leads_to_review() {
     );
     // Nobody else is concerned.
     assert_eq!(check(directory.path(), "bob")["reasons"][0]["code"], "source_missing");
-    let text = printed(directory.path(), &["check", "btc", &of("ann-2")]);
+    let text = printed(directory.path(), &["check", "btc", &address_of("ann-2")]);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("co_spend, listed: Villain"), "{text}");
 }
@@ -148,7 +149,7 @@ fn counterparties_and_funders_are_shown_with_amounts_and_transactions() {
         )
     };
     let expected = |relation: &str, person: &str, amount: &str| {
-        (relation.to_owned(), of(person), amount.to_owned())
+        (relation.to_owned(), address_of(person), amount.to_owned())
     };
     let shares = ["1600000000", "3066666666", "700000000", "333333333"];
     assert_eq!(
@@ -196,14 +197,17 @@ fn a_likely_change_address_is_shown_and_not_scored() {
     // when her new address is checked, then her old one is shown as one of the same owner, perhaps,
     let (found, answer) = linked("ann-2");
     let [old] = &found[..] else { panic!("{answer:#}") };
-    assert_eq!((&old["address"], &old["heuristic"]), (&json!(of("ann-1")), &json!("change")));
+    assert_eq!(
+        (&old["address"], &old["heuristic"]),
+        (&json!(address_of("ann-1")), &json!("change"))
+    );
     assert_eq!((&old["confidence"], &old["categories"]), (&json!(75), &json!(["scam"])));
     assert_eq!(old["transactions"], json!([txid(2)]));
     // and that gives no score: the money does.
     let components = answer["scoring_components"].as_array().unwrap();
     assert!(components.iter().all(|it| it["kind"] != "association"), "{components:#?}");
     // The other way round too, and nobody else.
-    assert_eq!(linked("ann-1").0[0]["address"], of("ann-2"));
+    assert_eq!(linked("ann-1").0[0]["address"], address_of("ann-2"));
     assert_eq!(linked("shop").0, [] as [Value; 0]);
 }
 
@@ -227,7 +231,7 @@ fn a_listed_counterparty_is_shown_however_little_it_paid() {
     let shown: Vec<(&Value, &Value)> =
         wallets.iter().map(|wallet| (&wallet["address"], &wallet["listed"])).collect();
     assert_eq!(shown.len(), 12);
-    assert_eq!(shown[11], (&json!(of("payer-1")), &json!(true)));
+    assert_eq!(shown[11], (&json!(address_of("payer-1")), &json!(true)));
     assert!(shown[..11].iter().all(|(_, listed)| **listed == json!(false)));
     let detail = answer["coverage"]["association"]["detail"].as_str().unwrap();
     assert!(detail.ends_with("counterparties shown: 12 of 20"), "{detail}");
@@ -272,7 +276,7 @@ fn a_cluster_of_any_size_is_searched() {
     assert_eq!(members.count(), 20);
     assert_eq!(
         (&wallets[0]["address"], &wallets[1]["address"]),
-        (&json!(of("member-1101")), &json!(of("member-1100"))),
+        (&json!(address_of("member-1101")), &json!(address_of("member-1100"))),
         "the listed ones, then the riskiest"
     );
     assert!(has_reason(answer, "cluster_listed") && has_reason(answer, "cluster_labeled"));
@@ -289,7 +293,7 @@ fn no_answer_is_repeated_after_a_block_or_a_label_changes_the_cluster() {
     let key = assay(directory.path(), key).ok().stdout.trim().to_owned();
     let server = Server::start(Arc::clone(&directory), &[]);
     let caller = server.caller(&key);
-    let ask = || caller.check("btc", &of("member-1200")).json();
+    let ask = || caller.check("btc", &address_of("member-1200")).json();
     let is_stolen = |answer: &Value| has_reason(answer, "cluster_labeled");
     // An answer is repeated as long as nothing changes.
     wait_until("the answer is cached", || ask()["cached"] == true);

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
-    chain_tools::{ingested, line, of, printed},
+    chain_tools::{address_of, ingested, line, printed},
     clusters::spend,
 };
 
@@ -51,7 +51,10 @@ fn a_copy_of_a_used_graph_is_the_graph() {
         (fingerprint(directory), printed(directory, &export))
     });
     assert_eq!(of_copy, of_graph);
-    assert!(printed(copy.path(), &["cluster", "btc", &of("thief")]).contains(&of("ann")));
+    assert!(
+        printed(copy.path(), &["cluster", "btc", &address_of("thief")])
+            .contains(&address_of("ann"))
+    );
 }
 
 #[test]

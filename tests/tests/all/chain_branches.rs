@@ -6,14 +6,14 @@ use assay_tests::{
     Caller, Server, assay,
     block_builder::{Block, Network},
     esplora::Esplora,
-    on_plan,
+    plan_with_tenant,
     scenario::{Scenario, blocks::Times},
     wait_until,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::chain_tools::of;
+use crate::chain_tools::address_of;
 
 /// The last block that the branches share.
 const FORK: u64 = 90;
@@ -36,9 +36,9 @@ impl World {
         let labels = format!(
             "blockchain,address,category,entity,confidence,tier,author\n\
              btc,{},ransomware,Thief,100,investigation,The police\n",
-            of("thief")
+            address_of("thief")
         );
-        let manifests = format!("{policy}{}", on_plan("roomy", limit));
+        let manifests = format!("{policy}{}", plan_with_tenant("roomy", limit));
         fs::write(directory.path().join("all.yaml"), manifests).unwrap();
         fs::write(directory.path().join("labels.csv"), labels).unwrap();
         let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;
@@ -74,7 +74,7 @@ impl World {
             "height": height, "hash": hash(height), "parent": parent,
             "time": self.begun + i64::try_from(height).unwrap() * 20,
         });
-        let outputs = json!([{"address": of(pays), "value": 50 * COIN}]);
+        let outputs = json!([{"address": address_of(pays), "value": 50 * COIN}]);
         let line = json!({"block": block, "txid": txid, "inputs": inputs, "outputs": outputs});
         format!("{line}\n")
     }
@@ -116,7 +116,7 @@ fn addresses(servers: &[&Server]) -> Vec<String> {
 }
 
 fn shop(caller: &Caller) -> Value {
-    let answer = caller.check("btc", &of("shop"));
+    let answer = caller.check("btc", &address_of("shop"));
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.json()
 }
@@ -146,7 +146,8 @@ fn a_longer_branch_of_one_server_does_not_outvote_two() {
     // when all three are asked, then the two answer, and callers, metrics and the log say so,
     let (server, caller) = world.api(&addresses(&[&right[0], &forged, &right[1]]));
     for number in 0..50 {
-        let address = if number == 0 { of("shop") } else { of(&format!("nobody {number}")) };
+        let address =
+            if number == 0 { address_of("shop") } else { address_of(&format!("nobody {number}")) };
         let answer = caller.check("btc", &address).json();
         assert!(has(&answer, "warnings", "chain_branches_differ"), "{answer}");
         let block = &answer["sources"].as_array().unwrap().last().unwrap()["latest_block"];
@@ -162,7 +163,7 @@ fn a_longer_branch_of_one_server_does_not_outvote_two() {
     // also once the two are gone.
     drop(right);
     wait_until("nobody answers", || shop(&caller)["verdict"] == "indeterminate");
-    let answer = caller.check("btc", &of("somebody")).json();
+    let answer = caller.check("btc", &address_of("somebody")).json();
     assert_eq!(answer["verdict"], "indeterminate");
     assert!(has(&answer, "warnings", "chain_branches_differ"), "{answer}");
     assert_eq!(forged.metric::<u64>(traces), 1);
@@ -189,7 +190,7 @@ fn one_against_one_nothing_is_allowed_and_no_earlier_answer_is_repeated() {
     assert!(has(&answer, "warnings", "chain_branches_differ"), "{answer}");
     assert!(has(&answer, "reasons", "flows_missing"), "{answer}");
     // Listings and labels decide as ever.
-    let thief = caller.check("btc", &of("thief")).json();
+    let thief = caller.check("btc", &address_of("thief")).json();
     assert_eq!(thief["verdict"], "block", "{thief}");
     let transfer = json!({
         "blockchain": "btc", "transaction": format!("{:032x}{RIGHT:030x}01", FORK + 4), "output": 0,
@@ -199,7 +200,7 @@ fn one_against_one_nothing_is_allowed_and_no_earlier_answer_is_repeated() {
     assert_eq!(refused.status, 503, "{}", refused.text);
     assert!(refused.text.contains("different branches"), "{}", refused.text);
     // Screening in full allows as little.
-    let row = json!({"blockchain": "btc", "address": of("nobody")}).to_string() + "\n";
+    let row = json!({"blockchain": "btc", "address": address_of("nobody")}).to_string() + "\n";
     let fields = [("content-type", "application/x-ndjson")];
     let screened = caller.post("/api/v1/screen?scope=full", &row, &fields);
     assert!(screened.text.contains("\"indeterminate\""), "{}", screened.text);

@@ -16,7 +16,7 @@ use assay_graph::{EmbeddedGraphs, Graph, Membership, WriterOptions, memory::Memo
 use assay_test_random::Random;
 use assay_tests::{
     Finished, SmallDisk, append, assay,
-    big_chain::{BigChain, Shape},
+    big_chain::{BigChain, ChainShape},
     is_full, measure_assay,
     raw_node::{Outputs, RawNode},
     start_assay, to_megabytes,
@@ -30,14 +30,14 @@ use tempfile::TempDir;
 use crate::support::wait_until;
 
 /// Shape of a small chain that is ingested quickly.
-const SHORT: Shape = Shape { seed: 5, blocks: 40, transactions: 12, hub: None };
+const SHORT: ChainShape = ChainShape { seed: 5, blocks: 40, transactions: 12, hub: None };
 
 /// A data directory, and the file of a chain in it.
-struct Place {
+struct ChainDirectory {
     directory: TempDir,
 }
 
-impl Place {
+impl ChainDirectory {
     fn new() -> Self {
         Self { directory: tempfile::tempdir().unwrap() }
     }
@@ -51,21 +51,21 @@ impl Place {
     }
 
     /// Removes the graph.
-    fn forget(&self) {
+    fn remove_graph(&self) {
         fs::remove_dir_all(self.path().join("chains")).unwrap();
     }
 
     /// The height of the newest block.
     fn tip(&self) -> Option<u64> {
-        self.ask(async |graph| Some(graph?.tip().await.unwrap()?.block.height))
+        self.with_graph(async |graph| Some(graph?.tip().await.unwrap()?.block.height))
     }
 
     /// The hash of everything there is; `None` where there is no graph.
     fn state(&self) -> Option<String> {
-        self.ask(async |graph| Some(hex::encode(graph?.fingerprint().await.unwrap())))
+        self.with_graph(async |graph| Some(hex::encode(graph?.fingerprint().await.unwrap())))
     }
 
-    fn ask<T>(&self, what: impl AsyncFnOnce(Option<Arc<dyn Graph>>) -> T) -> T {
+    fn with_graph<T>(&self, what: impl AsyncFnOnce(Option<Arc<dyn Graph>>) -> T) -> T {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(async {
             let graphs = EmbeddedGraphs::new(self.path());
@@ -81,37 +81,37 @@ fn arguments(file: &Path, more: &[&str]) -> Vec<String> {
 }
 
 /// The file of a chain.
-fn written(folder: &TempDir, shape: Shape) -> PathBuf {
+fn written(folder: &TempDir, shape: ChainShape) -> PathBuf {
     let file = folder.path().join("chain.jsonl");
     BigChain::new(shape).write(&file).unwrap();
     file
 }
 
 /// Ingests a generated chain, again and again, until so many ingests were killed.
-fn killed(place: &Place, shape: Shape, kills: usize) {
+fn ingest_with_kills(directory: &ChainDirectory, shape: ChainShape, kills: usize) {
     let folder = tempfile::tempdir().unwrap();
     let file = written(&folder, shape);
-    killed_on(place, &file, kills);
-    assert_eq!(place.tip(), Some(shape.blocks - 1));
+    ingest_file_with_kills(directory, &file, kills);
+    assert_eq!(directory.tip(), Some(shape.blocks - 1));
 }
 
 /// Ingests the chain of a file, again and again, until so many ingests were killed.
-fn killed_on(place: &Place, file: &Path, kills: usize) {
+fn ingest_file_with_kills(directory: &ChainDirectory, file: &Path, kills: usize) {
     let timed = || {
         let begun = Instant::now();
-        let _ = place.ingest(file, &[]).ok();
+        let _ = directory.ingest(file, &[]).ok();
         begun.elapsed()
     };
     let (whole, nothing_new) = (timed(), timed());
-    let expected = place.state();
+    let expected = directory.state();
 
     let mut dice = Random::new(kills as u64);
     let (mut killed, mut tips, mut patience) = (0, BTreeSet::new(), 1.0);
     while killed < kills {
-        place.forget();
+        directory.remove_graph();
         let mut before = None;
         loop {
-            let mut ingest = start_assay(place.path(), arguments(file, &[]));
+            let mut ingest = start_assay(directory.path(), arguments(file, &[]));
             // From the opening of the graph to about half of the work.
             let span = nothing_new / 2 + whole.saturating_sub(nothing_new).mul_f64(0.5 * patience);
             // It is killed at any point.
@@ -123,18 +123,18 @@ fn killed_on(place: &Place, file: &Path, kills: usize) {
             ingest.kill().unwrap();
             ingest.wait().unwrap();
             killed += 1;
-            let tip = place.tip();
+            let tip = directory.tip();
             assert!(tip >= before, "{tip:?} after {before:?}: what was recorded is gone");
             // On a machine that became slower, wait longer.
             patience = if tip == before { patience * 1.5 } else { 1.0 };
             before = tip;
             tips.insert(tip);
             if killed == kills {
-                let _ = place.ingest(file, &[]).ok();
+                let _ = directory.ingest(file, &[]).ok();
                 break;
             }
         }
-        assert_eq!(place.state(), expected, "after {killed} kills");
+        assert_eq!(directory.state(), expected, "after {killed} kills");
     }
     eprintln!("{kills} kills, at {} heights: {tips:?}", tips.len());
     assert!(tips.len() > 3.min(kills / 4), "killed at {tips:?} only");
@@ -142,8 +142,8 @@ fn killed_on(place: &Place, file: &Path, kills: usize) {
 
 #[test]
 fn an_ingest_killed_anywhere_ends_in_the_same_graph() {
-    let shape = Shape { seed: 11, blocks: 5200, transactions: 2, hub: None };
-    killed(&Place::new(), shape, if is_full() { 50 } else { 12 });
+    let shape = ChainShape { seed: 11, blocks: 5200, transactions: 2, hub: None };
+    ingest_with_kills(&ChainDirectory::new(), shape, if is_full() { 50 } else { 12 });
 }
 
 #[test]
@@ -152,15 +152,15 @@ fn an_ingest_killed_anywhere_ends_in_the_same_clusters() {
     let (blocks, kills) = if is_full() { (1_500, 50) } else { (300, 3) };
     let extent = Extent { wallets: 40, blocks, payments_for_a_payjoin: 1_000 };
     let known = KnownChain::generate(21, extent);
-    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
+    let (directory, folder) = (ChainDirectory::new(), tempfile::tempdir().unwrap());
     let file = folder.path().join("chain.jsonl");
     known.write(&file).unwrap();
     // ...when its ingest is killed and taken up again...
-    killed_on(&place, &file, kills);
+    ingest_file_with_kills(&directory, &file, kills);
     // ...then every address is in the cluster of a straight ingest.
     let blocks = known.blocks().to_vec();
     let straight = MemoryGraph::new(ChainId::BTC, 0, false, blocks, Timestamp::UNIX_EPOCH);
-    let found = place.ask(async |graph| members(&*graph.unwrap()).await);
+    let found = directory.with_graph(async |graph| members(&*graph.unwrap()).await);
     assert!(!found.is_empty());
     assert!(found == members(&straight).now_or_never().unwrap(), "other clusters");
 }
@@ -178,10 +178,10 @@ async fn members(graph: &dyn Graph) -> Vec<Membership> {
 
 #[test]
 fn an_ingest_needs_little_memory() {
-    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
-    let shape = Shape { seed: 13, blocks: 18, transactions: 2500, hub: None };
+    let (directory, folder) = (ChainDirectory::new(), tempfile::tempdir().unwrap());
+    let shape = ChainShape { seed: 13, blocks: 18, transactions: 2500, hub: None };
     let file = written(&folder, shape);
-    let (status, seconds, peak) = measure_assay(place.path(), arguments(&file, &[]));
+    let (status, seconds, peak) = measure_assay(directory.path(), arguments(&file, &[]));
     assert!(status.success());
     eprintln!(
         "{} blocks of {} transactions: {seconds:.1} s, peak memory {:.0} MB",
@@ -201,13 +201,13 @@ fn large_blocks_behind_small_ones_need_little_memory() {
     shapes.extend([Outputs { count: 3_500, script: 9_000 }; 4]);
     shapes.push(Outputs { count: 100_000, script: 22 });
     shapes.extend([Outputs { count: 1, script: 1 }; 30]);
-    let (node, place) = (RawNode::start(&shapes), Place::new());
+    let (node, directory) = (RawNode::start(&shapes), ChainDirectory::new());
     let url = node.url();
     let ingest = ["ingest", "chain", "btc", "--test-network", "--rpc", &url];
-    let (status, seconds, peak) = measure_assay(place.path(), ingest);
+    let (status, seconds, peak) = measure_assay(directory.path(), ingest);
     // ...then all are recorded, in little memory.
     assert!(status.success());
-    assert_eq!(place.tip(), Some(node.height()));
+    assert_eq!(directory.tip(), Some(node.height()));
     eprintln!(
         "blocks of 32 MB behind small ones: {seconds:.1} s, answers up to {:.0} MB asked for, peak \
          memory {:.0} MB",
@@ -220,43 +220,43 @@ fn large_blocks_behind_small_ones_need_little_memory() {
 
 #[test]
 fn a_chain_has_one_writer_at_a_time() {
-    let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
+    let (directory, folder) = (ChainDirectory::new(), tempfile::tempdir().unwrap());
     let file = written(&folder, SHORT);
-    let _ = assay(place.path(), ["migrate"]).ok();
-    let mut first = start_assay(place.path(), arguments(&file, &["--follow"]));
+    let _ = assay(directory.path(), ["migrate"]).ok();
+    let mut first = start_assay(directory.path(), arguments(&file, &["--follow"]));
     let tip = Some(SHORT.blocks - 1);
-    wait_until("the first one recorded the chain", || place.tip() == tip);
-    let second = place.ingest(&file, &[]);
+    wait_until("the first one recorded the chain", || directory.tip() == tip);
+    let second = directory.ingest(&file, &[]);
     assert_eq!(second.code, 1, "{}", second.stdout);
     let expected = "another program is ingesting the btc chain: only one can at a time";
     assert!(second.stderr.contains(expected), "{}", second.stderr);
     first.kill().unwrap();
     first.wait().unwrap();
-    let _ = place.ingest(&file, &[]).ok();
+    let _ = directory.ingest(&file, &[]).ok();
 }
 
 #[test]
 fn a_chain_ingested_in_any_way_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     // Long enough to be a backfill, with the indexes at the end.
-    let shape = Shape { seed: 14, blocks: 5400, transactions: 2, hub: None };
+    let shape = ChainShape { seed: 14, blocks: 5400, transactions: 2, hub: None };
     let file = written(&folder, shape);
-    let place = Place::new();
-    let _ = place.ingest(&file, &[]).ok();
-    let expected = place.state();
+    let directory = ChainDirectory::new();
+    let _ = directory.ingest(&file, &[]).ok();
+    let expected = directory.state();
 
-    place.forget();
+    directory.remove_graph();
     for to in ["0", "17", "3000", "3000", "5398", "9999"] {
-        let _ = place.ingest(&file, &["--to", to]).ok();
+        let _ = directory.ingest(&file, &["--to", to]).ok();
     }
-    assert_eq!(place.state(), expected, "in steps, with indexes from the beginning");
+    assert_eq!(directory.state(), expected, "in steps, with indexes from the beginning");
 
     let exported = folder.path().join("exported.jsonl").display().to_string();
     let export = ["export", "transfers", "btc", "--format", "jsonl", "-o", &exported];
-    let _ = assay(place.path(), export).ok();
-    place.forget();
-    let _ = place.ingest(Path::new(&exported), &[]).ok();
-    assert_eq!(place.state(), expected, "from what was exported");
+    let _ = assay(directory.path(), export).ok();
+    directory.remove_graph();
+    let _ = directory.ingest(Path::new(&exported), &[]).ok();
+    assert_eq!(directory.state(), expected, "from what was exported");
 }
 
 /// Fault of a file, from block 30 on, and the expected message.
@@ -286,9 +286,9 @@ const FAULTS: [Fault; 7] = [
         done: |lines| {
             let mut again = payment(lines).clone();
             again["txid"] = "cd".repeat(32).into();
-            let place = lines.iter().position(|line| line["block"]["height"] == 32).unwrap();
-            again["block"] = lines[place]["block"].clone();
-            lines.insert(place + 1, again);
+            let index = lines.iter().position(|line| line["block"]["height"] == 32).unwrap();
+            again["block"] = lines[index]["block"].clone();
+            lines.insert(index + 1, again);
         },
         said: &["transaction cdcd", " in block 32 spends ", "was spent before it"],
     },
@@ -311,8 +311,8 @@ const FAULTS: [Fault; 7] = [
     Fault {
         done: |lines| {
             let whole = payment(lines).clone();
-            let place = lines.iter().position(|line| *line == whole).unwrap();
-            lines.truncate(place);
+            let index = lines.iter().position(|line| *line == whole).unwrap();
+            lines.truncate(index);
             let whole = whole.to_string();
             lines.push(Value::String(whole[..whole.len() / 2].to_owned()));
         },
@@ -335,13 +335,13 @@ fn nothing_of_a_broken_block_is_recorded() {
     let file = written(&folder, SHORT);
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let place = Place::new();
-    let _ = place.ingest(&file, &[]).ok();
-    let whole = place.state();
+    let directory = ChainDirectory::new();
+    let _ = directory.ingest(&file, &[]).ok();
+    let whole = directory.state();
     for (number, Fault { done, said }) in FAULTS.iter().enumerate() {
-        place.forget();
-        let _ = place.ingest(&file, &["--to", "20"]).ok();
-        let before = place.state();
+        directory.remove_graph();
+        let _ = directory.ingest(&file, &["--to", "20"]).ok();
+        let before = directory.state();
 
         let mut lines = lines.clone();
         done(&mut lines);
@@ -350,18 +350,18 @@ fn nothing_of_a_broken_block_is_recorded() {
         let written =
             lines.iter().map(|line| line.as_str().map_or(line.to_string(), str::to_owned));
         fs::write(&broken, written.collect::<Vec<_>>().join("\n")).unwrap();
-        let refused = place.ingest(&broken, &[]);
+        let refused = directory.ingest(&broken, &[]);
         assert_eq!(refused.code, 3, "fault {number}: {}{}", refused.stdout, refused.stderr);
         for words in *said {
             assert!(refused.stderr.contains(words), "fault {number}: {}", refused.stderr);
         }
-        assert_eq!(place.state(), before, "fault {number}");
+        assert_eq!(directory.state(), before, "fault {number}");
 
         let address = lines[0]["outputs"][0]["address"].as_str().unwrap();
-        let check = assay(place.path(), ["check", "btc", address, "--json"]).json();
+        let check = assay(directory.path(), ["check", "btc", address, "--json"]).json();
         assert_eq!(check["activity"]["status"], "seen", "fault {number}: {check}");
-        let _ = place.ingest(&file, &[]).ok();
-        assert_eq!(place.state(), whole, "fault {number}");
+        let _ = directory.ingest(&file, &[]).ok();
+        assert_eq!(directory.state(), whole, "fault {number}");
     }
 }
 
@@ -369,7 +369,7 @@ fn nothing_of_a_broken_block_is_recorded() {
 async fn a_full_disk_fails_an_ingest_and_leaves_the_graph_as_it_was() {
     let disk = SmallDisk::mount(24);
     let graphs = EmbeddedGraphs::new(disk.path());
-    let shape = Shape { seed: 15, blocks: 160, transactions: 40, hub: None };
+    let shape = ChainShape { seed: 15, blocks: 160, transactions: 40, hub: None };
     let blocks: Vec<_> = BigChain::new(shape).collect();
     let at = Timestamp::UNIX_EPOCH;
     let expected = async |count: usize| {

@@ -10,9 +10,9 @@ use assay_tests::{
     Postgres, assay,
     block_builder::{Network, TxOut},
     migrated_database,
-    nodes::{Kind, Node},
+    nodes::{Node, NodeKind},
     scenario::{
-        EXPECTATIONS, Expectation, Follower, Moment, Scenario, Step, Wanted,
+        EXPECTATIONS, Expectation, ExpectedAnswer, Follower, Moment, Scenario, Step,
         blocks::Times,
         cast::lock,
         check::Money,
@@ -21,7 +21,7 @@ use assay_tests::{
         mweb,
         payments::PAYMENTS,
         play,
-        play::{arguments, check_everybody},
+        play::{arguments, check_all_parties},
     },
 };
 use serde_json::{Value, json};
@@ -44,12 +44,12 @@ const TIPS: [(Network, [&str; 2]); 2] = [
     ),
 ];
 
-fn scenario(kind: Kind) -> Scenario {
+fn scenario(kind: NodeKind) -> Scenario {
     Scenario::new(kind.network(), Times::FIXED)
 }
 
 /// A node takes every block, loses none that it should keep, and takes the longer branch.
-fn is_accepted_by(kind: Kind) {
+fn is_accepted_by(kind: NodeKind) {
     let mut node = Node::start(kind);
     let scenario = scenario(kind);
     let holds = |node: &Node, height: u64, name: &str| {
@@ -84,25 +84,25 @@ fn is_accepted_by(kind: Kind) {
 #[test]
 #[ignore = "needs Bitcoin Core"]
 fn bitcoin_core_accepts_the_scenario() {
-    is_accepted_by(Kind::BitcoinCore);
+    is_accepted_by(NodeKind::BitcoinCore);
 }
 
 #[test]
 #[ignore = "needs btcd"]
 fn btcd_accepts_the_scenario() {
-    is_accepted_by(Kind::Btcd);
+    is_accepted_by(NodeKind::Btcd);
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
 fn litecoin_core_accepts_the_scenario() {
-    is_accepted_by(Kind::Litecoin { mweb: false });
+    is_accepted_by(NodeKind::Litecoin { mweb: false });
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
 fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
-    let kind = Kind::Litecoin { mweb: true };
+    let kind = NodeKind::Litecoin { mweb: true };
     let mut node = Node::start(kind);
     let scenario = scenario(kind);
     play(&scenario, &mut node, |_, _| {});
@@ -126,8 +126,8 @@ fn coins_go_into_litecoins_extension_blocks_and_come_out_again() {
 #[ignore = "needs Bitcoin Core"]
 fn block_files_of_a_node_are_read_with_the_outputs_that_they_spend() {
     // Given a node whose chain was reorganised once, and two graphs that begin late...
-    let mut node = Node::start(Kind::BitcoinCore);
-    let scenario = scenario(Kind::BitcoinCore);
+    let mut node = Node::start(NodeKind::BitcoinCore);
+    let scenario = scenario(NodeKind::BitcoinCore);
     play(&scenario, &mut node, |_, _| {});
     let ingested = |source: &[String]| {
         let directory = tempfile::tempdir().unwrap();
@@ -207,13 +207,13 @@ fn by_the_blocks(
 
 #[test]
 fn expectations_agree_with_the_blocks_and_add_up() {
-    let scenario = scenario(Kind::Btcd);
+    let scenario = scenario(NodeKind::Btcd);
     for expected in EXPECTATIONS.iter() {
         for moment in &expected.at {
             let Expectation { person, seen, received, sent, .. } = expected.clone();
             let found = by_the_blocks(&scenario, *moment, person);
             assert_eq!(found, (seen, received, sent), "{person} {moment:?}");
-            let wanted = Wanted::new(expected, &scenario, *moment);
+            let wanted = ExpectedAnswer::new(expected, &scenario, *moment);
             let sum = |rows: &[Money]| rows.iter().map(|row| row.amount).sum::<u64>();
             assert_eq!(sum(&wanted.source), received, "{person}");
             assert_eq!(sum(&wanted.destination), received, "{person}");
@@ -222,7 +222,7 @@ fn expectations_agree_with_the_blocks_and_add_up() {
 }
 
 /// An answer with exactly the expected values, as far as they are compared.
-fn answer(wanted: &Wanted) -> Value {
+fn answer(wanted: &ExpectedAnswer) -> Value {
     let amounts = |value: u64| json!([{ "value": value.to_string() }]);
     let rows = |direction: &str, whole: u64, rows: &[Money]| {
         let mut left = 1_000_000;
@@ -268,13 +268,13 @@ fn answer(wanted: &Wanted) -> Value {
 
 #[test]
 fn a_wrong_answer_is_reported_with_the_position() {
-    let scenario = scenario(Kind::Btcd);
+    let scenario = scenario(NodeKind::Btcd);
     for expected in EXPECTATIONS.iter() {
-        let answer = answer(&Wanted::new(expected, &scenario, expected.at[0]));
+        let answer = answer(&ExpectedAnswer::new(expected, &scenario, expected.at[0]));
         assert_eq!(check_scenario(&answer, expected, &scenario, expected.at[0]), [""; 0]);
     }
     let thief = EXPECTATIONS.iter().find(|expected| expected.person == "thief").unwrap();
-    let right = answer(&Wanted::new(thief, &scenario, Moment::End));
+    let right = answer(&ExpectedAnswer::new(thief, &scenario, Moment::End));
     let cases: [(&str, Value, &str); 11] = [
         ("/sources/1/latest_block/height", json!(145), "height of the tip"),
         ("/activity/balance/0/value", json!("1"), "balance"),
@@ -306,18 +306,18 @@ fn a_wrong_answer_is_reported_with_the_position() {
 
 /// Assay follows a node through the whole scenario and is killed once. The checks of all parties
 /// are as expected, also after an ingest of the whole chain at once.
-fn answers_are_as_expected(kind: Kind, database: Option<&Postgres>) {
+fn answers_are_as_expected(kind: NodeKind, database: Option<&Postgres>) {
     let mut node = Node::start(kind);
     let scenario = scenario(kind);
     let chain = scenario.network.chain();
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
     if let Some(database) = database {
-        database.used_by(directory);
+        database.connect_directory(directory);
     }
     Files::write(chain, directory).import(directory);
     let everybody = |directory: &Path, moment: Moment| {
-        let differences = check_everybody(directory, &scenario, moment);
+        let differences = check_all_parties(directory, &scenario, moment);
         assert!(differences.is_empty(), "{kind}, {moment:?}:\n{}", differences.join("\n"));
     };
 
@@ -332,7 +332,7 @@ fn answers_are_as_expected(kind: Kind, database: Option<&Postgres>) {
             everybody(directory, moment);
         }
     });
-    if kind == (Kind::Litecoin { mweb: true }) {
+    if kind == (NodeKind::Litecoin { mweb: true }) {
         let sequel = mweb::play(&scenario, &node);
         follower.catch_up(directory, chain, mweb::END);
         for wanted in sequel.wanted {
@@ -353,24 +353,24 @@ fn answers_are_as_expected(kind: Kind, database: Option<&Postgres>) {
 #[test]
 #[ignore = "needs Bitcoin Core"]
 fn answers_on_bitcoin_core_are_as_expected() {
-    answers_are_as_expected(Kind::BitcoinCore, None);
+    answers_are_as_expected(NodeKind::BitcoinCore, None);
 }
 
 #[test]
 #[ignore = "needs btcd"]
 fn answers_on_btcd_are_as_expected() {
-    answers_are_as_expected(Kind::Btcd, None);
+    answers_are_as_expected(NodeKind::Btcd, None);
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
 fn answers_on_litecoin_core_are_as_expected() {
-    answers_are_as_expected(Kind::Litecoin { mweb: false }, None);
+    answers_are_as_expected(NodeKind::Litecoin { mweb: false }, None);
 }
 
 #[test]
 #[ignore = "needs Litecoin Core"]
 fn answers_on_litecoin_extension_blocks_are_as_expected_on_postgresql() {
     let database = migrated_database();
-    answers_are_as_expected(Kind::Litecoin { mweb: true }, Some(&database));
+    answers_are_as_expected(NodeKind::Litecoin { mweb: true }, Some(&database));
 }

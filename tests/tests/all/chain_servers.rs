@@ -17,18 +17,22 @@ use assay_graph::{EmbeddedGraphs, WriterOptions};
 use assay_test_random::Random;
 use assay_tests::{
     CHAIN_TOKEN, Caller, Server, append, assay,
-    big_chain::{BigChain, Hub, Person, Shape},
-    on_plan, sample, wait_until,
+    big_chain::{BigChain, ChainShape, Hub, Person},
+    plan_with_tenant, sample, wait_until,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::chain_tools::{ingested, line, of, printed};
+use crate::chain_tools::{address_of, ingested, line, printed};
 
 const SUBJECTS: u64 = 1_000;
-const SHAPE: Shape =
-    Shape { seed: 35, blocks: 40, transactions: 150, hub: Some(Hub { outputs: 600, leaves: 100 }) };
+const SHAPE: ChainShape = ChainShape {
+    seed: 35,
+    blocks: 40,
+    transactions: 150,
+    hub: Some(Hub { outputs: 600, leaves: 100 }),
+};
 
 /// Further tokens of chain servers.
 const SECOND: &str = "another token of chain servers in tests";
@@ -38,7 +42,7 @@ const THIRD: &str = "a third token of chain servers in tests";
 const NOBODY: &str = "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2";
 
 /// Setting that names chain servers.
-fn named(servers: &[&Server]) -> String {
+fn chain_servers_setting(servers: &[&Server]) -> String {
     let urls: Vec<String> = servers.iter().map(|it| format!("btc=http://{}", it.api)).collect();
     urls.join(",")
 }
@@ -56,7 +60,7 @@ fn without_graphs(directory: &Path) -> Arc<TempDir> {
 }
 
 /// What an answer says, apart from when and how it was made.
-fn said(mut answer: Value) -> String {
+fn stable_fields(mut answer: Value) -> String {
     let fields = answer.as_object_mut().unwrap();
     for field in ["check_id", "assessed_at", "processing_time_ms", "cached"] {
         let _ = fields.remove(field);
@@ -67,11 +71,11 @@ fn said(mut answer: Value) -> String {
 fn checked(caller: &Caller, address: &str) -> String {
     let answer = caller.check("btc", address);
     assert_eq!(answer.status, 200, "{}", answer.text);
-    said(answer.json())
+    stable_fields(answer.json())
 }
 
 /// Waits until a server's compositions are complete.
-fn composed(server: &Server) {
+fn wait_for_compositions(server: &Server) {
     wait_until("what transactions are made of is known", || {
         let metrics = Caller::new(server.admin, "").get("/metrics").text;
         let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
@@ -82,10 +86,10 @@ fn composed(server: &Server) {
 #[test]
 fn the_sample_has_the_same_answers_from_chain_servers() {
     let (server, _, caller) = sample();
-    composed(&server);
+    wait_for_compositions(&server);
     let graphs = server.directory();
     let chain = [(), ()].map(|()| Server::start_chain(Arc::clone(&graphs), &[]));
-    let servers = named(&[&chain[0], &chain[1]]);
+    let servers = chain_servers_setting(&[&chain[0], &chain[1]]);
     let asking = Server::start(without_graphs(graphs.path()), &["--chain-servers", &servers]);
     let remote = asking.caller(&caller.key);
     let transfers = printed(graphs.path(), &["export", "transfers", "btc", "--format", "jsonl"]);
@@ -115,8 +119,11 @@ fn the_sample_has_the_same_answers_from_chain_servers() {
             let [here, there] = [&caller, &remote].map(|caller| {
                 let answer = caller.post("/api/v1/check/transfer", &body.to_string(), &[]);
                 let body = answer.json();
-                let told =
-                    if answer.status == 200 { said(body) } else { body["detail"].to_string() };
+                let told = if answer.status == 200 {
+                    stable_fields(body)
+                } else {
+                    body["detail"].to_string()
+                };
                 (answer.status, told)
             });
             assert_eq!(here, there, "{body}");
@@ -155,7 +162,7 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
     }
     fs::write(directory.path().join("labels.csv"), labels).unwrap();
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
-    fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    fs::write(directory.path().join("roomy.yaml"), plan_with_tenant("roomy", limit)).unwrap();
     let run = |arguments: &[&str]| assay(directory.path(), arguments).ok().stdout;
     run(&["ingest", "chain", "btc", "--jsonl", "chain.jsonl"]);
     run(&["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"]);
@@ -163,9 +170,9 @@ fn a_thousand_random_subjects_have_the_same_answers_from_chain_servers() {
     let key = run(&["keys", "create", "--tenant", "acme"]).trim().to_owned();
 
     let here = Server::start(Arc::clone(&directory), &[]);
-    composed(&here);
+    wait_for_compositions(&here);
     let chain_server = Server::start_chain(Arc::clone(&directory), &["btc"]);
-    let servers = named(&[&chain_server]);
+    let servers = chain_servers_setting(&[&chain_server]);
     let there = Server::start(without_graphs(directory.path()), &["--chain-servers", &servers]);
     let [here, there] = [&here, &there].map(|server| server.caller(&key));
     let mut dice = Random::new(3);
@@ -248,7 +255,7 @@ fn questions_without_an_answer_say_why() {
         (answer.status, answer.json())
     };
     let nothing = json!({"lists": 0, "block": 0});
-    let good = question(&of("shop"), &nothing, 8_000).to_string();
+    let good = question(&address_of("shop"), &nothing, 8_000).to_string();
     for token in [CHAIN_TOKEN, SECOND] {
         let (status, answer) = ask("btc/trace", &good, token);
         assert_eq!(status, 200, "{answer}");
@@ -269,14 +276,18 @@ fn questions_without_an_answer_say_why() {
     assert_eq!(counted, (&1.into(), &1.into()), "{found}");
     assert_eq!(found["forms"], json!([]), "one input and one output to somebody else");
     assert!(of_chain("btc/transaction", json!({"transaction": txid(9), "largest": 10})).is_null());
-    let history = of_chain("btc/history", json!({"address": of("thief"), "largest": 10}));
+    let history = of_chain("btc/history", json!({"address": address_of("thief"), "largest": 10}));
     let coins = |number: u64| Value::from(number * 100_000_000);
     assert_eq!(history["incoming"][0]["received"], coins(50), "{history}");
     assert_eq!(history["outgoing"][0]["transaction"], txid(2), "{history}");
     assert_eq!(history["statistics"]["sent"], coins(50), "{history}");
     assert!(of_chain("btc/history", json!({"address": NOBODY, "largest": 10})).is_null());
-    let cluster = of_chain("btc/cluster", json!({"address": of("thief")}));
-    assert_eq!((&cluster["size"], &cluster["id"]), (&1.into(), &of("thief").into()), "{cluster}");
+    let cluster = of_chain("btc/cluster", json!({"address": address_of("thief")}));
+    assert_eq!(
+        (&cluster["size"], &cluster["id"]),
+        (&1.into(), &address_of("thief").into()),
+        "{cluster}"
+    );
     let refused = |path: &str, body: &str, token: &str| {
         let (status, answer) = ask(path, body, token);
         (status, answer["code"].as_str().unwrap().to_owned(), answer["detail"].to_string())
@@ -307,7 +318,7 @@ fn questions_without_an_answer_say_why() {
     let (_, _, detail) = refused("btc/trace", "{\"deadline_ms\": \"soon\"}", CHAIN_TOKEN);
     assert!(detail.contains("deadline_ms"), "{detail}");
     for newer in [json!({"lists": 1_000, "block": 0}), json!({"lists": 0, "block": 3})] {
-        let body = question(&of("shop"), &newer, 8_000).to_string();
+        let body = question(&address_of("shop"), &newer, 8_000).to_string();
         assert_eq!(code("btc/trace", &body), is(409, "behind"));
     }
     let part =
@@ -319,15 +330,15 @@ fn questions_without_an_answer_say_why() {
     // The wrong token is no clean answer.
     fs::write(directory.path().join("wrong"), THIRD).unwrap();
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
-    fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    fs::write(directory.path().join("roomy.yaml"), plan_with_tenant("roomy", limit)).unwrap();
     let _ = assay(directory.path(), ["apply", "-f", "roomy.yaml"]).ok();
     let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
-    let servers = named(&[&server]);
+    let servers = chain_servers_setting(&[&server]);
     let asking = without_graphs(directory.path());
     let missing = |token: &str| {
         let arguments = ["--chain-servers", &servers, "--chain-token-file", token];
         let api = Server::start(Arc::clone(&asking), &arguments);
-        let answer = api.caller(key.trim()).check("btc", &of("shop"));
+        let answer = api.caller(key.trim()).check("btc", &address_of("shop"));
         assert_eq!(answer.json()["verdict"], "indeterminate", "no list was fetched");
         answer.text.contains("flows_missing")
     };
@@ -375,7 +386,7 @@ fn an_empty_server_is_filled_from_another_one_and_goes_on() {
 fn a_token_is_rotated_without_a_restart() {
     let directory = three_blocks();
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
-    fs::write(directory.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    fs::write(directory.path().join("roomy.yaml"), plan_with_tenant("roomy", limit)).unwrap();
     let _ = assay(directory.path(), ["apply", "-f", "roomy.yaml"]).ok();
     let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     let [accepted, shown] = ["accepted", "shown"].map(|name| directory.path().join(name));
@@ -384,12 +395,12 @@ fn a_token_is_rotated_without_a_restart() {
     write(&shown, &[CHAIN_TOKEN]);
     let token = |path: &Path| format!("--chain-token-file={}", path.display());
     let server = Server::start_chain(Arc::clone(&directory), &["btc", &token(&accepted)]);
-    let servers = format!("--chain-servers={}", named(&[&server]));
+    let servers = format!("--chain-servers={}", chain_servers_setting(&[&server]));
     let asking = without_graphs(directory.path());
     let api = Server::start(asking, &[&servers, &token(&shown)]);
     let caller = api.caller(key.trim());
     let has_flows = || {
-        let body = json!({"blockchain": "btc", "address": of("shop")}).to_string();
+        let body = json!({"blockchain": "btc", "address": address_of("shop")}).to_string();
         let fresh = [("cache-control", "no-cache")];
         let answer = caller.post("/api/v1/check/address", &body, &fresh);
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -420,7 +431,7 @@ fn a_token_is_rotated_without_a_restart() {
 /// A directory of an API server that asks for the graphs of another one, and a key of a tenant.
 fn asking_directory(graphs: &TempDir) -> (Arc<TempDir>, String) {
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
-    fs::write(graphs.path().join("roomy.yaml"), on_plan("roomy", limit)).unwrap();
+    fs::write(graphs.path().join("roomy.yaml"), plan_with_tenant("roomy", limit)).unwrap();
     let _ = assay(graphs.path(), ["apply", "-f", "roomy.yaml"]).ok();
     let key = assay(graphs.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     (without_graphs(graphs.path()), key.trim().to_owned())
@@ -439,10 +450,10 @@ fn a_stopped_chain_server_is_asked_no_more_and_holds_up_no_other_chain() {
     let directory = three_blocks();
     let (asking, key) = asking_directory(&directory);
     let chain = Server::start_chain(directory, &["btc"]);
-    let servers = named(&[&chain]);
+    let servers = chain_servers_setting(&[&chain]);
     let api = Server::start(asking, &["--chain-servers", &servers, "--max-requests", "32"]);
     let caller = api.caller(&key);
-    let flows = |caller: &Caller| checked_anew(caller, "btc", &of("shop"));
+    let flows = |caller: &Caller| checked_anew(caller, "btc", &address_of("shop"));
     wait_until("the server is found", || flows(&caller) == (200, true));
     let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
     let asked = || api.metric::<u64>("assay_chain_servers_asked_total{chain=\"btc\"}");
@@ -489,10 +500,10 @@ fn answers_are_complete_while_one_of_two_chain_servers_is_stopped() {
     let directory = three_blocks();
     let (asking, key) = asking_directory(&directory);
     let chain = [(), ()].map(|()| Server::start_chain(Arc::clone(&directory), &["btc"]));
-    let servers = named(&[&chain[0], &chain[1]]);
+    let servers = chain_servers_setting(&[&chain[0], &chain[1]]);
     let api = Server::start(asking, &["--chain-servers", &servers]);
     let caller = api.caller(&key);
-    let addresses = ["shop", "thief", "ann", "miner"].map(of);
+    let addresses = ["shop", "thief", "ann", "miner"].map(address_of);
     let flows = || addresses.each_ref().map(|it| checked_anew(&caller, "btc", it));
     wait_until("the servers are found", || flows() == [(200, true); 4]);
     let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");

@@ -5,13 +5,13 @@ use std::{io::Write, net::TcpStream, path::Path, sync::Arc, time::Duration};
 use assay_engine::utxo::OutPoint;
 use assay_tests::{
     Caller, Server, assay,
-    block_builder::{Block, Network, Template, Transaction, TxIn, TxOut},
-    esplora::{Esplora, Failure, Lie, lies},
-    nodes::{Kind, Node},
-    on_plan,
+    block_builder::{Block, BlockTemplate, Network, Transaction, TxIn, TxOut},
+    esplora::{Esplora, Failure, Falsification, falsifications},
+    nodes::{Node, NodeKind},
+    plan_with_tenant,
     scenario::{
-        EXPECTATIONS, Moment, Scenario, accepting, address, blocks::Times, cast::lock,
-        check_scenario, files::Files, play::arguments,
+        EXPECTATIONS, Moment, Scenario, address, blocks::Times, cast::lock, check_scenario,
+        files::Files, play::arguments, reorganization_arguments,
     },
     tenant, wait_every,
 };
@@ -173,14 +173,14 @@ fn a_source_that_sends_false_or_truncated_data_leaves_no_wrong_data() {
     let _ = ingest(truth.path(), &["--esplora", &server.url()]).ok();
     let truth = exported(truth.path());
     let mut refused = 0;
-    for lie in [
-        lies::about_values as Lie,
-        lies::about_what_is_spent,
-        lies::about_holders,
-        lies::about_heights,
+    for falsification in [
+        falsifications::falsify_values as Falsification,
+        falsifications::falsify_spent_values,
+        falsifications::falsify_owners,
+        falsifications::falsify_heights,
     ] {
         let directory = prepared(&scenario);
-        server.behave(|behaviour| behaviour.lie = Some(lie));
+        server.set_behavior(|behavior| behavior.falsification = Some(falsification));
         let run = ingest(directory.path(), &["--esplora", &server.url()]);
         if run.code != 0 {
             refused += 1;
@@ -192,16 +192,16 @@ fn a_source_that_sends_false_or_truncated_data_leaves_no_wrong_data() {
         assert!(truth.starts_with(&recorded.stdout), "{}", run.stderr);
     }
     assert!(refused >= 2, "lies about what matters are refused");
-    server.behave(|behaviour| {
-        behaviour.lie = None;
-        behaviour.next = [
+    server.set_behavior(|behavior| {
+        behavior.falsification = None;
+        behavior.next = [
             Failure::TooManyRequests(Some(1)),
             Failure::Internal,
             Failure::Truncated,
             Failure::Dropped,
         ]
         .into();
-        behaviour.every = Some((97, Failure::Internal));
+        behavior.every = Some((97, Failure::Internal));
     });
     let run = ingest(directory.path(), &["--esplora", &server.url()]).ok();
     assert!(run.stderr.contains("asking again later"), "{}", run.stderr);
@@ -223,7 +223,7 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
     for part in ["12 blocks above block 130 are not on it, more than the 6", &newest] {
         assert!(said.contains(part), "{said}");
     }
-    let [accept, branch] = accepting(&scenario);
+    let [accept, branch] = reorganization_arguments(&scenario);
     // Neither a block that both branches have, nor one of the branch that goes, names the other one.
     let below = scenario.trunk.last().unwrap().hash.to_string();
     let gone = scenario.replaced.last().unwrap().hash.to_string();
@@ -248,7 +248,7 @@ fn a_reorganisation_between_two_runs_is_taken_back() {
     assert_eq!(exported(directory.path()), exported(straight.path()));
 
     // A source that knows less changes nothing.
-    server.behave(|behaviour| behaviour.lag = 9);
+    server.set_behavior(|behavior| behavior.lag = 9);
     let run = ingest(directory.path(), &["--esplora", &server.url(), "--json"]).ok();
     assert_eq!(
         (&run.json()["blocks"], &run.json()["latest_block_height"]),
@@ -297,10 +297,11 @@ fn tied_blocks() -> Vec<Block> {
     let mut mine = |payments: Vec<Transaction>| -> Vec<Transaction> {
         let height = u64::try_from(blocks.len()).unwrap();
         let miner = lock("miner");
-        let (parent, time) = (blocks.last().unwrap().hash, Times::FIXED.at(height));
+        let (parent, time) = (blocks.last().unwrap().hash, Times::FIXED.of_block(height));
         let (mark, fees) = ("/ties/", 0);
         let block =
-            Template { network, height, parent, time, mark, miner: &miner, fees, payments }.mine();
+            BlockTemplate { network, height, parent, time, mark, miner: &miner, fees, payments }
+                .mine();
         blocks.push(block.clone());
         block.transactions
     };
@@ -347,7 +348,7 @@ fn payments_of_one_block_are_in_its_order_on_demand() {
     }
     // Given a server that knows no positions, then the order is that of identifiers, and the answer is whole.
     let older = prepared(&scenario);
-    server.behave(|behaviour| behaviour.without_proofs = true);
+    server.set_behavior(|behavior| behavior.without_proofs = true);
     apply(older.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 30s\n");
     let answer = check(older.path(), "merchant");
     assert_eq!(answer["coverage"]["exposure"]["status"], "assessed", "{answer}");
@@ -360,7 +361,7 @@ fn a_timeout_makes_the_answer_partial_and_the_next_check_has_more() {
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);
     apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 1s\n");
-    server.behave(|behaviour| behaviour.latency = Duration::from_millis(150));
+    server.set_behavior(|behavior| behavior.latency = Duration::from_millis(150));
     let mut asked = Vec::new();
     let mut last = Value::Null;
     for _ in 0..40 {
@@ -395,7 +396,7 @@ fn a_late_answer_is_there_for_the_next_request() {
     let server = Server::start(directory, &["--request-timeout", "500ms"]);
     let caller = server.caller(key.trim());
     let south = address("btc".parse().unwrap(), "south");
-    esplora.behave(|behaviour| behaviour.latency = Duration::from_millis(200));
+    esplora.set_behavior(|behavior| behavior.latency = Duration::from_millis(200));
     let late = caller.check("btc", south.as_str());
     assert_eq!(late.problem(), (503, "unavailable".into()));
     assert_eq!(late.header("retry-after"), "1");
@@ -418,14 +419,14 @@ fn rows_that_a_caller_did_not_wait_for_are_free() {
     let directory = Arc::new(prepared(&scenario));
     apply(directory.path(), "on_demand", "esplora", &esplora.url(), "  fetchTimeout: 30s\n");
     let limit = "{name: quota, requests: 100, window: 1d, counts: checks}";
-    std::fs::write(directory.path().join("plan.yaml"), on_plan("small", limit)).unwrap();
+    std::fs::write(directory.path().join("plan.yaml"), plan_with_tenant("small", limit)).unwrap();
     let _ = assay(directory.path(), ["apply", "--file", "plan.yaml"]).ok();
     let key = assay(directory.path(), ["keys", "create", "--tenant", "acme"]).ok().stdout;
     let server = Server::start(directory, &[]);
     let caller = server.caller(key.trim());
     let left = || caller.get("/api/v1/sources").header("ratelimit").to_owned();
     assert!(left().starts_with("\"quota\";r=100"), "{}", left());
-    esplora.behave(|behaviour| behaviour.latency = Duration::from_secs(5));
+    esplora.set_behavior(|behavior| behavior.latency = Duration::from_secs(5));
     // when a caller disconnects while the first of ten rows in full are traced,
     let south = address("btc".parse().unwrap(), "south");
     let row = serde_json::json!({ "blockchain": "btc", "address": south.as_str() });
@@ -456,7 +457,7 @@ fn histories_past_the_deadline_are_fetched_in_the_background() {
     let server = Server::start(directory, &[]);
     let caller = server.caller(key.trim());
     let south = address("btc".parse().unwrap(), "south");
-    esplora.behave(|behaviour| behaviour.latency = Duration::from_millis(150));
+    esplora.set_behavior(|behavior| behavior.latency = Duration::from_millis(150));
     let first = caller.check("btc", south.as_str()).json();
     assert_eq!(first["coverage"]["exposure"]["status"], "partial");
 
@@ -487,7 +488,7 @@ fn an_api_that_is_down_is_no_clean_address() {
     let server = esplora(&scenario, Moment::End);
     let directory = prepared(&scenario);
     apply(directory.path(), "on_demand", "esplora", &server.url(), "  fetchTimeout: 1s\n");
-    server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
+    server.set_behavior(|behavior| behavior.every = Some((1, Failure::Internal)));
     let answer = check(directory.path(), "bystander");
     assert_eq!(answer["coverage"]["exposure"]["status"], "unavailable");
     assert_eq!((&answer["verdict"], &answer["complete"]), (&"indeterminate".into(), &false.into()));
@@ -534,7 +535,7 @@ fn patiently(what: &str, holds: impl FnMut() -> bool) {
 #[test]
 #[ignore = "needs btcd"]
 fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
-    let mut node = Node::start(Kind::Btcd);
+    let mut node = Node::start(NodeKind::Btcd);
     let scenario = scenario();
     let directory = Arc::new(prepared(&scenario));
     let credentials = directory.path().join("sources/node");

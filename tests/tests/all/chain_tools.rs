@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const COIN: u64 = 100_000_000;
 
 /// Address of a party.
-pub(crate) fn of(person: &str) -> String {
+pub(crate) fn address_of(person: &str) -> String {
     address(ChainId::BTC, person).as_str().to_owned()
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn txid(number: u8) -> String {
 pub(crate) fn line(height: u8, number: u8, inputs: &Value, pays: &[(&str, u64)]) -> String {
     let hash = |height: u8| hex::encode([0xb0, height].repeat(16));
     let outputs =
-        pays.iter().map(|(who, coins)| json!({"address": of(who), "value": coins * COIN}));
+        pays.iter().map(|(who, coins)| json!({"address": address_of(who), "value": coins * COIN}));
     let line = json!({
         "block": {
             "height": height,
@@ -58,7 +58,7 @@ fn unknown_inputs_are_not_invented() {
     let [before, also_before] =
         [0xe1, 0xe2].map(|number| json!({ "txid": txid(number), "index": 0 }));
     let known = json!({
-        "txid": txid(0xe3), "index": 1, "address": of("walter"), "value": 50 * COIN,
+        "txid": txid(0xe3), "index": 1, "address": address_of("walter"), "value": 50 * COIN,
     });
     let directory = ingested(&[
         line(100, 1, &json!([]), &[("miner", 50)]),
@@ -116,7 +116,7 @@ fn through_ten() -> TempDir {
     let labels = format!(
         "blockchain,address,category,entity,confidence,tier,author\n\
          btc,{},exchange,North,100,investigation,The police\n",
-        of("north")
+        address_of("north")
     );
     std::fs::write(directory.path().join("labels.csv"), labels).unwrap();
     let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
@@ -132,13 +132,13 @@ fn short(address: &str) -> String {
 #[test]
 fn the_tree_of_a_check_shows_amounts_at_every_address() {
     let directory = through_ten();
-    let text = printed(directory.path(), &["check", "btc", &of("subject")]);
+    let text = printed(directory.path(), &["check", "btc", &address_of("subject")]);
     let tree: Vec<&str> =
         text.lines().skip_while(|line| !line.contains("Destination of funds")).collect();
     assert!(tree[0].contains("100.00000000 BTC"), "{text}");
     // Of the ten, those with the largest paths are named, each with its amount...
     let between: Vec<String> =
-        (0..10).map(|number| short(&of(&format!("between-{number}")))).collect();
+        (0..10).map(|number| short(&address_of(&format!("between-{number}")))).collect();
     let named: Vec<&&str> =
         tree.iter().filter(|line| between.iter().any(|name| line.contains(name))).collect();
     assert_eq!(named.len(), 3, "{text}");
@@ -170,15 +170,15 @@ fn a_trace_loses_no_part_of_the_whole() {
          btc,{},exchange,South,100,investigation,The police\n\
          btc,{},gambling,Dice,100,investigation,The police\n\
          btc,{},gambling,Cards,100,investigation,The police\n",
-        of("south"),
-        of("a"),
-        of("b"),
+        address_of("south"),
+        address_of("a"),
+        address_of("b"),
     );
     std::fs::write(directory.path().join("labels.csv"), labels).unwrap();
     let import = ["ingest", "labels", "labels.csv", "--format", "csv", "--source", "police"];
     let _ = assay(directory.path(), import).ok();
     let trace = |direction: &str, more: &[&str]| {
-        let subject = of("subject");
+        let subject = address_of("subject");
         let arguments = [&["trace", "btc", &subject, "--direction", direction], more].concat();
         printed(directory.path(), &arguments)
     };
@@ -198,21 +198,21 @@ fn a_trace_loses_no_part_of_the_whole() {
     // ...without a direction, both are shown...
     let both: Value = serde_json::from_str(&printed(
         directory.path(),
-        &["trace", "btc", &of("subject"), "--json"],
+        &["trace", "btc", &address_of("subject"), "--json"],
     ))
     .unwrap();
     assert_eq!(both["directions"][0], answer["directions"][0]);
     assert_eq!(both["directions"][1]["direction"], "destination");
-    let drawn = printed(directory.path(), &["trace", "btc", &of("subject")]);
+    let drawn = printed(directory.path(), &["trace", "btc", &address_of("subject")]);
     assert!(drawn.contains("Source of funds  3.00000000 BTC"), "{drawn}");
     assert!(drawn.contains("Destination of funds  3.00000000 BTC"), "{drawn}");
     // ...and in a drawing all of the money leaves the subject, its balance included.
     let drawn = trace("destination", &["--dot"]);
-    let subject = format!("\"{}\" -> ", of("subject"));
+    let subject = format!("\"{}\" -> ", address_of("subject"));
     let leaving: Vec<&str> = drawn.lines().filter(|line| line.contains(&subject)).collect();
     assert_eq!(leaving.len(), 2, "{drawn}");
     let held = leaving.iter().find(|line| line.contains("\"unspent_by_subject\"")).unwrap();
     assert!(held.contains("2.00000000 BTC\\nother"), "{drawn}");
-    let paid = leaving.iter().find(|line| line.contains(&of("d"))).unwrap();
+    let paid = leaving.iter().find(|line| line.contains(&address_of("d"))).unwrap();
     assert!(paid.contains("1.00000000 BTC"), "{drawn}");
 }

@@ -15,7 +15,7 @@ const PAID_BY_RANSOMWARE: &str = "bc1qc2u5ra7sma77sgtsmugvc8ge0n76055vrr5z7x";
 const RENT: &str = "e2913263b08a9bc0cd52a7f815dd7a6598b1bdc64edda2c9bf0ea0e414835517";
 
 /// Output of a command on a terminal of a width.
-fn drawn(directory: &Path, columns: usize, arguments: &[&str]) -> String {
+fn terminal_output(directory: &Path, columns: usize, arguments: &[&str]) -> String {
     let mut command = Command::new(assay_tests::binary());
     command.env_clear().env("COLUMNS", columns.to_string()).env("ASSAY_DATA_DIR", directory);
     let run = command.args(arguments).current_dir(directory).output().unwrap();
@@ -24,7 +24,7 @@ fn drawn(directory: &Path, columns: usize, arguments: &[&str]) -> String {
 }
 
 /// The text without the values that differ from run to run.
-fn without(text: &str, fields: &[&str]) -> String {
+fn without_fields(text: &str, fields: &[&str]) -> String {
     let lines = text.lines().map(|line| {
         let name = fields.iter().find(|name| line.trim_start().starts_with(**name));
         name.map_or_else(|| line.to_owned(), |name| format!("{name} ..."))
@@ -43,15 +43,18 @@ fn fits(text: &str, columns: usize, command: &str) {
 #[test]
 fn texts_for_the_terminal_look_like_this_at_80_columns() {
     let (server, ..) = sample();
-    let of_sample = |arguments: &[&str]| drawn(server.directory().path(), 80, arguments);
+    let of_sample = |arguments: &[&str]| terminal_output(server.directory().path(), 80, arguments);
     let check = of_sample(&["check", "--sample", "btc", RANSOMWARE]);
-    insta::assert_snapshot!("drawn_check", without(&check, &["verified", "data ", "sha256:"]));
+    insta::assert_snapshot!(
+        "drawn_check",
+        without_fields(&check, &["verified", "data ", "sha256:"])
+    );
     let trace = of_sample(&["trace", "--sample", "btc", PAID_BY_RANSOMWARE]);
     let txid = trace.split_whitespace().find(|word| word.len() == 64).unwrap().to_owned();
     insta::assert_snapshot!("drawn_trace", trace);
     insta::assert_snapshot!("drawn_tx", of_sample(&["tx", "--sample", "btc", &txid]));
     let keys = of_sample(&["keys", "list", "--sample"]);
-    insta::assert_snapshot!("drawn_keys", without(&keys, &["ID", "CREATED", "LAST USED"]));
+    insta::assert_snapshot!("drawn_keys", without_fields(&keys, &["ID", "CREATED", "LAST USED"]));
     let rows = format!("blockchain,address\nbtc,{RANSOMWARE}\nbtc,nonsense\n");
     fs::write(server.directory().path().join("rows.csv"), rows).unwrap();
     insta::assert_snapshot!("drawn_screen", of_sample(&["screen", "--sample", "rows.csv"]));
@@ -68,7 +71,7 @@ fn texts_for_the_terminal_look_like_this_at_80_columns() {
     )
     .unwrap();
     let import = ["ingest", "labels", "own.csv", "--format", "csv", "--source", "own"];
-    let import = drawn(directory.path(), 80, &import);
+    let import = terminal_output(directory.path(), 80, &import);
     insta::assert_snapshot!("drawn_import", import.replace(&import[18..28], "DATE"));
     fits(&import, 80, "import");
 }
@@ -86,7 +89,8 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
         .collect();
     assert!(examples.len() > 10);
     for columns in [80, 100] {
-        let of_sample = |arguments: &[&str]| drawn(server.directory().path(), columns, arguments);
+        let of_sample =
+            |arguments: &[&str]| terminal_output(server.directory().path(), columns, arguments);
         for example in &examples {
             fits(
                 &of_sample(&[&["check", "--sample"], example.as_slice()].concat()),

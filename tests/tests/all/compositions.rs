@@ -17,7 +17,7 @@ use assay_graph::{
     compositions::{Advanced, Attributed, CompositionReader, CompositionWriter, End, Ends},
 };
 use assay_test_random::Random;
-use assay_tests::oracle::{Case, one_after_another};
+use assay_tests::oracle::{Case, concatenated_chains};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// Parties at which traces end or whose labels they carry on, by their scripts.
@@ -135,7 +135,7 @@ fn units(share: CoinShare) -> f64 {
     share.units() as f64 / CoinShare::WHOLE.units() as f64
 }
 
-fn same(txid: Txid, found: &Composition, expected: &Fractions) {
+fn assert_same(txid: Txid, found: &Composition, expected: &Fractions) {
     for (origin, fraction) in &expected.origins {
         let difference = fraction - units(found.share(*origin));
         assert!(
@@ -159,14 +159,14 @@ fn same(txid: Txid, found: &Composition, expected: &Fractions) {
 }
 
 /// A graph with its compositions.
-pub(crate) struct Computed {
+pub(crate) struct GraphWithCompositions {
     pub(crate) graphs: EmbeddedGraphs,
     chain: ChainId,
     compositions: Option<CompositionWriter>,
     directory: tempfile::TempDir,
 }
 
-impl Computed {
+impl GraphWithCompositions {
     pub(crate) fn new(chain: ChainId) -> (Self, GraphWriter) {
         let directory = tempfile::tempdir().unwrap();
         let graphs = EmbeddedGraphs::new(directory.path());
@@ -183,7 +183,7 @@ impl Computed {
     }
 
     /// Removes all compositions.
-    fn forget(&mut self) {
+    fn remove_compositions(&mut self) {
         self.compositions = None;
         let folder = format!("{}.compositions", self.chain);
         std::fs::remove_dir_all(self.directory.path().join("chains").join(folder)).unwrap();
@@ -252,9 +252,9 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
     let cases: Vec<Case> = (0..2_000).map(Case::generate).collect();
     let parties = parties(&cases);
     let (mut transactions, mut joint, mut labelled) = (0, 0, 0);
-    for (chain, blocks) in one_after_another(&cases) {
+    for (chain, blocks) in concatenated_chains(&cases) {
         // Given a chain of random histories with listed parties, joint transactions, fees and pools,
-        let (straight, mut writer) = Computed::new(chain);
+        let (straight, mut writer) = GraphWithCompositions::new(chain);
         append(&mut writer, &blocks, u64::MAX);
         // when its compositions are computed at once,
         let computed = straight.complete(&parties, u64::MAX).await;
@@ -264,13 +264,13 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
         let all = blocks.iter().flat_map(|block| &block.transactions);
         for (transaction, number) in all.zip(0..) {
             let found = reader.composition(TransactionNumber(number)).unwrap().unwrap();
-            same(transaction.txid, &found, &expected[&transaction.txid]);
+            assert_same(transaction.txid, &found, &expected[&transaction.txid]);
             joint += u64::from(!found.mixed().is_nothing());
             labelled += u64::from(!found.labelled().is_nothing());
         }
         transactions += computed;
         // and the same is computed block after block.
-        let (followed, mut writer) = Computed::new(chain);
+        let (followed, mut writer) = GraphWithCompositions::new(chain);
         for blocks in blocks.chunks(97) {
             let above = blocks.last().unwrap().reference.height.saturating_sub(5);
             append(&mut writer, blocks, above);
@@ -286,12 +286,12 @@ async fn compositions_are_as_calculated_whatever_the_slices() {
 async fn a_graph_restored_with_fewer_blocks_gets_compositions_of_its_own() {
     let cases: Vec<Case> = (0..40).map(Case::generate).collect();
     let parties = parties(&cases);
-    for (chain, blocks) in one_after_another(&cases) {
+    for (chain, blocks) in concatenated_chains(&cases) {
         // Given compositions of a whole chain, without parties, beside a graph of half of it,
-        let (whole, mut writer) = Computed::new(chain);
+        let (whole, mut writer) = GraphWithCompositions::new(chain);
         append(&mut writer, &blocks, u64::MAX);
         let _ = whole.complete(&Parties::new(), u64::MAX).await;
-        let (mut restored, mut writer) = Computed::new(chain);
+        let (mut restored, mut writer) = GraphWithCompositions::new(chain);
         let (first, rest) = blocks.split_at(blocks.len() / 2);
         append(&mut writer, first, u64::MAX);
         restored.compositions = None;
@@ -314,8 +314,8 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
     let cases: Vec<Case> = (0..60).map(Case::generate).collect();
     let all = parties(&cases);
     let mut dice = Random::new(3);
-    for (chain, blocks) in one_after_another(&cases) {
-        let (changed, mut writer) = Computed::new(chain);
+    for (chain, blocks) in concatenated_chains(&cases) {
+        let (changed, mut writer) = GraphWithCompositions::new(chain);
         let (mut recorded, mut settled) = (0, 0);
         for round in 0..40 {
             // Given random parties, some of which lists and labels name,
@@ -346,7 +346,7 @@ async fn changed_lists_and_replaced_blocks_leave_nothing_behind() {
             }
             let _ = changed.complete(&named, 17).await;
             // then everything is as if computed once.
-            let (straight, mut other) = Computed::new(chain);
+            let (straight, mut other) = GraphWithCompositions::new(chain);
             append(&mut other, &blocks[..recorded], u64::MAX);
             let _ = straight.complete(&named, u64::MAX).await;
             assert!(changed.bytes() == straight.bytes(), "{chain}, round {round}");
@@ -381,10 +381,10 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
         if case.attribution(&case.subject).end.is_some() {
             continue;
         }
-        let chains = one_after_another(std::slice::from_ref(&case));
+        let chains = concatenated_chains(std::slice::from_ref(&case));
         let (chain, blocks) = chains.into_iter().next().unwrap();
         // Given a history with its compositions,
-        let (computed, mut writer) = Computed::new(chain);
+        let (computed, mut writer) = GraphWithCompositions::new(chain);
         append(&mut writer, &blocks, u64::MAX);
         let _ = computed.complete(&parties(std::slice::from_ref(&case)), u64::MAX).await;
         let graph = computed.graphs.graph(chain).unwrap().unwrap();
@@ -475,10 +475,10 @@ async fn changed_parties_change_what_follows_from_them() {
     let all = parties(&cases);
     let mut dice = Random::new(11);
     let (mut rounds, mut in_part) = (0, 0);
-    for (chain, blocks) in one_after_another(&cases) {
+    for (chain, blocks) in concatenated_chains(&cases) {
         // Given the compositions of a chain, without its newest blocks,
-        let (mut changed, mut writer) = Computed::new(chain);
-        let (mut straight, mut other) = Computed::new(chain);
+        let (mut changed, mut writer) = GraphWithCompositions::new(chain);
+        let (mut straight, mut other) = GraphWithCompositions::new(chain);
         let mut recorded = blocks.len() * 9 / 10;
         let above = blocks[recorded - 1].reference.height.saturating_sub(6);
         append(&mut writer, &blocks[..recorded], above);
@@ -504,11 +504,11 @@ async fn changed_parties_change_what_follows_from_them() {
                 }
                 recorded = to;
             }
-            straight.forget();
+            straight.remove_compositions();
             let whole = straight.complete(&named, u64::MAX).await;
             let expected = straight.bytes();
             // and the computation is killed between slices, some of which come after the next change,
-            let most = *dice.of(&[5, 40, 300, u64::MAX]);
+            let most = *dice.pick(&[5, 40, 300, u64::MAX]);
             let (mut computed, mut is_complete) = (0, false);
             while !is_complete && dice.below(40) > 0 {
                 let advanced = changed.slice(&named, most).await;
@@ -542,8 +542,8 @@ async fn a_small_change_computes_few_compositions() {
     // Given the compositions of many histories that have nothing to do with each other,
     let cases: Vec<Case> = (0..300).map(Case::generate).collect();
     let all = parties(&cases);
-    for (chain, blocks) in one_after_another(&cases) {
-        let (changed, mut writer) = Computed::new(chain);
+    for (chain, blocks) in concatenated_chains(&cases) {
+        let (changed, mut writer) = GraphWithCompositions::new(chain);
         append(&mut writer, &blocks, u64::MAX);
         let whole = changed.complete(&all, u64::MAX).await;
         // when nothing changes, then nothing is computed;

@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use assay_tests::{Authority, Certified, Finished, binary};
+use assay_tests::{Authority, CertificateWithKey, Finished, binary};
 use rustls::{
     ServerConfig, ServerConnection, StreamOwned,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -22,22 +22,22 @@ use crate::imports::SMALL;
 /// targets.
 struct Proxy {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
-    fn to(server: SocketAddr) -> Self {
+    fn start(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let noted = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&requests);
         thread::spawn(move || {
             for caller in listener.incoming().flatten() {
                 let noted = Arc::clone(&noted);
                 thread::spawn(move || pass(caller, server, &noted));
             }
         });
-        Self { address, asked }
+        Self { address, requests }
     }
 
     fn url(&self) -> String {
@@ -45,8 +45,8 @@ impl Proxy {
     }
 
     /// Requests that it received since the last call.
-    fn asked(&self) -> Vec<String> {
-        std::mem::take(&mut *self.asked.lock().unwrap())
+    fn take_requests(&self) -> Vec<String> {
+        std::mem::take(&mut *self.requests.lock().unwrap())
     }
 }
 
@@ -70,14 +70,14 @@ fn pass(caller: TcpStream, server: SocketAddr, noted: &Mutex<Vec<String>>) {
 }
 
 /// A server that answers every request over TLS with the same text.
-fn tls_server(certified: &Certified, text: &'static str) -> SocketAddr {
+fn tls_server(certified: &CertificateWithKey, text: &'static str) -> SocketAddr {
     let length = text.len();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
     tls_answers(certified, head + text)
 }
 
 /// A server that answers every request over TLS with the same bytes.
-pub(crate) fn tls_answers(certified: &Certified, answer: String) -> SocketAddr {
+pub(crate) fn tls_answers(certified: &CertificateWithKey, answer: String) -> SocketAddr {
     let chain = CertificateDer::from_pem_slice(certified.certificate.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(certified.key.as_bytes()).unwrap();
     let ring = Arc::new(rustls::crypto::ring::default_provider());
@@ -115,7 +115,7 @@ pub(crate) fn assay(
 #[test]
 fn a_list_is_fetched_through_the_proxy_from_a_host_with_a_private_certificate() {
     let authority = Authority::new();
-    let proxy = Proxy::to(tls_server(&authority.server_at(&["lists.example"]), SMALL));
+    let proxy = Proxy::start(tls_server(&authority.server_at(&["lists.example"]), SMALL));
     let directory = tempfile::tempdir().unwrap();
     let bundle = directory.path().join("bundle.pem");
     // As usual bundles do, it contains other certificates too.
@@ -129,23 +129,23 @@ fn a_list_is_fetched_through_the_proxy_from_a_host_with_a_private_certificate() 
     // No other CA issued that server's certificate.
     let refused = assay(directory.path(), &ingest, &way[..1]);
     assert!(refused.code == 1 && refused.stderr.contains("certificate"), "{}", refused.stderr);
-    assert_eq!(proxy.asked(), ["CONNECT lists.example:443"]);
+    assert_eq!(proxy.take_requests(), ["CONNECT lists.example:443"]);
 
     let _ = assay(directory.path(), &ingest, &way).ok();
-    assert_eq!(proxy.asked(), ["CONNECT lists.example:443"]);
+    assert_eq!(proxy.take_requests(), ["CONNECT lists.example:443"]);
 
     // Without the proxy there is no such name, and the proxy is not for other schemes' URLs.
     let near = [way[0], way[1], ("NO_PROXY", "10.0.0.0/8,.example")];
     assert_eq!(assay(directory.path(), &ingest, &near).code, 1);
     let other = [("HTTP_PROXY", &*by_proxy), way[1]];
     assert_eq!(assay(directory.path(), &ingest, &other).code, 1);
-    assert_eq!(proxy.asked(), Vec::<String>::new());
+    assert_eq!(proxy.take_requests(), Vec::<String>::new());
 }
 
 #[test]
 fn an_explorer_is_requested_through_the_proxy() {
     let authority = Authority::new();
-    let proxy = Proxy::to(tls_server(&authority.server_at(&["esplora.example"]), "no block"));
+    let proxy = Proxy::start(tls_server(&authority.server_at(&["esplora.example"]), "no block"));
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("bundle.pem"), authority.pem()).unwrap();
     let url = "https://esplora.example/api";
@@ -154,7 +154,7 @@ fn an_explorer_is_requested_through_the_proxy() {
     let finished = assay(directory.path(), &ingest, &way);
     // The server is reached; its response is not that of an explorer.
     assert!(finished.code != 0 && !finished.stderr.contains("certificate"), "{}", finished.stderr);
-    assert_eq!(proxy.asked()[0], "CONNECT esplora.example:443");
+    assert_eq!(proxy.take_requests()[0], "CONNECT esplora.example:443");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use assay_engine::{assessment::Exposure, score::Verdict, taxonomy::Category};
 use assay_tests::{
-    economy::{Economy, Group, Size, Survey},
+    economy::{AssessedGroup, Economy, Size, Survey},
     laundering::{self, Violation, beyond, tricks, tricks::COIN, violations},
     world::World,
 };
@@ -60,8 +60,8 @@ fn no_random_scheme_passes_without_a_review() {
 }
 
 /// Verdicts on the innocents of a simulated economy, none of whom is blocked.
-fn innocents(seed: u64, size: Size) -> Group {
-    let innocents = Survey::of(&Economy::simulate(seed, size), seed).innocents;
+fn innocents(seed: u64, size: Size) -> AssessedGroup {
+    let innocents = Survey::assess(&Economy::simulate(seed, size), seed).innocents;
     eprintln!("economy {seed}: {innocents}");
     assert_eq!(innocents.blocked, 0, "economy {seed}: {innocents}");
     innocents

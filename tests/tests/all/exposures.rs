@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    chain_tools::{ingested, line, of, printed},
+    chain_tools::{address_of, ingested, line, printed},
     clusters::spend,
     support::wait_until,
 };
@@ -25,7 +25,7 @@ fn chain() -> TempDir {
 
 fn label(directory: &Path, rows: &[(&str, &str)]) {
     let rows = rows.iter().map(|(person, category)| {
-        format!("btc,{},{category},Somebody,90,investigation,police\n", of(person))
+        format!("btc,{},{category},Somebody,90,investigation,police\n", address_of(person))
     });
     let header = "blockchain,address,category,entity,confidence,tier,author\n";
     let text = std::iter::once(header.to_owned()).chain(rows).collect::<String>();
@@ -39,7 +39,7 @@ fn origins(directory: &Path, person: &str) -> Vec<(String, f64)> {
     let export = ["export", "exposures", "--blockchain", "btc", "--format", "jsonl"];
     let text = printed(directory, &export);
     let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let own = rows.filter(|row| row["address"] == json!(of(person)));
+    let own = rows.filter(|row| row["address"] == json!(address_of(person)));
     let origins = own.map(|row| {
         let origin = row["origin"].as_str().unwrap().to_owned();
         (origin, row["share"].as_f64().unwrap())
@@ -63,7 +63,7 @@ fn money_is_what_went_in_at_any_distance() {
     label(directory, &[("mule", "scam")]);
     assert_eq!(origins(directory, "shop"), expected(&[("scam", 0.25), ("mining", 0.75)]));
     let csv = printed(directory, &["export", "exposures", "--blockchain", "btc"]);
-    let row = format!("btc,{},4000000000,scam,,0.25,0.0", of("shop"));
+    let row = format!("btc,{},4000000000,scam,,0.25,0.0", address_of("shop"));
     assert!(csv.lines().any(|line| line == row), "{csv}");
     assert!(csv.starts_with("blockchain,address,received,origin,listing_period,share,mixed\n"));
 }
@@ -180,7 +180,7 @@ fn a_server_tells_which_addresses_of_a_new_block_received_severe_money() {
     assert_eq!(alert["severe"], json!("750000000"));
     let largest: Value = serde_json::from_str(alert["largest"].as_str().unwrap()).unwrap();
     let expected = json!([{
-        "address": of("till"), "received": "3000000000", "shares": { "stolen_funds": 0.25 },
+        "address": address_of("till"), "received": "3000000000", "shares": { "stolen_funds": 0.25 },
     }]);
     assert_eq!(largest, expected);
 }
@@ -199,7 +199,7 @@ fn lanes() -> TempDir {
         });
         format!("{line}\n")
     };
-    let pays = |who: &str, value: usize| json!({"address": of(who), "value": value});
+    let pays = |who: &str, value: usize| json!({"address": address_of(who), "value": value});
     let holder = |lane: usize, step: usize| format!("lane {lane}, step {step}");
     let value = 1_000_000_000;
     let first: Vec<Value> = (0..LANES).map(|at| pays(&holder(at, 0), value)).collect();
@@ -229,7 +229,7 @@ fn money_behind_more_transactions_than_a_trace_passes_is_found_with_a_path() {
     let directory = lanes();
     let directory = directory.path();
     label(directory, &[("thief", "stolen_funds")]);
-    let check = ["check", "btc", &of("till"), "--json"];
+    let check = ["check", "btc", &address_of("till"), "--json"];
     let check = || serde_json::from_str::<Value>(&assay(directory, check).stdout).unwrap();
     // when nothing is known of what transactions are made of, then the trace goes all the way;
     let traced = check();
@@ -244,7 +244,7 @@ fn money_behind_more_transactions_than_a_trace_passes_is_found_with_a_path() {
     assert_eq!(exposure["hops"], Value::Null);
     assert_eq!(exposure["further_than_transactions"], 300);
     let steps = exposure["paths"][0]["steps"].as_array().unwrap();
-    assert_eq!((steps.len(), &steps[51]["address"]), (52, &json!(of("thief"))));
+    assert_eq!((steps.len(), &steps[51]["address"]), (52, &json!(address_of("thief"))));
     assert_eq!(exposure["paths"][0]["amount"]["value"], "1000000000");
     assert_eq!(answer["risk_score"], traced["risk_score"]);
     assert!(answer["coverage"]["exposure"]["detail"].as_str().unwrap().contains("revision"));

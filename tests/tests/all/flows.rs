@@ -24,7 +24,7 @@ use assay_engine::{
 use assay_graph::{EmbeddedGraphs, GraphView, WriterOptions};
 use assay_tests::{
     append,
-    oracle::{Case, Deviation, Haste, one_after_another},
+    oracle::{Case, Deviation, UnreadTransactions, concatenated_chains},
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -73,7 +73,7 @@ fn parts(facts: &FlowFacts) -> impl Iterator<Item = (Direction, &FlowPart)> {
     })
 }
 
-fn same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
+fn assert_same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
     if let Some(difference) = case.difference(found, expected) {
         panic!("{difference}");
     }
@@ -120,7 +120,7 @@ const ONE_WAY: [&str; 6] = [
 ];
 
 /// Features of an answer.
-fn sights(facts: &FlowFacts) -> Vec<String> {
+fn features(facts: &FlowFacts) -> Vec<String> {
     let mut seen = Vec::new();
     for (direction, part) in parts(facts) {
         let end = match part.end {
@@ -166,7 +166,7 @@ fn engine_and_oracle_agree() {
     let told = chains(10_000, |case| {
         let memory = case.in_memory();
         let found = traced(&case, &memory, None);
-        same(&case, &found, &case.expected());
+        assert_same(&case, &found, &case.expected());
         for batch in [1, 7] {
             assert_eq!(
                 traced(&case, &memory, Some(batch)),
@@ -175,7 +175,7 @@ fn engine_and_oracle_agree() {
                 case.seed
             );
         }
-        sights(&found)
+        features(&found)
     });
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for sight in told.iter().flatten() {
@@ -200,7 +200,7 @@ async fn the_embedded_store_answers_as_expected() {
     let directory = tempfile::tempdir().unwrap();
     let graphs = EmbeddedGraphs::new(directory.path());
     let cases: Vec<Case> = seeds(300).map(Case::generate).collect();
-    for (chain, blocks) in one_after_another(&cases) {
+    for (chain, blocks) in concatenated_chains(&cases) {
         let options = WriterOptions { start: 0, sample: false, backfill: false };
         let mut writer = graphs.writer(chain, options).unwrap();
         for blocks in blocks.chunks(100) {
@@ -214,7 +214,7 @@ async fn the_embedded_store_answers_as_expected() {
         let view = graph.view().await.unwrap().unwrap();
         for batch in [None, Some(1), Some(256)] {
             let found = case.trace(&*view, batch).await.unwrap().unwrap();
-            same(&case, &found, &expected);
+            assert_same(&case, &found, &expected);
         }
     }
 }
@@ -222,9 +222,9 @@ async fn the_embedded_store_answers_as_expected() {
 #[test]
 fn reads_past_the_deadline_are_unresolved() {
     let incomplete = chains(1_000, |case| {
-        let (haste, memory) = (Haste(60), case.in_memory());
-        let found = case.trace_in(haste, &memory).now_or_never().unwrap().unwrap().unwrap();
-        same(&case, &found, &case.expected_in(haste));
+        let (haste, memory) = (UnreadTransactions(60), case.in_memory());
+        let found = case.trace_without(haste, &memory).now_or_never().unwrap().unwrap().unwrap();
+        assert_same(&case, &found, &case.expected_without(haste));
         !found.complete
     });
     assert!(incomplete.iter().filter(|incomplete| **incomplete).count() * 10 > incomplete.len());

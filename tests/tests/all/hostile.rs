@@ -41,7 +41,7 @@ fn head(caller: &Caller, more: &str) -> String {
     )
 }
 
-fn still_well(server: &Server, caller: &Caller) {
+fn assert_still_serves(server: &Server, caller: &Caller) {
     let answer = caller.check("btc", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa");
     assert_eq!(answer.status, 200, "{}", answer.text);
     let log = server.log();
@@ -85,7 +85,7 @@ fn hostile_json_is_refused_by_name() {
         (415, "unsupported_media_type".into())
     );
     assert_eq!(caller.get(PATH).problem(), (405, "method_not_allowed".into()));
-    still_well(&server, &caller);
+    assert_still_serves(&server, &caller);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn hostile_http_is_refused() {
         caller.send("GET", "/api/v1/sources", "", large).problem(),
         (431, "headers_too_large".into())
     );
-    still_well(&server, &caller);
+    assert_still_serves(&server, &caller);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_slow_body_is_given_up() {
     let (server, caller, _) = sample();
     let line = raw(&server, head(&caller, "Content-Length: 100\r\n").as_bytes());
     assert!(line.starts_with("HTTP/1.1 408"), "{line}");
-    still_well(&server, &caller);
+    assert_still_serves(&server, &caller);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn real_label_sets_on_postgresql() {
     let data = TestData::find();
     let directory = tempfile::tempdir().unwrap();
     let database = migrated_database();
-    database.used_by(directory.path());
+    database.connect_directory(directory.path());
     real_sets(directory.path(), &data);
     assert_eq!(database.query("SELECT count(*) FROM labels"), "277742");
 }

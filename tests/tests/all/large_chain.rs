@@ -23,7 +23,7 @@ use assay_service::chains::attributed_owners::{AttributedBy, AttributedOwners};
 use assay_test_random::Random;
 use assay_tests::{
     append,
-    big_chain::{BigChain, Hub, Person, Shape},
+    big_chain::{BigChain, ChainShape, Hub, Person},
     oracle::Case,
     world::{Claim, Claims},
 };
@@ -32,7 +32,7 @@ use jiff::{Timestamp, civil::date};
 
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 1_000;
-const SHAPE: Shape = Shape {
+const SHAPE: ChainShape = ChainShape {
     seed: 21,
     blocks: 60,
     transactions: 200,
@@ -40,14 +40,14 @@ const SHAPE: Shape = Shape {
 };
 
 /// What an API tells of a chain: neither clusters nor who paid a coinbase.
-struct AsAnApi<'v>(&'v dyn GraphView);
+struct ApiSource<'v>(&'v dyn GraphView);
 
 #[async_trait]
-impl ReadSource for AsAnApi<'_> {
+impl ReadSource for ApiSource<'_> {
     type Error = GraphError;
 
     fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
-        self.0.lend(&mut |view| read(&Bare(view)));
+        self.0.lend(&mut |view| read(&ApiView(view)));
     }
 
     async fn fetch(&mut self, request: ReadRequest) -> Result<(), GraphError> {
@@ -55,9 +55,9 @@ impl ReadSource for AsAnApi<'_> {
     }
 }
 
-struct Bare<'v>(&'v dyn ChainView);
+struct ApiView<'v>(&'v dyn ChainView);
 
-impl ChainView for Bare<'_> {
+impl ChainView for ApiView<'_> {
     fn look_up(&self, waypoint: Waypoint) -> Result<LookupResult, ViewError> {
         self.0.look_up(waypoint)
     }
@@ -89,19 +89,19 @@ impl ChainView for Bare<'_> {
 
 /// A chain that is gathered transaction by transaction, as it is asked for. The index of a transaction in its block is
 /// learnt when another one of the block is gathered.
-struct OnDemand<'c> {
+struct OnDemandSource<'c> {
     gathered: GatheredChain,
     by_block: HashMap<u64, Vec<(TransactionNumber, u64)>>,
-    chain: &'c Published,
+    chain: &'c PublishedChain,
 }
 
 /// What a source on demand knows.
-struct Published {
+struct PublishedChain {
     transactions: HashMap<Txid, (BlockPosition, Transaction)>,
     spenders: HashMap<OutPoint, Txid>,
 }
 
-impl Published {
+impl PublishedChain {
     fn new(blocks: &[ResolvedBlock]) -> Self {
         let (mut transactions, mut spenders) = (HashMap::new(), HashMap::new());
         for block in blocks {
@@ -117,7 +117,7 @@ impl Published {
     }
 }
 
-impl OnDemand<'_> {
+impl OnDemandSource<'_> {
     fn add(&mut self, txid: Txid) {
         let (at, transaction) = &self.chain.transactions[&txid];
         let [first, second, ..] = *txid.as_bytes();
@@ -157,7 +157,7 @@ impl OnDemand<'_> {
 }
 
 #[async_trait]
-impl ReadSource for OnDemand<'_> {
+impl ReadSource for OnDemandSource<'_> {
     type Error = GraphError;
 
     fn lend(&mut self, read: &mut dyn FnMut(&dyn ChainView)) {
@@ -205,7 +205,7 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
     writer.build_indexes().unwrap();
     let embedded = graphs.graph(CHAIN).unwrap().unwrap();
     let embedded = embedded.view().await.unwrap().unwrap();
-    let (memory, published) = (case.in_memory(), Published::new(&case.blocks));
+    let (memory, published) = (case.in_memory(), PublishedChain::new(&case.blocks));
 
     let mut dice = Random::new(5);
     let wallets: Vec<ScriptOwner> = (1..SUBJECTS)
@@ -220,9 +220,9 @@ async fn a_thousand_wallets_have_the_same_flows_over_every_kind_of_view() {
         let found = case.trace(&*embedded, None).await.unwrap().unwrap();
         let owner = memory.owner_number(&case.subject).await.unwrap().unwrap();
         let history = memory.history(owner, case.rules.read_limits()).await.unwrap();
-        let bare = case.trace_over(&mut AsAnApi(&memory), (owner, &history)).await.unwrap();
+        let bare = case.trace_over(&mut ApiSource(&memory), (owner, &history)).await.unwrap();
         let (gathered, by_block) = (GatheredChain::default(), HashMap::new());
-        let mut on_demand = OnDemand { gathered, by_block, chain: &published };
+        let mut on_demand = OnDemandSource { gathered, by_block, chain: &published };
         let (owner, history) = on_demand.history(&case.subject, &memory, &case.rules).await;
         let gathered = case.trace_over(&mut on_demand, (owner, &history)).await.unwrap();
         // then the flows are the same, as far as a view knows clusters.

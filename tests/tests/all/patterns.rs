@@ -17,11 +17,11 @@ use assay_engine::{
 use assay_tests::{
     assay,
     behavior::{
-        planted::{Count, PATTERNS, count, planted},
+        planted::{DetectionCount, PATTERNS, count, planted},
         profiles::{Profile, innocents},
     },
     sample,
-    world::{ChainBuilder, Claim, Claims, Coin, Form, World},
+    world::{ChainBuilder, Claim, Claims, Form, Utxo, World},
 };
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ const INNOCENTS: u64 = 34;
 
 #[test]
 fn planted_patterns_are_found_and_others_are_not() {
-    let mut counts: BTreeMap<Pattern, Count> = BTreeMap::new();
+    let mut counts: BTreeMap<Pattern, DetectionCount> = BTreeMap::new();
     for seed in 0..WORLDS {
         let (world, all) = planted(seed, 5);
         for (pattern, count) in count(&world, &all) {
@@ -96,10 +96,10 @@ fn chain() -> ChainBuilder {
 }
 
 /// Passes a coin on through so many fresh addresses, ten minutes each, and then to somebody.
-fn passed_on(chain: &mut ChainBuilder, coin: Coin, times: usize, to: &ScriptOwner) -> Coin {
+fn passed_on(chain: &mut ChainBuilder, coin: Utxo, times: usize, to: &ScriptOwner) -> Utxo {
     let mut coin = coin;
     for _ in 0..times {
-        let next = chain.fresh(Form::WitnessKey);
+        let next = chain.fresh_address(Form::WitnessKey);
         let value = coin.value - FEE;
         coin = chain.pay(&[coin], &[(next, value)]).remove(0);
         chain.wait(SignedDuration::from_mins(10));
@@ -108,8 +108,8 @@ fn passed_on(chain: &mut ChainBuilder, coin: Coin, times: usize, to: &ScriptOwne
     chain.pay(&[coin], &[(to.clone(), value)]).remove(0)
 }
 
-fn minted(chain: &mut ChainBuilder, value: u64) -> Coin {
-    let owner = chain.fresh(Form::WitnessKey);
+fn minted(chain: &mut ChainBuilder, value: u64) -> Utxo {
+    let owner = chain.fresh_address(Form::WitnessKey);
     let coin = chain.mine(&[(owner, value)]).remove(0);
     chain.wait(SignedDuration::from_hours(100));
     coin
@@ -132,7 +132,7 @@ fn unscored(
 fn nobody_is_scored_for_what_others_do_to_him() {
     let mut chain = chain();
     // Somebody sends a little through eight addresses to a person with a coin, and much to another one.
-    let [victim, mule] = [(); 2].map(|()| chain.fresh(Form::WitnessKey));
+    let [victim, mule] = [(); 2].map(|()| chain.fresh_address(Form::WitnessKey));
     let own = minted(&mut chain, COIN);
     let _paid = chain.pay(&[own], &[(victim.clone(), COIN - FEE)]);
     for (value, to) in [(COIN / 1_000, &victim), (COIN, &mule)] {
@@ -142,16 +142,16 @@ fn nobody_is_scored_for_what_others_do_to_him() {
     // A customer pays somebody who sends it through eight addresses.
     let coin = minted(&mut chain, COIN);
     let customer = coin.owner.clone();
-    let thief = chain.fresh(Form::WitnessKey);
+    let thief = chain.fresh_address(Form::WitnessKey);
     let outputs = [(thief, COIN / 2), (customer.clone(), COIN / 2 - FEE)];
     let stolen = chain.pay(&[coin], &outputs).remove(0);
     chain.wait(SignedDuration::from_mins(10));
-    let exit = chain.fresh(Form::WitnessKey);
+    let exit = chain.fresh_address(Form::WitnessKey);
     let _coin = passed_on(&mut chain, stolen, 8, &exit);
     // Somebody dusts thirty addresses, and a person among them.
-    let dusted = chain.fresh(Form::WitnessKey);
+    let dusted = chain.fresh_address(Form::WitnessKey);
     let mut outputs = vec![(dusted.clone(), 546)];
-    outputs.extend((0..30).map(|_| (chain.fresh(Form::WitnessKey), 546)));
+    outputs.extend((0..30).map(|_| (chain.fresh_address(Form::WitnessKey), 546)));
     let coin = minted(&mut chain, COIN);
     let sender = coin.owner.clone();
     let _dust = chain.pay(&[coin], &outputs);
@@ -175,7 +175,7 @@ fn money_that_comes_back_makes_a_cycle_unless_it_passed_an_exchange() {
         let mut chain = chain();
         let coin = minted(&mut chain, COIN);
         let ada = coin.owner.clone();
-        let [bob, third] = [(); 2].map(|()| chain.fresh(Form::WitnessKey));
+        let [bob, third] = [(); 2].map(|()| chain.fresh_address(Form::WitnessKey));
         let mut coin = coin;
         for to in [&bob, &third, &ada] {
             let (payer, value) = (coin.owner.clone(), coin.value);
@@ -200,14 +200,14 @@ fn money_that_comes_back_makes_a_cycle_unless_it_passed_an_exchange() {
 #[test]
 fn a_long_pause_and_a_form_of_transactions_are_told() {
     let mut chain = chain();
-    let coins: Vec<Coin> = (0..6).map(|_| minted(&mut chain, COIN)).collect();
-    let owner = chain.fresh(Form::WitnessKey);
+    let coins: Vec<Utxo> = (0..6).map(|_| minted(&mut chain, COIN)).collect();
+    let owner = chain.fresh_address(Form::WitnessKey);
     let mut own = Vec::new();
     for coin in coins {
         own.extend(chain.pay(&[coin], &[(owner.clone(), COIN - FEE)]));
     }
     chain.wait(SignedDuration::from_hours(500 * 24));
-    let other = chain.fresh(Form::WitnessKey);
+    let other = chain.fresh_address(Form::WitnessKey);
     let _all = chain.pay(&own, &[(other, 6 * (COIN - FEE) - FEE)]);
     let world = World::new(chain, Claims::default());
     let patterns = world.assess(&owner).transaction_patterns;
@@ -227,9 +227,10 @@ fn a_long_pause_and_a_form_of_transactions_are_told() {
 #[test]
 fn a_search_is_bounded_and_says_where_it_ended() {
     let mut chain = chain();
-    let hub = chain.fresh(Form::WitnessKey);
+    let hub = chain.fresh_address(Form::WitnessKey);
     for _ in 0..75 {
-        let outputs: Vec<_> = (0..20).map(|_| (chain.fresh(Form::WitnessKey), 50_000)).collect();
+        let outputs: Vec<_> =
+            (0..20).map(|_| (chain.fresh_address(Form::WitnessKey), 50_000)).collect();
         for coin in chain.mine(&outputs) {
             let _paid = chain.pay(&[coin], &[(hub.clone(), 49_000)]);
         }

@@ -14,7 +14,7 @@ fn two_servers_on_one_database_show_the_same() {
     let database = Postgres::shared(None);
     let directory = || {
         let directory = Arc::new(tempfile::tempdir().unwrap());
-        database.used_by(directory.path());
+        database.connect_directory(directory.path());
         directory
     };
     let here = directory();
@@ -77,7 +77,7 @@ fn a_nul_in_a_text_is_refused_and_never_reaches_the_database() {
     // Given a server on PostgreSQL, whose texts hold no NUL.
     let database = Postgres::shared(None);
     let directory = Arc::new(tempfile::tempdir().unwrap());
-    database.used_by(directory.path());
+    database.connect_directory(directory.path());
     let run = |arguments: &[&str]| assay(directory.path(), arguments).ok();
     let _ = run(&["migrate"]);
     std::fs::write(directory.path().join("acme.yaml"), tenant("acme", "enterprise")).unwrap();
@@ -119,7 +119,7 @@ fn a_nul_in_a_text_is_refused_and_never_reaches_the_database() {
 fn a_restored_database_does_not_revive_a_revoked_key() {
     let database = Postgres::shared(None);
     let directory = tempfile::tempdir().unwrap();
-    database.used_by(directory.path());
+    database.connect_directory(directory.path());
     let run = |arguments: &[&str]| assay(directory.path(), arguments).ok();
     let _ = run(&["migrate"]);
     let acme = tenant("acme", "enterprise");
@@ -160,7 +160,7 @@ fn each_program_works_with_the_rights_of_its_role() {
     let database = Postgres::start();
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let file = |name: &str| directory.path().join(name).display().to_string();
-    database.used_by(directory.path());
+    database.connect_directory(directory.path());
     let _ = assay(directory.path(), ["migrate"]).ok();
     std::fs::remove_file(directory.path().join("assay.toml")).unwrap();
     // Each with a login of its own, and its password in a file.
@@ -222,7 +222,7 @@ fn each_program_works_with_the_rights_of_its_role() {
 fn a_login_that_serves_and_migrates_also_erases() {
     let database = Postgres::start();
     let directory = tempfile::tempdir().unwrap();
-    database.used_by(directory.path());
+    database.connect_directory(directory.path());
     let owner = |arguments: &[&str]| assay(directory.path(), arguments).ok();
     let _ = owner(&["migrate"]);
     std::fs::write(directory.path().join("acme.yaml"), tenant("acme", "enterprise")).unwrap();
@@ -250,7 +250,7 @@ fn a_login_that_serves_and_migrates_also_erases() {
 fn a_server_older_than_the_schema_starts_if_compatible_and_names_the_reason_otherwise() {
     let database = Postgres::shared(None);
     let directory = Arc::new(tempfile::tempdir().unwrap());
-    database.used_by(directory.path());
+    database.connect_directory(directory.path());
     let _ = assay(directory.path(), ["migrate"]).ok();
     let newer = |version: u16, kind: &str, compatible_from: u16| {
         database.script(&format!(

@@ -8,7 +8,7 @@ use std::{
 use assay_engine::utxo::{OutPoint, Txid};
 use assay_tests::{
     block_builder::{Block, Network, Transaction, TxIn, TxOut, sha256d},
-    esplora::{Esplora, Failure, Reply, lies},
+    esplora::{Esplora, Failure, Reply, falsifications},
     scenario::{Moment, Scenario, address, blocks::Times},
 };
 use serde_json::{Value, json};
@@ -233,10 +233,10 @@ fn a_reorganisation_and_a_lag_show_as_they_do() {
     assert_eq!(client.json(&replaced)["height"], 131);
     assert_eq!(client.json(&format!("{replaced}/status"))["in_best_chain"], false);
 
-    server.behave(|behaviour| behaviour.lag = 10);
+    server.set_behavior(|behavior| behavior.lag = 10);
     assert_eq!(client.text("/blocks/tip/height"), "136");
     assert_eq!(client.get(&format!("/tx/{}", scenario.txid("again"))).unwrap().0, 404);
-    server.behave(|behaviour| behaviour.lag = 0);
+    server.set_behavior(|behavior| behavior.lag = 0);
     assert_eq!(client.text("/blocks/tip/height"), "146");
 }
 
@@ -245,8 +245,8 @@ fn it_fails_as_configured_and_counts_requests() {
     let scenario = scenario();
     let server = server(&scenario, Moment::End);
     let client = Client::new(&server);
-    server.behave(|behaviour| {
-        behaviour.next.extend([
+    server.set_behavior(|behavior| {
+        behavior.next.extend([
             Failure::TooManyRequests(Some(2)),
             Failure::TooManyRequests(None),
             Failure::Internal,
@@ -268,11 +268,11 @@ fn it_fails_as_configured_and_counts_requests() {
     let asked = server.requests();
     assert!(asked.len() >= 7 && asked.iter().all(|path| path == "/api/blocks/tip/height"));
 
-    server.behave(|behaviour| behaviour.every = Some((1, Failure::Internal)));
+    server.set_behavior(|behavior| behavior.every = Some((1, Failure::Internal)));
     assert_eq!([0; 3].map(|_| client.get(tip).unwrap().0), [500; 3]);
-    server.behave(|behaviour| {
-        behaviour.every = None;
-        behaviour.latency = Duration::from_millis(80);
+    server.set_behavior(|behavior| {
+        behavior.every = None;
+        behavior.latency = Duration::from_millis(80);
     });
     let start = Instant::now();
     assert_eq!(client.text(tip), "146");
@@ -289,18 +289,18 @@ fn its_false_answers_are_detectable() {
     assert_eq!(client.json(&mix), truth);
     let identifier = |shown: &Value| -> Txid { rebuilt(shown).txid() };
     assert_eq!(identifier(&truth), scenario.txid("mix"));
-    for lie in [lies::about_values, lies::about_holders] {
-        server.behave(|behaviour| behaviour.lie = Some(lie));
+    for falsification in [falsifications::falsify_values, falsifications::falsify_owners] {
+        server.set_behavior(|behavior| behavior.falsification = Some(falsification));
         assert_ne!(identifier(&client.json(&mix)), scenario.txid("mix"));
     }
     // These need another question.
-    for lie in [lies::about_what_is_spent, lies::about_heights] {
-        server.behave(|behaviour| behaviour.lie = Some(lie));
+    for falsification in [falsifications::falsify_spent_values, falsifications::falsify_heights] {
+        server.set_behavior(|behavior| behavior.falsification = Some(falsification));
         let told = client.json(&mix);
         assert_eq!(identifier(&told), scenario.txid("mix"));
         assert_ne!(told, truth);
     }
-    server.behave(|behaviour| behaviour.lie = Some(lies::about_spending));
+    server.set_behavior(|behavior| behavior.falsification = Some(falsifications::falsify_spending));
     let spends = client.json(&format!("/tx/{}/outspends", scenario.txid("buy-alice")));
     assert_eq!(spends[0], json!({ "spent": false }));
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use assay_tests::{Caller, Server, assay, on_plan, production, sample};
+use assay_tests::{Caller, Server, assay, plan_with_tenant, production, sample};
 use serde_json::{Value, json};
 
 use crate::{chain_tools::printed, support::wait_until};
@@ -131,7 +131,7 @@ fn rows_with_flows_have_a_limit_of_their_own() {
     let (server, _) = production();
     let limit = "{name: daily, requests: 1000, window: 1d, counts: checks}";
     let manifests =
-        on_plan("small", limit).replace("  limits:", "  maxFullScreenRows: 2\n  limits:");
+        plan_with_tenant("small", limit).replace("  limits:", "  maxFullScreenRows: 2\n  limits:");
     fs::write(server.directory().path().join("small.yaml"), manifests).unwrap();
     let _ = server.assay(&["apply", "-f", "small.yaml"]).ok();
     let key = server.assay(&["keys", "create", "--tenant", "acme", "--json"]).ok().json();

@@ -26,12 +26,12 @@ const MEND: &str =
 const HUSH: &str = "Basic bm9kZTpodXNo";
 
 /// A server that notes the requests that it is sent, each with its credentials.
-struct Witness {
+struct RecordingServer {
     listener: Listener,
     requests: Arc<Mutex<Vec<Option<String>>>>,
 }
 
-impl Witness {
+impl RecordingServer {
     /// A server that gives every request the same answer, after it has run `before`.
     fn answering(answer: String, before: impl Fn() + Send + Sync + 'static) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -59,7 +59,7 @@ impl Witness {
     }
 
     /// A server that redirects.
-    fn to(target: &str) -> Self {
+    fn redirecting(target: &str) -> Self {
         Self::answering(redirect(target), || ())
     }
 
@@ -172,7 +172,7 @@ fn a_server_sends_no_file_that_a_stored_manifest_must_not_name() {
     // file became a link to such a file, and one whose file holds more than credentials.
     let (data, other, secret) = machine();
     let sources = data.path().join("sources");
-    let [list, linked, long, node] = [0; 4].map(|_| Witness::with_list());
+    let [list, linked, long, node] = [0; 4].map(|_| RecordingServer::with_list());
     fs::write(sources.join("link"), "own:word").unwrap();
     fs::write(sources.join("long"), fs::read("/etc/passwd").unwrap()).unwrap();
     let manifests = [
@@ -242,11 +242,11 @@ fn ingest_chain(directory: &Path, url: &str, environment: &[(&str, &str)]) -> Fi
 #[test]
 fn a_node_that_redirects_does_not_get_its_credentials_sent_elsewhere() {
     let data = tempfile::tempdir().unwrap();
-    let other = Witness::with_list();
+    let other = RecordingServer::with_list();
     // To another port, another host, and an answer of its own.
     let localhost = format!("http://localhost:{}/", other.address().port());
     for target in [other.url(), localhost, "/elsewhere".to_owned()] {
-        let node = Witness::to(&target);
+        let node = RecordingServer::redirecting(&target);
         let failed = ingest_chain(data.path(), &node.url(), &[]);
         assert_eq!(failed.code, 1, "{}", failed.stderr);
         let stderr = failed.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -268,11 +268,11 @@ fn a_node_that_redirects_does_not_get_its_credentials_sent_elsewhere() {
 fn a_list_that_is_redirected_gets_its_credentials_sent_to_no_other_server() {
     let data = tempfile::tempdir().unwrap();
     fs::write(data.path().join("token"), "hush\n").unwrap();
-    let list = Witness::with_list();
+    let list = RecordingServer::with_list();
     let localhost = format!("http://localhost:{}/", list.address().port());
     // To another port, another host, and from there back.
-    let first = Witness::to(&list.url());
-    let back = Witness::to(&localhost);
+    let first = RecordingServer::redirecting(&list.url());
+    let back = RecordingServer::redirecting(&localhost);
     for witness in [&first, &back] {
         let url = witness.url();
         let ingest = [
@@ -297,7 +297,7 @@ fn credentials_are_sent_to_no_server_but_those_that_they_are_for() {
     for (name, content) in [("token", "hush"), ("cookie", "node:hush")] {
         fs::write(data.path().join(name), content).unwrap();
     }
-    let list = Witness::with_list();
+    let list = RecordingServer::with_list();
     let url = list.url();
     let port = list.address().port();
     let named = |hosts: &str| {
@@ -351,8 +351,9 @@ fn a_name_that_leads_elsewhere_after_the_first_request_is_not_followed() {
     fs::write(&hosts, name("127.0.0.1")).unwrap();
     let changed = hosts.clone();
     let elsewhere = name("127.0.0.2");
-    let server =
-        Witness::answering(redirect("/again"), move || fs::write(&changed, &elsewhere).unwrap());
+    let server = RecordingServer::answering(redirect("/again"), move || {
+        fs::write(&changed, &elsewhere).unwrap()
+    });
     let url = format!("http://lists.example:{}/list", server.address().port());
     let ingest =
         ["ingest", "sanctions", &url, "--format", "ofac-advanced", "--credentials-file", "token"];

@@ -1,7 +1,7 @@
 //! Given the demo data set's story, then a check of each of its transfers says what the story says; and what
 //! is no transfer is refused with the reason.
 
-mod story;
+mod deposits;
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,15 @@ use assay_tests::{
     esplora::Esplora,
     production, sample,
     scenario::{
-        Moment, Scenario, accepting, address as scenario_address, blocks::Times, files::Files,
+        Moment, Scenario, address as scenario_address, blocks::Times, files::Files,
+        reorganization_arguments,
     },
     tenant,
 };
 use serde_json::{Value, json};
 
 use crate::support::wait_until;
-use story::{ANCHOR, DEPOSITS, address, paid_to, story};
+use deposits::{ANCHOR, DEPOSITS, address, paid_to, scenario_transactions};
 
 const PATH: &str = "/api/v1/check/transfer";
 
@@ -66,12 +67,12 @@ fn contributions_add_up(answer: &Value) {
 #[test]
 fn every_deposit_of_the_story_is_judged_by_its_own_money() {
     let (_server, _, caller) = sample();
-    let story = story();
+    let scenario = scenario_transactions();
     let mut seen = 0;
     let mut of_day: BTreeMap<(&str, &str, u8), usize> = BTreeMap::new();
     for (day, (party, index), verdict, score, expected) in DEPOSITS {
         let receiver = address(party, *index);
-        let payees = story[*day].iter().flat_map(|paid| payees(paid, &story));
+        let payees = scenario[*day].iter().flat_map(|paid| payees(paid, &scenario));
         // A party may be paid several times on one day.
         let earlier = of_day.entry((day, party, *index)).or_default();
         let paid = payees.into_iter().filter(|(_, _, payee)| *payee == receiver).nth(*earlier);
@@ -104,27 +105,27 @@ fn every_deposit_of_the_story_is_judged_by_its_own_money() {
         );
         seen += 1;
     }
-    let payees = story.values().flatten().map(|paid| payees(paid, &story).len());
+    let payees = scenario.values().flatten().map(|paid| payees(paid, &scenario).len());
     assert_eq!(seen, payees.sum::<usize>(), "every output of the story is expected");
 }
 
 /// The outputs of a payment that are no change, with their addresses.
 fn payees<'a>(
     paid: &'a Transaction,
-    story: &BTreeMap<String, Vec<Transaction>>,
+    scenario: &BTreeMap<String, Vec<Transaction>>,
 ) -> Vec<(&'a Transaction, usize, String)> {
     if paid.kind == TransactionKind::Coinbase {
         return vec![];
     }
-    let payers = payers(paid, story);
+    let payers = payers(paid, scenario);
     let outputs = paid.outputs.iter().enumerate();
     let others = outputs.filter(|(_, output)| !payers.contains(&output.owner));
     others.map(|(index, output)| (paid, index, paid_to(&output.owner))).collect()
 }
 
 /// The owners of the inputs of a payment.
-fn payers(paid: &Transaction, story: &BTreeMap<String, Vec<Transaction>>) -> Vec<ScriptOwner> {
-    let made = |txid| story.values().flatten().find(|made| made.txid == txid).unwrap();
+fn payers(paid: &Transaction, scenario: &BTreeMap<String, Vec<Transaction>>) -> Vec<ScriptOwner> {
+    let made = |txid| scenario.values().flatten().find(|made| made.txid == txid).unwrap();
     let spent = paid.inputs.iter().map(|input| {
         let index = usize::try_from(input.outpoint.index).unwrap();
         made(input.outpoint.txid).outputs[index].owner.clone()
@@ -133,24 +134,24 @@ fn payers(paid: &Transaction, story: &BTreeMap<String, Vec<Transaction>>) -> Vec
 }
 
 /// True if the last output returns to a payer.
-fn has_change(paid: &Transaction, story: &BTreeMap<String, Vec<Transaction>>) -> bool {
-    payers(paid, story).contains(&paid.outputs.last().unwrap().owner)
+fn has_change(paid: &Transaction, scenario: &BTreeMap<String, Vec<Transaction>>) -> bool {
+    payers(paid, scenario).contains(&paid.outputs.last().unwrap().owner)
 }
 
 /// The change of a payment has the origins of the payment: all outputs of a transaction hold the same money.
 #[test]
 fn change_has_the_origins_of_the_payment() {
     let (_server, _, caller) = sample();
-    let story = story();
-    let changed = story.values().flatten().filter(|paid| paid.kind == TransactionKind::Payment);
+    let scenario = scenario_transactions();
+    let changed = scenario.values().flatten().filter(|paid| paid.kind == TransactionKind::Payment);
     let mut seen = 0;
-    for paid in changed.filter(|paid| has_change(paid, &story)) {
+    for paid in changed.filter(|paid| has_change(paid, &scenario)) {
         let [payment, change] = [0, paid.outputs.len() - 1]
             .map(|output| answered(&caller, &by_output(paid, output, "deposit")));
         assert_eq!(origins(&payment), origins(&change), "{change:#}");
         let senders = &change["transfer"]["senders"];
         assert_eq!(senders, &payment["transfer"]["senders"]);
-        let payers = payers(paid, &story);
+        let payers = payers(paid, &scenario);
         let known = senders.as_array().unwrap().iter().map(|sender| sender["address"].clone());
         assert!(
             known.into_iter().all(|sender| payers.iter().any(|payer| sender == paid_to(payer)))
@@ -163,8 +164,8 @@ fn change_has_the_origins_of_the_payment() {
 #[test]
 fn every_withdrawal_of_the_story_is_judged_as_its_receiver_or_worse() {
     let (_server, business, enterprise) = sample();
-    let story = story();
-    let payments = story.values().flatten().filter(|paid| paid.kind == TransactionKind::Payment);
+    let scenario = scenario_transactions();
+    let payments = scenario.values().flatten().filter(|paid| paid.kind == TransactionKind::Payment);
     let mut checks_by_basis: BTreeMap<String, usize> = BTreeMap::new();
     for paid in payments {
         for (output, paid_out) in paid.outputs.iter().enumerate() {
@@ -213,12 +214,12 @@ fn every_withdrawal_of_the_story_is_judged_as_its_receiver_or_worse() {
 #[test]
 fn a_withdrawal_shows_where_its_money_went() {
     let (_server, _, caller) = sample();
-    let story = story();
+    let scenario = scenario_transactions();
     let to = |day: &str, party: &str| {
         let receiver = address(party, 0);
         let fields = json!({
             "blockchain": "btc",
-            "transaction": story[day]
+            "transaction": scenario[day]
                 .iter()
                 .find(|paid| paid.outputs.iter().any(|output| paid_to(&output.owner) == receiver))
                 .unwrap()
@@ -249,12 +250,12 @@ fn a_withdrawal_shows_where_its_money_went() {
 #[test]
 fn the_history_of_the_receiving_address_does_not_count() {
     let (_server, _, caller) = sample();
-    let story = story();
+    let scenario = scenario_transactions();
     let deposit = |day: &str| {
         let jory = address("Jory", 0);
         let paid =
             |paid: &&Transaction| paid.outputs.iter().any(|output| paid_to(&output.owner) == jory);
-        let paid = story[day].iter().find(paid).unwrap();
+        let paid = scenario[day].iter().find(paid).unwrap();
         let by_address = json!({
             "blockchain": "Bitcoin",
             "transaction": paid.txid.to_string().to_uppercase(),
@@ -293,8 +294,8 @@ fn problem(caller: &Caller, fields: &Value) -> (u16, String, String) {
 fn what_is_no_transfer_is_refused_with_the_reason() {
     // On Enterprise: a loop sends more requests in a second than Business allows.
     let (server, _, caller) = sample();
-    let story = story();
-    let day = &story["2024-06-03"];
+    let scenario = scenario_transactions();
+    let day = &scenario["2024-06-03"];
     let (coinbase, paid) = (&day[0], &day[1]);
     let with = |changed: Value| {
         let mut fields = by_output(paid, 0, "deposit");
@@ -409,8 +410,8 @@ fn a_chain_that_cannot_be_read_is_a_problem_and_no_answer() {
 #[test]
 fn a_check_of_a_transfer_counts_is_kept_and_repeated_like_that_of_an_address() {
     let (server, business, enterprise) = sample();
-    let story = story();
-    let paid = &story["2024-06-03"][1];
+    let scenario = scenario_transactions();
+    let paid = &scenario["2024-06-03"][1];
     let fields = by_output(paid, 0, "deposit").to_string();
     let post = |headers: &[(&str, &str)]| business.post(PATH, &fields, headers);
     let status =
@@ -497,7 +498,7 @@ fn a_source_on_demand_gives_the_answers_of_the_whole_chain() {
     Files::write(scenario.network.chain(), ingested.path()).import(ingested.path());
     let ingest = || {
         let command = ["ingest", "chain", "btc", "--test-network", "--esplora", &esplora.url()];
-        let accepting = accepting(&scenario);
+        let accepting = reorganization_arguments(&scenario);
         let command = command.into_iter().chain(accepting.iter().map(String::as_str));
         let _ = assay(ingested.path(), command).ok();
     };

@@ -13,12 +13,12 @@ use assay_engine::{
 };
 use assay_graph::GraphView;
 use assay_tests::{
-    oracle::{Case, one_after_another},
+    oracle::{Case, concatenated_chains},
     world::{Claims, tip},
 };
 use jiff::{Timestamp, tz::TimeZone};
 
-use crate::compositions::{Computed, append, parties};
+use crate::compositions::{GraphWithCompositions, append, parties};
 
 /// Two tenths: both scores are rounded.
 const ROUNDED: f64 = 0.2;
@@ -31,13 +31,13 @@ fn facts(address: &CanonicalAddress, flows: FlowFacts, now: Timestamp) -> Facts 
     facts
 }
 
-struct Compared {
+struct ScorePair {
     at_most: Assessment,
     traced: Assessment,
 }
 
 /// Both assessments of an owner; `None` if it spent.
-async fn compared(case: &Case, view: &dyn GraphView, policy: &Policy) -> Option<Compared> {
+async fn compared(case: &Case, view: &dyn GraphView, policy: &Policy) -> Option<ScorePair> {
     let owner = view.owner_number(&case.subject).await.unwrap()?;
     let history = view.history(owner, case.rules.read_limits()).await.unwrap();
     let composed = view.read(|view| {
@@ -55,7 +55,7 @@ async fn compared(case: &Case, view: &dyn GraphView, policy: &Policy) -> Option<
     let now = case.today.to_zoned(TimeZone::UTC).unwrap().timestamp();
     let address: CanonicalAddress = case.subject.address(case.chain)?;
     let assess = |flows| assess(&address, &facts(&address, flows, now), policy, now);
-    Some(Compared { at_most: assess(at_most), traced: assess(traced) })
+    Some(ScorePair { at_most: assess(at_most), traced: assess(traced) })
 }
 
 /// The owners of a case that are no party.
@@ -82,9 +82,9 @@ async fn no_trace_finds_more_than_history_and_compositions_allow() {
             }
         }
         case.rules = TraceRules::new(&policy, case.chain.info());
-        let chains = one_after_another(std::slice::from_ref(&case));
+        let chains = concatenated_chains(std::slice::from_ref(&case));
         let (chain, blocks) = chains.into_iter().next().unwrap();
-        let (computed, mut writer) = Computed::new(chain);
+        let (computed, mut writer) = GraphWithCompositions::new(chain);
         append(&mut writer, &blocks, u64::MAX);
         let _ = computed.complete(&parties(std::slice::from_ref(&case)), u64::MAX).await;
         let graph = computed.graphs.open(chain).unwrap().unwrap();
@@ -93,7 +93,7 @@ async fn no_trace_finds_more_than_history_and_compositions_allow() {
         for subject in subjects(&case) {
             case.subject = subject;
             let Some(found) = compared(&case, &*view, &policy).await else { continue };
-            let Compared { at_most, traced } = found;
+            let ScorePair { at_most, traced } = found;
             subjects_compared += 1;
             let score = |of: &Assessment| serde_json::to_value(of.risk_score).unwrap().as_f64();
             let (most, score) = (score(&at_most).unwrap(), score(&traced).unwrap());

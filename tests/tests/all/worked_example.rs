@@ -25,9 +25,9 @@ use crate::generated::section;
 const HALF_LIFE: f64 = 2.4;
 
 /// A part as the example tells it: what, dollars received, hops, confidence in per cent.
-type Received = (FlowEnd, u32, u16, u8);
+type ReceivedPart = (FlowEnd, u32, u16, u8);
 
-const RECEIVED: [Received; 4] = [
+const RECEIVED: [ReceivedPart; 4] = [
     (FlowEnd::Attributed(Category::Exchange), 80_000, 1, 95),
     (FlowEnd::Attributed(Category::Mixer), 12_000, 1, 90),
     (FlowEnd::Attributed(Category::StolenFunds), 3_000, 3, 80),
@@ -38,7 +38,7 @@ const PATTERN_PERCENT: u8 = 80;
 
 fn facts() -> Facts {
     let decay = Policy::default().decay_of_a_hop();
-    let part = |(end, dollars, hops, percent): Received| {
+    let part = |(end, dollars, hops, percent): ReceivedPart| {
         let plain = FlowPart::plain(end, u128::from(dollars) * 100);
         FlowPart {
             distance: FlowDistance::Hops(hops),
@@ -91,12 +91,12 @@ fn severity(end: FlowEnd) -> f64 {
     }
 }
 
-fn risk((end, _, _, percent): Received) -> f64 {
+fn risk((end, _, _, percent): ReceivedPart) -> f64 {
     severity(end) * f64::from(percent) / 100.0
 }
 
 /// What is left of a share after its hops.
-fn decay((_, _, hops, _): Received) -> f64 {
+fn decay((_, _, hops, _): ReceivedPart) -> f64 {
     (-2.5 * f64::from(hops - 1) / HALF_LIFE).exp2()
 }
 
@@ -110,12 +110,12 @@ fn curve(dollars: f64) -> f64 {
     })
 }
 
-fn share(part: Received) -> f64 {
+fn share(part: ReceivedPart) -> f64 {
     let total: u32 = RECEIVED.iter().map(|part| part.1).sum();
     f64::from(part.1) / f64::from(total)
 }
 
-fn weigh(part: Received) -> f64 {
+fn weigh(part: ReceivedPart) -> f64 {
     share(part) * decay(part) * risk(part).powf(2.5)
 }
 

@@ -19,7 +19,7 @@ const SOURCES: [(&str, &str); 3] = [
 const WORDS: [&str; 2] = ["crates/engine/src/score.rs", "operator/src/reason.rs"];
 
 /// The labels of each series.
-type Known = BTreeMap<String, BTreeSet<String>>;
+type SeriesLabels = BTreeMap<String, BTreeSet<String>>;
 
 /// The fields of structures, `name: Type`, with the structure of each.
 fn fields(source: &str) -> Vec<(&str, &str, &str)> {
@@ -38,7 +38,7 @@ fn fields(source: &str) -> Vec<(&str, &str, &str)> {
 }
 
 /// Series of a metric beside its name, and the labels that distinguish them.
-fn series(name: &str, kind: &str, labels: &BTreeSet<String>) -> Known {
+fn series(name: &str, kind: &str, labels: &BTreeSet<String>) -> SeriesLabels {
     let ends: &[&str] = if kind.contains("Counter") {
         &["_total"]
     } else if kind.contains("Histogram") {
@@ -55,7 +55,7 @@ fn series(name: &str, kind: &str, labels: &BTreeSet<String>) -> Known {
 
 /// The series of a program, from the source that registers them: a program shows none of those that it
 /// has not counted yet.
-fn series_of(source: &str, prefix: &str) -> Known {
+fn series_of(source: &str, prefix: &str) -> SeriesLabels {
     let source = text(source);
     let fields = fields(&source);
     let registered = source.split("registry.register(").skip(1).map(|call| {
@@ -73,12 +73,12 @@ fn series_of(source: &str, prefix: &str) -> Known {
     registered.flatten().collect()
 }
 
-fn known() -> Known {
+fn known_series() -> SeriesLabels {
     SOURCES.iter().flat_map(|(source, prefix)| series_of(source, prefix)).collect()
 }
 
 /// Checks that a query uses existing metrics and labels, with values that exist.
-fn check(query: &str, known: &Known) {
+fn check(query: &str, known: &SeriesLabels) {
     let words: String = SOURCES.iter().map(|(source, _)| *source).chain(WORDS).map(text).collect();
     let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     let grouped: Vec<&str> = query
@@ -112,7 +112,7 @@ fn check(query: &str, known: &Known) {
 fn the_dashboard_shows_existing_metrics() {
     let dashboard: Value =
         serde_json::from_str(&text("charts/assay/files/dashboard.json")).unwrap();
-    let known = known();
+    let known = known_series();
     for panel in dashboard["panels"].as_array().unwrap() {
         let query = panel["targets"][0]["expr"].as_str().unwrap();
         check(query, &known);
@@ -123,7 +123,7 @@ fn the_dashboard_shows_existing_metrics() {
 fn every_alert_uses_existing_metrics_and_has_a_runbook() {
     let rules = documents(&text("charts/assay/files/alerts.yaml"));
     let runbooks = text("docs/runbooks.md");
-    let known = known();
+    let known = known_series();
     let mut titles: BTreeSet<&str> =
         runbooks.lines().filter_map(|line| line.strip_prefix("## Assay")).collect();
     for alert in rules[0].as_array().unwrap() {

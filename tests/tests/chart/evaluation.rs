@@ -21,9 +21,9 @@ use crate::{
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A program that ends with the test.
-struct Running(Child);
+struct RunningProgram(Child);
 
-impl Running {
+impl RunningProgram {
     /// Stops it as a container is stopped: with its child processes.
     fn stop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
@@ -34,7 +34,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         self.stop();
     }
@@ -47,7 +47,7 @@ fn postgresql() -> PathBuf {
 }
 
 /// Starts a database in a folder, on a port.
-fn start(folder: &Path, port: u16) -> Running {
+fn start(folder: &Path, port: u16) -> RunningProgram {
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let mut command = Command::new(if is_root { "setpriv" } else { "sh" });
     if is_root {
@@ -67,7 +67,7 @@ fn start(folder: &Path, port: u16) -> Running {
         .stderr(fs::File::create(folder.join("log")).unwrap())
         .spawn()
         .unwrap();
-    Running(child)
+    RunningProgram(child)
 }
 
 /// Result of a query by a login.
@@ -141,7 +141,7 @@ fn the_cache_takes_the_password_and_never_evicts() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let _running = Running(child);
+    let _running = RunningProgram(child);
     let url = secret["redis-url"].as_str().unwrap();
     let url = url.replace("assay-redis:6379", &format!("127.0.0.1:{port}"));
     assert!(url.contains(&format!(":{password}@")), "{url}");

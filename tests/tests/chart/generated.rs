@@ -5,7 +5,7 @@ use std::{env, fs};
 use assay_service::ready_sources::READY_SOURCES;
 use serde_json::{Value, json};
 
-use crate::{file, rendered::documents, text, values::documented};
+use crate::{file, rendered::documents, text, values::documented_values};
 
 /// Compares a file with its expected contents, or writes it.
 fn expect(name: &str, wanted: &str) {
@@ -57,7 +57,7 @@ fn the_ready_made_sources() {
 fn the_table_of_values() {
     let (name, begin, end) =
         ("charts/assay/README.md", "<!-- generated: values -->", "<!-- end: values -->");
-    let rows = documented()
+    let rows = documented_values()
         .into_iter()
         .map(|value| format!("| `{}` | `{}` | {} |\n", value.path, value.default, value.meaning));
     let table: String = ["| value | default | meaning |\n|---|---|---|\n".to_owned()]

@@ -66,7 +66,7 @@ impl World {
                       validatingadmissionpolicybinding";
         cluster.kubectl(&["delete", others, "--selector", "app.kubernetes.io/part-of=assay"]);
         cluster.apply(NAMESPACE);
-        let helm = helm.of(&cluster);
+        let helm = helm.with_cluster(&cluster);
         let folder = tempfile::tempdir().unwrap();
         Self { cluster, helm, folder }
     }
@@ -256,7 +256,7 @@ spec: {tenant: acme}
             // Given a release with an operator and a tenant whose keys are in two namespaces,
             let _ = world.install(&[arguments, &["--create-namespace"]].concat()).ok();
             let directory = Arc::new(tempfile::tempdir().unwrap());
-            postgres.used_by(directory.path());
+            postgres.connect_directory(directory.path());
             let server = Server::start(directory, &[]);
             let mut operator =
                 Operator::start_in(&world.cluster, "assay", &postgres.url(), "beside", &[]);
@@ -337,7 +337,7 @@ fn the_readme_leads_to_a_key(more: &str) {
     shell(&format!("{install} {more}"));
     let postgres = Postgres::start();
     let directory = Arc::new(tempfile::tempdir().unwrap());
-    postgres.used_by(directory.path());
+    postgres.connect_directory(directory.path());
     let server = Server::start(directory, &[]);
     let operator = operator_beside(&world, &postgres);
     operator.wait_until_it_works();
@@ -372,7 +372,7 @@ fn an_upgrade_to_a_few_namespaces_takes_rights_away_and_keeps_keys() {
     let _ = world.install(&[]).ok();
     let postgres = Postgres::start();
     let directory = Arc::new(tempfile::tempdir().unwrap());
-    postgres.used_by(directory.path());
+    postgres.connect_directory(directory.path());
     let server = Server::start(directory, &[]);
     let mut operator = operator_beside(&world, &postgres);
     world.cluster.apply(TENANT);

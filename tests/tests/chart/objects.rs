@@ -81,8 +81,8 @@ fn the_operators_requests_are_subject_to_policies_where_the_cluster_has_them() {
     let wanted = documents(&text("operator/admission.yaml"));
     for name in ["assay-operator-pods", "assay-operator-objects"] {
         let policy = &one(&rendered, "ValidatingAdmissionPolicy", name)["spec"];
-        let documented = &one(&wanted, "ValidatingAdmissionPolicy", name)["spec"];
-        assert_eq!(policy["validations"], documented["validations"]);
+        let documented_values = &one(&wanted, "ValidatingAdmissionPolicy", name)["spec"];
+        assert_eq!(policy["validations"], documented_values["validations"]);
         assert_eq!(policy["failurePolicy"], "Fail");
         let account = "request.userInfo.username == 'system:serviceaccount:assay:assay-operator'";
         assert_eq!(policy["matchConditions"][0]["expression"], account);

@@ -17,7 +17,7 @@ fn schema() -> Value {
 
 /// A value of the chart.
 #[derive(Debug)]
-pub(crate) struct Documented {
+pub(crate) struct DocumentedValue {
     /// Path of the value, such as `operator.replicas`.
     pub(crate) path: String,
     /// Default value.
@@ -27,10 +27,10 @@ pub(crate) struct Documented {
 }
 
 /// Every value with the comment above it. A key without a comment is a section.
-pub(crate) fn documented() -> Vec<Documented> {
+pub(crate) fn documented_values() -> Vec<DocumentedValue> {
     let text = text("charts/assay/values.yaml");
     let values: Value = serde_saphyr::from_str(&text).unwrap();
-    let mut found: Vec<Documented> = Vec::new();
+    let mut found: Vec<DocumentedValue> = Vec::new();
     let mut sections: Vec<(usize, &str)> = Vec::new();
     let mut meaning = Vec::new();
     let mut inside = None;
@@ -53,7 +53,7 @@ pub(crate) fn documented() -> Vec<Documented> {
             continue;
         }
         let path: Vec<&str> = sections.iter().map(|(_, key)| *key).chain([key]).collect();
-        found.push(Documented {
+        found.push(DocumentedValue {
             default: values.pointer(&format!("/{}", path.join("/"))).unwrap().clone(),
             path: path.join("."),
             meaning: meaning.join(" "),
@@ -76,11 +76,12 @@ fn the_schema_knows_every_value_and_no_other() {
     let mut known = BTreeSet::new();
     // A section's properties are the values below it.
     let mut sections = vec![(String::new(), &schema)];
-    let documented: BTreeSet<String> = documented().into_iter().map(|value| value.path).collect();
+    let documented_values: BTreeSet<String> =
+        documented_values().into_iter().map(|value| value.path).collect();
     while let Some((above, section)) = sections.pop() {
         for (name, property) in section["properties"].as_object().unwrap() {
             let path = format!("{above}{name}");
-            if documented.contains(&path) || path == "global" {
+            if documented_values.contains(&path) || path == "global" {
                 known.insert(path);
             } else {
                 let property = resolved(&schema, property);
@@ -90,7 +91,7 @@ fn the_schema_knows_every_value_and_no_other() {
         }
     }
     known.remove("global");
-    assert_eq!(known, documented);
+    assert_eq!(known, documented_values);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     modes::{CLUSTER, Mode, NAMESPACES},
     pages::{GOLD, key, raised, tenant},
-    platform::{Platform, settled, wait_until},
+    platform::{Platform, stable_value, wait_until},
     service::{DATABASE, service},
     sources::{FOLLOW, ON_DEMAND, chain, feed, follower, provide_volumes, with_workloads_by},
 };
@@ -42,7 +42,7 @@ fn exposed(way: &str) -> String {
 
 /// Requests of a user since then: the resource with its group, the verb, and the status of
 /// the response.
-fn asked(cluster: &Cluster, user: &str, since: usize) -> Vec<(String, String, u64)> {
+fn requests_of(cluster: &Cluster, user: &str, since: usize) -> Vec<(String, String, u64)> {
     let own = cluster.audit().into_iter().skip(since);
     let own = own.filter(|event| event["user"]["username"] == user);
     own.filter_map(|event| {
@@ -59,23 +59,23 @@ fn asked(cluster: &Cluster, user: &str, since: usize) -> Vec<(String, String, u6
 }
 
 /// The rights that were used. An apply of an object that did not exist uses `create`.
-fn used(asked: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
+fn used(requests: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
     let made = |(resource, verb, status): &(String, String, u64)| {
         (verb == "patch" && *status == 201).then(|| (resource.clone(), "create".to_owned()))
     };
-    let named = asked.iter().map(|(resource, verb, _)| (resource.clone(), verb.clone()));
-    named.chain(asked.iter().filter_map(made)).collect()
+    let named = requests.iter().map(|(resource, verb, _)| (resource.clone(), verb.clone()));
+    named.chain(requests.iter().filter_map(made)).collect()
 }
 
 /// Waits until the operator asks for nothing that would change anything but its Lease.
 fn wait_until_quiet(cluster: &Cluster, user: &str) {
-    let _ = settled(|| writes(cluster, user, 0));
+    let _ = stable_value(|| writes(cluster, user, 0));
 }
 
 /// Requests that change anything but the Lease, and their number.
 fn writes(cluster: &Cluster, user: &str, since: usize) -> BTreeMap<(String, String), usize> {
     let mut writes = BTreeMap::new();
-    for (resource, verb, _) in asked(cluster, user, since) {
+    for (resource, verb, _) in requests_of(cluster, user, since) {
         let is_read = ["get", "list", "watch"].contains(&&*verb);
         if !is_read && resource != "coordination.k8s.io/leases" {
             *writes.entry((resource, verb)).or_default() += 1;
@@ -137,7 +137,7 @@ fn requests_match_rights(mode: &Mode) {
             format!("assay_operator_reconciled_total{{kind=\"{kind}\",outcome=\"unchanged\"}}");
         wait_until("everything is looked at", || platform.operator.metric(&looked) >= 1);
     }
-    let written = settled(|| writes(&platform.cluster, &account, restarted));
+    let written = stable_value(|| writes(&platform.cluster, &account, restarted));
     assert_eq!(written, BTreeMap::new());
 
     // And when all of it changes and goes,
@@ -180,10 +180,10 @@ fn requests_match_rights(mode: &Mode) {
     platform.cluster.kubectl(&["delete", "crd", "httproutes.gateway.networking.k8s.io"]);
 
     // then nothing was refused for want of a right, and every right was needed.
-    let asked = asked(&platform.cluster, &account, begun);
-    let refused: Vec<_> = asked.iter().filter(|(_, _, status)| *status == 403).collect();
+    let requests = requests_of(&platform.cluster, &account, begun);
+    let refused: Vec<_> = requests.iter().filter(|(_, _, status)| *status == 403).collect();
     assert!(refused.is_empty(), "{refused:?}");
-    let used = used(&asked);
+    let used = used(&requests);
     let needed: BTreeSet<_> = mode
         .granted()
         .into_iter()
@@ -203,14 +203,14 @@ fn an_unchanged_key_is_not_requested_again() {
     platform.wait_for_reason(&["apikey", "left-alone"], "KeyReady");
     wait_until_quiet(&platform.cluster, &CLUSTER.user());
     // then what the operator itself wrote about it was not looked into.
-    let first = looks(&platform.cluster);
+    let first = secret_reads(&platform.cluster);
     assert_eq!(first, 1, "as it was new");
 
     // nor is it when something changes that does not concern it;
     platform.cluster.apply(&raised(1500));
     platform.wait_for(&["tenant", "acme"], ".status.effectiveLimits[0].requests", "1500");
     wait_until_quiet(&platform.cluster, &CLUSTER.user());
-    assert_eq!(looks(&platform.cluster), first);
+    assert_eq!(secret_reads(&platform.cluster), first);
 
     // it is when somebody touches it, or what its tenant says of its namespace.
     let kubectl = |arguments: &[&str]| drop(platform.cluster.kubectl(arguments));
@@ -219,16 +219,16 @@ fn an_unchanged_key_is_not_requested_again() {
     let exclude = || drop(platform.cluster.apply(&elsewhere));
     let changes: [&dyn Fn(); 2] = [&touch, &exclude];
     for (number, change) in changes.into_iter().enumerate() {
-        let before = looks(&platform.cluster);
+        let before = secret_reads(&platform.cluster);
         change();
         let what = format!("change {number} is looked at");
-        wait_until(&what, || looks(&platform.cluster) > before);
+        wait_until(&what, || secret_reads(&platform.cluster) > before);
     }
     platform.wait_for_reason(&["apikey", "left-alone"], "NamespaceNotAllowed");
 }
 
 /// Number of times that the operator read the Secret of the key `left-alone`.
-fn looks(cluster: &Cluster) -> usize {
+fn secret_reads(cluster: &Cluster) -> usize {
     let is_look = |event: &Value| {
         let of = &event["objectRef"];
         let is_secret = of["resource"] == "secrets" && of["name"] == "left-alone";

@@ -5,7 +5,7 @@ use std::{sync::atomic::Ordering, thread, time::Duration};
 use assay_tests::{Operator, Postgres, is_full};
 
 use crate::{
-    flaky::{Faults, Flaky},
+    flaky::{Faults, FlakyApiServer},
     pages::{GOLD, key, raised, tenant},
     platform::{Platform, wait_until},
 };
@@ -120,7 +120,7 @@ fn the_api_serves_on_without_operator_and_without_api_server() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_database_outage_is_reported_and_survived() {
-    let platform = Platform::on(Postgres::start());
+    let platform = Platform::with_database(Postgres::start());
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold")].concat());
     platform.wait_for_reason(&["tenant", "acme"], "Published");
     platform.postgres.stop();
@@ -128,7 +128,7 @@ fn a_database_outage_is_reported_and_survived() {
     platform.wait_for_reason(&["tenant", "other"], "StoreUnavailable");
     platform.wait_for_reason(&["apikey", "backend"], "StoreUnavailable");
     platform.wait_for_reason(&["tenant", "acme"], "Published");
-    platform.postgres.go_on();
+    platform.postgres.start_again();
     platform.wait_for_reason(&["tenant", "other"], "Published");
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
 }
@@ -139,7 +139,7 @@ fn a_database_outage_is_reported_and_survived() {
 fn an_unreliable_api_server_is_retried_until_everything_is_reconciled() {
     let mut platform = Platform::start();
     platform.operator.stop();
-    let flaky = Flaky::before(&platform.cluster);
+    let flaky = FlakyApiServer::start(&platform.cluster);
     let config = platform.cluster.config_of_account("default", "assay-operator");
     let config = config.replace(&platform.cluster.url(), &flaky.url);
     let url = platform.postgres.url();

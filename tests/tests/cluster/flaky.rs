@@ -43,15 +43,15 @@ pub(crate) struct Faults {
 }
 
 /// A way to the API server on which every third request fails, and no watch lasts.
-pub(crate) struct Flaky {
+pub(crate) struct FlakyApiServer {
     pub(crate) url: String,
     pub(crate) faults: Arc<Faults>,
     /// Until this is dropped.
     server: Option<Runtime>,
 }
 
-impl Flaky {
-    pub(crate) fn before(cluster: &Cluster) -> Self {
+impl FlakyApiServer {
+    pub(crate) fn start(cluster: &Cluster) -> Self {
         let authority = Certificate::from_pem(cluster.authority().as_bytes()).unwrap();
         let trusted = RootCerts::Specific(Arc::new(vec![authority]));
         let agent: Agent = Agent::config_builder()
@@ -72,7 +72,7 @@ impl Flaky {
     }
 }
 
-impl Drop for Flaky {
+impl Drop for FlakyApiServer {
     fn drop(&mut self) {
         if let Some(server) = self.server.take() {
             // Watches without events would be read until the API server ends them.

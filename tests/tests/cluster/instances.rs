@@ -42,7 +42,7 @@ impl Second {
     fn start(platform: &Platform, flags: &[&str]) -> Self {
         let postgres = migrated_database();
         let directory = Arc::new(tempfile::tempdir().unwrap());
-        postgres.used_by(directory.path());
+        postgres.connect_directory(directory.path());
         let server = Server::start(directory, &[]);
         let flags = [&["--instance=second"], flags].concat();
         let operator = operator_in_second(platform, &postgres, &flags);
@@ -229,7 +229,7 @@ fn a_key_deleted_while_its_operator_is_down_is_refused_on_its_return() {
     platform.wait_for_answer(&kept, 200);
     second.wait_for_answer(&theirs, 200);
     let folder = tempfile::tempdir().unwrap();
-    platform.postgres.used_by(folder.path());
+    platform.postgres.connect_directory(folder.path());
     let _ = assay_tests::assay(
         folder.path(),
         ["keys", "create", "--tenant", "acme", "--name", "by hand"],

@@ -39,7 +39,7 @@ fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
     // The retention of the deleted plan is known without the plan.
     platform.cluster.kubectl(&["delete", "plan", "gold", "--timeout=60s"]);
     let folder = tempfile::tempdir().unwrap();
-    platform.postgres.used_by(folder.path());
+    platform.postgres.connect_directory(folder.path());
     let _ = assay(folder.path(), ["purge"]).ok();
     assert_eq!(usage(&platform), recorded);
 
@@ -66,7 +66,7 @@ fn a_tenant_created_again_after_its_data_was_removed_is_a_new_one() {
     let pending = r#"assay_records_pending{record="usage"}"#;
     wait_until("its charges are written", || platform.server.metric::<u64>(pending) == 0);
     let folder = tempfile::tempdir().unwrap();
-    platform.postgres.used_by(folder.path());
+    platform.postgres.connect_directory(folder.path());
     let purged = assay(folder.path(), ["purge"]).ok().stdout;
     assert!(purged.contains("acme: deleted"), "{purged}");
     assert_eq!(usage(&platform), "0");

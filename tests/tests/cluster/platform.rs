@@ -26,7 +26,7 @@ pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
 }
 
 /// The value of `look` after it stayed the same for two seconds.
-pub(crate) fn settled<T: PartialEq>(look: impl Fn() -> T) -> T {
+pub(crate) fn stable_value<T: PartialEq>(look: impl Fn() -> T) -> T {
     let (mut before, mut since) = (look(), Instant::now());
     let _ = wait_every(Duration::from_millis(500), PATIENCE, "nothing changes any more", || {
         let now = look();
@@ -49,7 +49,7 @@ pub(crate) struct Platform {
 impl Platform {
     /// A platform without a tenant.
     pub(crate) fn start() -> Self {
-        Self::on(migrated_database())
+        Self::with_database(migrated_database())
     }
 
     /// A platform with a plan and more, a tenant on the plan, and its key, which the API takes.
@@ -64,11 +64,11 @@ impl Platform {
     }
 
     /// The same on a database.
-    pub(crate) fn on(postgres: Postgres) -> Self {
+    pub(crate) fn with_database(postgres: Postgres) -> Self {
         let cluster = cluster();
         clear(&cluster);
         let directory = Arc::new(tempfile::tempdir().unwrap());
-        postgres.used_by(directory.path());
+        postgres.connect_directory(directory.path());
         let server = Server::start(directory, &[]);
         let operator = Operator::start(&cluster, &postgres.url(), "first");
         operator.wait_until_it_works();

@@ -22,7 +22,7 @@ fn rules(kind: &'static str, make: impl Fn(Value) -> Value, table: &'static str)
 }
 
 /// `base` with what `change` says instead.
-fn with(base: &Value, change: Value) -> Value {
+fn with_change(base: &Value, change: Value) -> Value {
     let mut spec = base.clone();
     for (name, value) in change.as_object().unwrap() {
         spec[name] = value.clone();
@@ -335,7 +335,7 @@ write it as http://HOST:PORT, without a password
 fn all_rules() -> Vec<Rule> {
     let limit = json!({"name": "daily", "requests": 5, "window": "1d", "counts": "checks"});
     let plan = json!({"displayName": "P", "apiAccess": true, "limits": [limit]});
-    let plan_with = |change| with(&plan, change);
+    let plan_with = |change| with_change(&plan, change);
     let tenant = json!({"displayName": "T", "plan": "p", "policy": "q"});
     let numbers = json!([{"name": "daily", "requests": 5}]);
     let rule = json!({"id": "own", "description": "Own rule", "categories": ["mixer"]});
@@ -351,18 +351,22 @@ fn all_rules() -> Vec<Rule> {
     let service = json!({"image": "assay:1", "databaseSecret": {"name": "database"}});
     let all = [
         rules("Plan", plan_with, PLAN),
-        rules("Plan", |change| plan_with(json!({"limits": [with(&limit, change)]})), LIMIT),
-        rules("Tenant", |change| with(&tenant, change), TENANT),
+        rules("Plan", |change| plan_with(json!({"limits": [with_change(&limit, change)]})), LIMIT),
+        rules("Tenant", |change| with_change(&tenant, change), TENANT),
         rules("RateLimit", |target| json!({"target": target, "limits": numbers}), TARGET),
         rules("ApiKey", |spec| spec, KEY),
         rules("RiskPolicy", |spec| spec, POLICY),
         rules("RiskPolicy", |change| json!({"thresholds": change}), THRESHOLDS),
         rules("RiskPolicy", |change| json!({"tierCaps": change}), TIER_CAPS),
         rules("RiskPolicy", amounts, CURVE),
-        rules("RiskPolicy", |change| json!({"rules": [with(&rule, change)]}), MINIMUM_SCORE_RULE),
-        rules("IntelSource", |change| with(&intel, change), INTEL_SOURCE),
-        rules("ChainSource", |change| with(&chain, change), CHAIN_SOURCE),
-        rules("RiskService", |change| with(&service, change), SERVICE),
+        rules(
+            "RiskPolicy",
+            |change| json!({"rules": [with_change(&rule, change)]}),
+            MINIMUM_SCORE_RULE,
+        ),
+        rules("IntelSource", |change| with_change(&intel, change), INTEL_SOURCE),
+        rules("ChainSource", |change| with_change(&chain, change), CHAIN_SOURCE),
+        rules("RiskService", |change| with_change(&service, change), SERVICE),
     ];
     all.concat()
 }
@@ -410,32 +414,32 @@ fn immutable_fields_name_the_alternative() {
         (
             "ChainSource",
             chain.clone(),
-            with(&chain, json!({"chain": "ltc"})),
+            with_change(&chain, json!({"chain": "ltc"})),
             "a source stays with its chain",
         ),
         (
             "ChainSource",
             chain.clone(),
-            with(&chain, json!({"startHeight": 7})),
+            with_change(&chain, json!({"startHeight": 7})),
             "a chain that was begun stays with its first block",
         ),
         (
             "ChainSource",
-            with(&chain, json!({"volume": {"size": "1Ti"}})),
-            with(&chain, json!({"volume": {"size": "1023Gi"}})),
+            with_change(&chain, json!({"volume": {"size": "1Ti"}})),
+            with_change(&chain, json!({"volume": {"size": "1023Gi"}})),
             "a volume can grow and never shrink",
         ),
         (
             "ChainSource",
             chain.clone(),
-            with(&chain, json!({"volume": {"storageClass": "fast"}})),
+            with_change(&chain, json!({"volume": {"storageClass": "fast"}})),
             "make another ChainSource for another storage class",
         ),
         ("ApiKey", key.clone(), json!({"tenant": "b"}), "create another ApiKey for another tenant"),
         (
             "ApiKey",
             key.clone(),
-            with(&key, json!({"secretName": "other"})),
+            with_change(&key, json!({"secretName": "other"})),
             "create another ApiKey for another Secret",
         ),
     ] {

@@ -6,7 +6,7 @@ use assay_tests::security::{DescribedPod, expect_part};
 use serde_json::Value;
 
 use crate::{
-    platform::settled,
+    platform::stable_value,
     service::{DATABASE, service},
     sources::{chain, feed, platform, provide_volumes},
 };
@@ -68,5 +68,5 @@ fn the_generated_table_of_the_pods_that_the_operator_creates() {
     };
     let head = "| pod | API server | Secrets (keys) | incoming connections | outgoing connections |\n\
                 |---|---|---|---|---|\n";
-    expect_part(Path::new(PAGE), "pods of the operator", &(head.to_owned() + &settled(rows)));
+    expect_part(Path::new(PAGE), "pods of the operator", &(head.to_owned() + &stable_value(rows)));
 }

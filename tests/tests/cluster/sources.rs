@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     modes::{CLUSTER, Mode},
-    platform::{Platform, settled, wait_until},
+    platform::{Platform, stable_value, wait_until},
     service::{DATABASE, service},
 };
 
@@ -196,7 +196,7 @@ fn the_status_reports_the_stored_list() {
     std::fs::write(&path, list).unwrap();
     let path = path.display().to_string();
     let ingest = ["ingest", "sanctions", &path, "--format", "csv", "--source", "own"];
-    platform.postgres.used_by(folder.path());
+    platform.postgres.connect_directory(folder.path());
     let _ = assay_tests::assay(folder.path(), ingest).ok();
     platform.wait_for(&FEED, ".status.entries", "1");
     let status = platform.status(&FEED);
@@ -362,7 +362,7 @@ fn chain_servers_are_added_grow_answer_while_suspended_and_leave_their_volumes()
     platform.wait_for(&CHAIN, WORKING, "ServersReady");
 
     // Volumes grow under servers that go on.
-    let before = settled(|| servers(&platform));
+    let before = stable_value(|| servers(&platform));
     assert_eq!(before.len(), 2);
     let old = platform.cluster.field(&SERVERS, ".metadata.uid");
     platform.cluster.apply(&followed(", replicas: 2", "40Gi", "grows"));
@@ -374,7 +374,7 @@ fn chain_servers_are_added_grow_answer_while_suspended_and_leave_their_volumes()
     platform.wait_for(&SERVERS, size, "40Gi");
     assert_ne!(platform.cluster.field(&SERVERS, ".metadata.uid"), old, "it was replaced");
     platform.wait_for(&SERVERS, ".status.readyReplicas", "2");
-    assert_eq!(settled(|| servers(&platform)), before, "no pod was");
+    assert_eq!(stable_value(|| servers(&platform)), before, "no pod was");
     platform.wait_for(&CHAIN, WORKING, "ServersReady");
 
     platform.cluster.apply(&followed(", replicas: 2, suspended: true", "40Gi", "grows"));

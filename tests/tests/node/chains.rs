@@ -15,7 +15,7 @@ use std::{
 
 use assay_tests::{
     Caller,
-    nodes::{Credentials, Kind, Node},
+    nodes::{Credentials, Node, NodeKind},
     repeat, wait_at_most,
 };
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ fn has_flows(answer: &Value) -> bool {
 #[expect(clippy::print_stdout, reason = "figures are for people")]
 fn a_chain_source_leads_to_flows_and_losses_of_chain_servers_change_no_answer() {
     let world = World::new();
-    let node = Node::start(Kind::Litecoin { mweb: false });
+    let node = Node::start(NodeKind::Litecoin { mweb: false });
     let _ = node.call("generatetoaddress", &[json!(BLOCKS), json!(MINER[0])]).unwrap();
     let Credentials::Password { user, password } = node.credentials() else {
         panic!("a node with a cookie")

@@ -178,10 +178,10 @@ impl World {
             let user = if matches!(part, "postgresql" | "redis") { "999" } else { "65532" };
             assert_eq!(process.status("Uid"), [user; 4].join(" "), "{pod}");
             // Not even root writes there.
-            let written = fs::write(process.sees("/intruder"), "");
+            let written = fs::write(process.path_of("/intruder"), "");
             let refused = written.unwrap_err().kind();
             assert_eq!(refused, ErrorKind::ReadOnlyFilesystem, "{pod}");
-            let token = process.sees("/var/run/secrets/kubernetes.io/serviceaccount/token");
+            let token = process.path_of("/var/run/secrets/kubernetes.io/serviceaccount/token");
             assert_eq!(token.exists(), part == "operator", "{pod}");
             part.to_owned()
         });

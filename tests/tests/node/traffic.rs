@@ -21,14 +21,14 @@ const CALLERS: usize = 2;
 
 /// Use of connections by a caller: one or several requests each.
 #[derive(Clone, Copy, Debug)]
-enum Habit {
+enum ConnectionUse {
     NewConnections,
     OneConnection,
 }
 
 /// Results of the callers' requests.
 #[derive(Debug, Default)]
-struct Seen {
+struct TrafficCounts {
     answered: u64,
     /// Answers without limits that were counted in time. On a machine that is short of processors a
     /// database answers a server's first request late: that server is running, and its answer
@@ -39,7 +39,7 @@ struct Seen {
 
 /// Result of a request.
 #[derive(Clone, Copy, Debug)]
-enum Answered {
+enum AnswerKind {
     Well,
     Uncounted,
 }
@@ -49,49 +49,51 @@ enum Answered {
 pub(crate) struct Traffic {
     begun: Instant,
     is_over: Arc<AtomicBool>,
-    seen: Arc<Mutex<Seen>>,
+    counts: Arc<Mutex<TrafficCounts>>,
     callers: Vec<JoinHandle<()>>,
 }
 
 impl Traffic {
     /// Callers with a key, who pause between two requests.
     pub(crate) fn start(server: SocketAddr, key: &str, pause: Duration) -> Self {
-        let (is_over, seen) = <(Arc<AtomicBool>, Arc<Mutex<Seen>>)>::default();
+        let (is_over, counts) = <(Arc<AtomicBool>, Arc<Mutex<TrafficCounts>>)>::default();
         let request = Connection::check(key, "btc", ADDRESS);
         let begun = Instant::now();
-        let habits = [Habit::NewConnections, Habit::OneConnection].repeat(CALLERS);
-        let callers = habits.into_iter().map(|habit| {
-            let (is_over, seen, request) = (is_over.clone(), seen.clone(), request.clone());
+        let uses = [ConnectionUse::NewConnections, ConnectionUse::OneConnection].repeat(CALLERS);
+        let callers = uses.into_iter().map(|connection_use| {
+            let (is_over, counts, request) = (is_over.clone(), counts.clone(), request.clone());
             thread::spawn(move || {
                 let mut connection = None;
                 repeat(
                     pause,
                     || is_over.load(Ordering::Relaxed),
                     || {
-                        let asked = ask(server, &request, habit, &mut connection);
+                        let outcome = ask(server, &request, connection_use, &mut connection);
                         let at = begun.elapsed().as_secs_f64();
-                        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                        match asked {
-                            Ok(Answered::Well) => seen.answered += 1,
-                            Ok(Answered::Uncounted) => seen.uncounted += 1,
-                            Err(why) => seen.lost.push(format!("{habit:?} after {at:.1} s: {why}")),
+                        let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
+                        match outcome {
+                            Ok(AnswerKind::Well) => counts.answered += 1,
+                            Ok(AnswerKind::Uncounted) => counts.uncounted += 1,
+                            Err(why) => counts
+                                .lost
+                                .push(format!("{connection_use:?} after {at:.1} s: {why}")),
                         }
                     },
                 );
             })
         });
         let callers = callers.collect();
-        Self { begun, is_over, seen, callers }
+        Self { begun, is_over, counts, callers }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counts(&self) -> MutexGuard<'_, TrafficCounts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until so many more requests were answered.
     pub(crate) fn go_on_for(&self, requests: u64) {
-        let before = self.seen().answered;
-        wait_at_most(PATIENCE, "answers", || self.seen().answered >= before + requests);
+        let before = self.counts().answered;
+        wait_at_most(PATIENCE, "answers", || self.counts().answered >= before + requests);
     }
 
     /// Number of requests that were lost since the last call, after an event.
@@ -99,9 +101,9 @@ impl Traffic {
     pub(crate) fn lost_in(&self, what: &str) -> usize {
         // Late effects of the event count too.
         self.go_on_for(300);
-        let mut seen = self.seen();
-        let lost = std::mem::take(&mut seen.lost);
-        let (answered, uncounted) = (seen.answered, seen.uncounted);
+        let mut counts = self.counts();
+        let lost = std::mem::take(&mut counts.lost);
+        let (answered, uncounted) = (counts.answered, counts.uncounted);
         let (seconds, first) = (self.begun.elapsed().as_secs(), lost.get(..lost.len().min(5)));
         println!(
             "{what}: {} lost; in {seconds} s {answered} answered, {uncounted} not counted: {first:?}",
@@ -125,21 +127,21 @@ impl Drop for Traffic {
 fn ask(
     server: SocketAddr,
     request: &[u8],
-    habit: Habit,
+    connection_use: ConnectionUse,
     kept: &mut Option<Connection>,
-) -> Result<Answered, String> {
+) -> Result<AnswerKind, String> {
     let mut connection = match kept.take() {
         Some(connection) => connection,
-        None => Connection::try_to(server).map_err(|error| format!("no connection: {error}"))?,
+        None => Connection::try_open(server).map_err(|error| format!("no connection: {error}"))?,
     };
     let status = connection.try_ask(request).map_err(|error| format!("no answer: {error}"))?;
     let body = String::from_utf8_lossy(&connection.body).into_owned();
     let answered = match status {
-        200 => Answered::Well,
-        429 if body.contains("\"reduced_capacity\"") => Answered::Uncounted,
+        200 => AnswerKind::Well,
+        429 if body.contains("\"reduced_capacity\"") => AnswerKind::Uncounted,
         _ => return Err(format!("{status} {body}")),
     };
-    if matches!(habit, Habit::OneConnection) && !connection.is_over {
+    if matches!(connection_use, ConnectionUse::OneConnection) && !connection.is_over {
         *kept = Some(connection);
     }
     Ok(answered)

@@ -53,7 +53,7 @@ impl World {
         let cluster = CLUSTER.get_or_init(|| Mutex::new(Cluster::start_on_node()));
         let cluster = cluster.lock().unwrap_or_else(PoisonError::into_inner);
         cluster.enter();
-        let helm = helm.of(&cluster);
+        let helm = helm.with_cluster(&cluster);
         let world = Self { cluster, helm };
         world.clear();
         world

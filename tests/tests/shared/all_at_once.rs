@@ -41,7 +41,7 @@ fn until(what: impl Debug, holds: impl FnMut() -> bool) {
 #[ignore = "needs Litecoin Core"]
 fn every_answer_is_correct_or_names_the_reason_and_everything_recovers() {
     let mut chain = Chain::start(5);
-    let mut platform = Platform::start_alone();
+    let mut platform = Platform::start_with_own_database();
     platform.apply(&roomy());
     chain.followed_by(&platform);
     let key = platform.key();
@@ -76,11 +76,11 @@ fn every_answer_is_correct_or_names_the_reason_and_everything_recovers() {
     // Given the node first, then Redis, and the database last.
     chain.0.launch();
     chain.grow(2);
-    platform.redis.again();
+    platform.redis.start_again();
     // Time in which a server would let callers in that must not.
     std::thread::sleep(Duration::from_secs(2));
     assert!(callers.iter().all(|caller| ask(caller).status == 503), "who may ask is not known yet");
-    platform.postgres.go_on();
+    platform.postgres.start_again();
     until("every server is ready", || servers.iter().all(|(server, _)| health(server).0 == 200));
     until("every answer is what it was", everywhere_right);
     // Following waits longer after each failure.

@@ -148,14 +148,14 @@ impl Load {
     }
 
     /// Lets callers go on for a while.
-    fn go_on(&self, checks: usize) {
+    fn wait_for_checks(&self, checks: usize) {
         let before = self.answered.load(Ordering::Relaxed);
         wait_at_most(PATIENCE, "there is load", || {
             self.answered.load(Ordering::Relaxed) >= before + checks
         });
     }
 
-    fn end(self) -> (usize, Vec<String>) {
+    fn stop(self) -> (usize, Vec<String>) {
         self.over.store(true, Ordering::Relaxed);
         let wrong = self.callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
         (self.answered.load(Ordering::Relaxed), wrong)
@@ -185,16 +185,16 @@ fn servers_are_killed_and_replaced_without_an_effect_on_callers() {
     balancer.add(&apis[0].1);
     balancer.add(&apis[1].1);
     let load = Load::start(&balancer, &expected);
-    load.go_on(120);
+    load.wait_for_checks(120);
     for nth in 0..2 {
         // Killed, and back after a while.
         let listen = same_address(&chain[nth]);
         chain[nth].signal("KILL");
         let _ = chain[nth].wait();
-        load.go_on(240);
+        load.wait_for_checks(240);
         chain[nth] = world.chain_server(&directories[nth], &[&listen]);
         wait_at_most(PATIENCE, "it is back", || is_ready(&chain[nth]));
-        load.go_on(120);
+        load.wait_for_checks(120);
     }
     for nth in 0..2 {
         // Replaced in order.
@@ -203,7 +203,7 @@ fn servers_are_killed_and_replaced_without_an_effect_on_callers() {
         assert_eq!(chain[nth].wait(), Some(0), "{}", chain[nth].log());
         chain[nth] = world.chain_server(&directories[nth], &[&listen]);
         wait_at_most(PATIENCE, "it is back", || is_ready(&chain[nth]));
-        load.go_on(120);
+        load.wait_for_checks(120);
     }
     for api in &mut apis {
         let (server, caller) = world.api(&addresses);
@@ -214,9 +214,9 @@ fn servers_are_killed_and_replaced_without_an_effect_on_callers() {
         // A request that was sent just now is answered.
         old.signal("TERM");
         assert_eq!(old.wait(), Some(0), "{}", old.log());
-        load.go_on(120);
+        load.wait_for_checks(120);
     }
-    let (answered, wrong) = load.end();
+    let (answered, wrong) = load.stop();
     eprintln!("chain servers killed and replaced, API servers replaced: {answered} answers");
     assert!(wrong.is_empty(), "{} wrong or failed, such as {}", wrong.len(), wrong[0]);
 }

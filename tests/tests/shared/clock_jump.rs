@@ -1,7 +1,7 @@
 //! A server whose wall clock is changed by an hour: limits stay exact, keys expire by each server's
 //! own clock, and answers keep their age.
 
-use assay_tests::{Caller, Server, WallClock, on_plan, platform::Platform, wait_at_most};
+use assay_tests::{Caller, Server, WallClock, plan_with_tenant, platform::Platform, wait_at_most};
 use serde_json::Value;
 
 use crate::{
@@ -36,7 +36,7 @@ type Jump = (&'static str, i64, i64);
 fn a_limit_is_never_exceeded(jumps: &[Jump]) {
     let clock = WallClock::new();
     let platform = Platform::start();
-    platform.apply(&on_plan("tight", BURST));
+    platform.apply(&plan_with_tenant("tight", BURST));
     let key = platform.key();
     let mut servers = platform.servers(2, &key, &[]);
     servers.push(jumping_server(&platform, &clock, &key));

@@ -8,32 +8,32 @@ use std::{
 };
 
 use assay_tests::{
-    Caller, Finished, Postgres, Server, assay, cut::Wire, platform::Platform, wait_at_most,
+    Caller, Finished, Postgres, Server, assay, cut::CuttableProxy, platform::Platform, wait_at_most,
 };
 
 use crate::support::{ADDRESSES, PATIENCE, charged, health, rest_on_labels, roomy};
 
 /// A platform, and a server that reaches it by wires.
-struct Wired {
+struct PlatformBehindProxies {
     platform: Platform,
-    postgres: Wire,
-    redis: Wire,
+    postgres: CuttableProxy,
+    redis: CuttableProxy,
     server: Server,
     caller: Caller,
     /// Number of answers.
     answered: u64,
 }
 
-impl Wired {
+impl PlatformBehindProxies {
     fn start() -> Self {
         let platform = Platform::start();
         platform.apply(&roomy());
         rest_on_labels(&platform);
-        let postgres = Wire::to(platform.postgres.port());
-        let redis = Wire::to(platform.redis.port());
+        let postgres = CuttableProxy::start(platform.postgres.port());
+        let redis = CuttableProxy::start(platform.redis.port());
         let server = platform.server(&[
             "--database-url",
-            &platform.postgres.url_by(postgres.port()),
+            &platform.postgres.url_with_port(postgres.port()),
             "--redis-url",
             &format!("redis://127.0.0.1:{}", redis.port()),
         ]);
@@ -66,14 +66,14 @@ impl Wired {
 /// Revokes a key without a word to Redis.
 fn revoke_quietly(platform: &Platform, key: &str) {
     let elsewhere = tempfile::tempdir().unwrap();
-    platform.postgres.used_by(elsewhere.path());
+    platform.postgres.connect_directory(elsewhere.path());
     let id = key.split('_').nth(2).unwrap();
     let _ = assay(elsewhere.path(), ["keys", "revoke", id]).ok();
 }
 
 #[test]
 fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() {
-    let mut wired = Wired::start();
+    let mut wired = PlatformBehindProxies::start();
     wired.until_known();
     let doomed = wired.server.caller(&wired.platform.key());
     let _ = wait_at_most(PATIENCE, "the other key is known", || {
@@ -97,7 +97,7 @@ fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() 
     assert!(before < wired.answered, "what was answered since waits");
 
     // When the network is restored, the revocation arrives, and every answer is charged, once.
-    wired.postgres.heal();
+    wired.postgres.restore();
     let _ = wait_at_most(PATIENCE, "the key is dead", || {
         let status = doomed.check("btc", ADDRESSES[0]).status;
         wired.answered += u64::from(status == 200);
@@ -112,7 +112,7 @@ fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() 
 
 #[test]
 fn without_the_cache_checks_go_on_and_answers_are_shared_after_recovery() {
-    let mut wired = Wired::start();
+    let mut wired = PlatformBehindProxies::start();
     wired.until_known();
     // A server may spend its share of the limits some time after it began.
     wired.redis.cut();
@@ -126,7 +126,7 @@ fn without_the_cache_checks_go_on_and_answers_are_shared_after_recovery() {
     revoke_quietly(&wired.platform, &doomed.key);
     let _ =
         wait_at_most(PATIENCE, "it is dead", || doomed.check("btc", ADDRESSES[0]).status == 401);
-    wired.redis.heal();
+    wired.redis.restore();
     let _ = wait_at_most(PATIENCE, "it heals", || {
         let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[2]);
         let fresh = [("cache-control", "no-cache")];
@@ -138,7 +138,7 @@ fn without_the_cache_checks_go_on_and_answers_are_shared_after_recovery() {
 
 #[test]
 fn a_server_that_is_cut_off_from_everything_stops_in_order() {
-    let mut wired = Wired::start();
+    let mut wired = PlatformBehindProxies::start();
     wired.until_known();
     wired.postgres.cut();
     assert_eq!(wired.status(ADDRESSES[0]), 200);
@@ -157,11 +157,11 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
 }
 
 /// A session that holds locks until this is dropped.
-struct Holding(Child);
+struct LockHolder(Child);
 
-impl Holding {
+impl LockHolder {
     /// Returns once the locks of the statement are held.
-    fn by(database: &Postgres, statement: &str) -> Self {
+    fn start(database: &Postgres, statement: &str) -> Self {
         let mut child = Command::new(database.programs().join("psql"))
             .args(["--no-psqlrc", "--quiet", "--dbname", &database.url()])
             .stdin(Stdio::piped())
@@ -175,7 +175,7 @@ impl Holding {
     }
 }
 
-impl Drop for Holding {
+impl Drop for LockHolder {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
         let _ = self.0.wait();
@@ -186,9 +186,9 @@ impl Drop for Holding {
 fn long_operations_fail_when_the_database_is_cut_off_and_can_be_repeated() {
     // Given labels that are on their way into the database...
     // It counts all locks of the server.
-    let platform = Platform::start_alone();
-    let wire = Wire::to(platform.postgres.port());
-    let url = platform.postgres.url_by(wire.port());
+    let platform = Platform::start_with_own_database();
+    let wire = CuttableProxy::start(platform.postgres.port());
+    let url = platform.postgres.url_with_port(wire.port());
     platform.write(
         "labels.csv",
         "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
@@ -199,7 +199,7 @@ fn long_operations_fail_when_the_database_is_cut_off_and_can_be_repeated() {
         let elsewhere = tempfile::tempdir().unwrap();
         assay(elsewhere.path(), labels.iter().chain(&["--database-url", &url]))
     };
-    let holding = Holding::by(&platform.postgres, "SELECT FROM installation FOR UPDATE");
+    let holding = LockHolder::start(&platform.postgres, "SELECT FROM installation FOR UPDATE");
     let Finished { code, stderr, .. } = thread::scope(|scope| {
         let ingesting = scope.spawn(by_wire);
         let _ = wait_at_most(PATIENCE, "it writes", || {
@@ -214,6 +214,6 @@ fn long_operations_fail_when_the_database_is_cut_off_and_can_be_repeated() {
     assert_ne!(code, 0);
     assert!(stderr.contains("did not answer for 10 s"), "{stderr}");
     // and succeeds once the network is restored.
-    wire.heal();
+    wire.restore();
     let _ = by_wire().ok();
 }

@@ -2,7 +2,9 @@
 
 use std::{env, fs, path::Path, process::Command};
 
-use assay_tests::{Caller, Postgres, Server, binary, on_plan, platform::Platform, redis::Redis};
+use assay_tests::{
+    Caller, Postgres, Server, binary, plan_with_tenant, platform::Platform, redis::Redis,
+};
 use serde_json::Value;
 
 use crate::support::{ADDRESSES, checked};
@@ -38,7 +40,7 @@ fn run(commands: &str, directory: &Path, postgres: &Postgres) {
 }
 
 /// Answer of a check without the state of this request: digest, verdict, and the repeated flag.
-fn said(caller: &Caller) -> [Value; 3] {
+fn answer_fields(caller: &Caller) -> [Value; 3] {
     let answer = checked(caller, "btc", ADDRESSES[0]);
     ["assessment_digest", "verdict", "cached"].map(|field| answer[field].clone())
 }
@@ -53,7 +55,7 @@ fn remaining(caller: &Caller) -> u64 {
 #[test]
 fn a_backup_restores_keys_quotas_and_answers_and_no_revoked_key() {
     let platform = Platform::start();
-    platform.apply(&on_plan("daily", QUOTA));
+    platform.apply(&plan_with_tenant("daily", QUOTA));
     platform.write(
         "labels.csv",
         &format!("blockchain,address,category\nbtc,{},gambling\n", ADDRESSES[0]),
@@ -64,10 +66,10 @@ fn a_backup_restores_keys_quotas_and_answers_and_no_revoked_key() {
     let mut servers = platform.servers(2, &key, &[]);
     for _ in 0..USED / 2 {
         for (_, caller) in &servers {
-            let _ = said(caller);
+            let _ = answer_fields(caller);
         }
     }
-    let [digest, verdict, _] = said(&servers[0].1);
+    let [digest, verdict, _] = answer_fields(&servers[0].1);
     let kept = checked(&servers[0].1, "btc", ADDRESSES[0])["check_id"].clone();
     let used = USED + 2;
     // Servers that stop in good order return unused tokens.
@@ -80,7 +82,7 @@ fn a_backup_restores_keys_quotas_and_answers_and_no_revoked_key() {
     // After the backup a key is revoked, and more is used.
     let _ = platform.assay(&["keys", "revoke", dead.split('_').nth(2).unwrap()]).ok();
     let later = platform.servers(1, &key, &[]);
-    let _ = said(&later[0].1);
+    let _ = answer_fields(&later[0].1);
     drop(later);
 
     // Given nothing but the backup and the list of revoked keys, on new servers,
@@ -96,7 +98,7 @@ fn a_backup_restores_keys_quotas_and_answers_and_no_revoked_key() {
     let caller = server.caller(&key);
 
     // then checks say the same as before, assessed anew,
-    assert_eq!(said(&caller), [digest, verdict, false.into()]);
+    assert_eq!(answer_fields(&caller), [digest, verdict, false.into()]);
     // quotas are those of the backup, and one check,
     assert_eq!(remaining(&caller), 500 - used - 1);
     // answers can be looked up, and dead keys stay dead.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_tests::{
-    Caller, Server, SmallDisk, Starting, assay, platform::Platform, redis::Redis, tenant,
+    Caller, Server, SmallDisk, StartOptions, assay, platform::Platform, redis::Redis, tenant,
     wait_at_most,
 };
 
@@ -120,8 +120,8 @@ fn a_full_disk_of_an_embedded_database_delays_records_and_fails_commands() {
 #[ignore = "needs root"]
 fn a_full_disk_of_a_shared_database_delays_records_only() {
     let disk = SmallDisk::mount(160);
-    let postgres = Starting { folder: Some(disk.path()), ..Starting::default() }.start();
-    let platform = Platform::on(postgres, Redis::start());
+    let postgres = StartOptions { folder: Some(disk.path()), ..StartOptions::default() }.start();
+    let platform = Platform::with_servers(postgres, Redis::start());
     platform.apply(&roomy());
     let servers = platform.servers(2, &platform.key(), &[]);
     let (server, caller) = &servers[0];

@@ -1,9 +1,9 @@
 //! A user of Redis with the rights that the documents name, and no others.
 
 use assay_tests::{
-    on_plan,
+    plan_with_tenant,
     platform::Platform,
-    redis::{Cluster, Redis, Watched},
+    redis::{Cluster, Redis, SentinelRedis},
     wait_at_most,
 };
 
@@ -32,7 +32,7 @@ fn calls(servers: &[&Redis], command: &str) -> u64 {
 /// Shares limits, answers and revocations by a URL, as the user that was made on these servers.
 fn share(servers_of_redis: &[&Redis], url: &str) {
     let platform = Platform::start();
-    platform.apply(&on_plan("minutely", LIMIT));
+    platform.apply(&plan_with_tenant("minutely", LIMIT));
     let (scheme, rest) = url.split_once("://").unwrap();
     let url = format!("{scheme}://assay:secret@{rest}");
     let key = platform.key();
@@ -81,7 +81,7 @@ fn the_documented_rights_are_enough_on_one_server() {
 
 #[test]
 fn the_documented_rights_are_enough_behind_sentinels() {
-    let watched = Watched::start();
+    let watched = SentinelRedis::start();
     allow(&[&watched.master, &watched.replica], "+role");
     share(&[&watched.master], &watched.url());
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_tests::{Caller, Server, on_plan, platform::Platform, repeat, wait_at_most};
+use assay_tests::{Caller, Server, plan_with_tenant, platform::Platform, repeat, wait_at_most};
 
 use crate::support::PATIENCE;
 
@@ -39,7 +39,7 @@ fn sleep_until_window(margin: Duration) {
 
 /// Answers to callers that sent requests as fast as they could.
 #[derive(Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct AnswerCounts {
     pub(crate) admitted: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) unavailable: AtomicU64,
@@ -51,10 +51,10 @@ pub(crate) struct Counted {
 pub(crate) fn crowd(
     callers: &[Caller],
     shares: &[usize],
-    happening: impl FnOnce(&Counted),
-) -> Counted {
+    happening: impl FnOnce(&AnswerCounts),
+) -> AnswerCounts {
     sleep_until_window(Duration::ZERO);
-    let counted = Arc::new(Counted::default());
+    let counted = Arc::new(AnswerCounts::default());
     // All requests end within the window in any case.
     let end = since_1970() + WINDOW.saturating_sub(Duration::from_millis(600));
     thread::scope(|scope| {
@@ -85,7 +85,7 @@ pub(crate) fn crowd(
     Arc::into_inner(counted).unwrap()
 }
 
-impl Counted {
+impl AnswerCounts {
     /// Waits until some requests more were answered.
     pub(crate) fn wait_for_more(&self) {
         let all = || {
@@ -116,7 +116,7 @@ pub(crate) fn ready(servers: &[(Server, Caller)]) {
 /// Servers, one group of callers after the other: how many servers there are, and how many ask each of them.
 fn admit_the_limit(groups: &[(usize, &[usize])]) {
     let platform = Platform::start();
-    platform.apply(&on_plan("tight", BURST));
+    platform.apply(&plan_with_tenant("tight", BURST));
     let key = platform.key();
     let mut servers = Vec::new();
     for (replicas, shares) in groups {
@@ -163,14 +163,18 @@ struct Trio {
 impl Trio {
     fn start() -> Self {
         let platform = Platform::start();
-        platform.apply(&on_plan("tight", BURST));
+        platform.apply(&plan_with_tenant("tight", BURST));
         let servers = platform.servers(3, &platform.key(), &[]);
         ready(&servers);
         Self { platform, servers }
     }
 
     /// Sends requests for most of a window during an event, and checks the number of admitted ones.
-    fn asked_while(&mut self, what: &str, happening: impl FnOnce(&mut Self, &Counted)) -> Counted {
+    fn asked_while(
+        &mut self,
+        what: &str,
+        happening: impl FnOnce(&mut Self, &AnswerCounts),
+    ) -> AnswerCounts {
         let callers = callers(&self.servers);
         let counted = crowd(&callers, &vec![3; callers.len()], |counted| happening(self, counted));
         let admitted = count(&counted.admitted);
@@ -191,7 +195,7 @@ fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
         counted.wait_for_more();
         trio.platform.redis.kill();
         counted.wait_for_more();
-        trio.platform.redis.again();
+        trio.platform.redis.start_again();
     });
     // The window after the one in which it noticed is a usual one.
     let _ = crowd(&callers(&trio.servers), &[1; 3], |_| {});
@@ -219,7 +223,7 @@ fn other_faults_of_redis_or_a_server_never_exceed_the_limit() {
     trio.platform.redis.kill();
     let counted = trio.asked_while("Redis is away", |_, _| {});
     assert_eq!(count(&counted.other), 0, "{counted:?}");
-    trio.platform.redis.again();
+    trio.platform.redis.start_again();
     // The window after the one in which it noticed is a usual one.
     let _ = crowd(&callers(&trio.servers), &[1; 2], |_| {});
     let counted = trio.asked_while("Redis is back", |_, _| {});
@@ -256,7 +260,10 @@ fn tenants_that_were_idle_when_redis_forgot_are_admitted_in_the_next_window() {
 fn a_server_that_is_killed_takes_little_of_a_days_quota_with_it() {
     const QUOTA: u64 = 3_000;
     let platform = Platform::start();
-    platform.apply(&on_plan("daily", "{name: daily, requests: 3000, window: 1d, counts: checks}"));
+    platform.apply(&plan_with_tenant(
+        "daily",
+        "{name: daily, requests: 3000, window: 1d, counts: checks}",
+    ));
     let mut servers = platform.servers(2, &platform.key(), &[]);
     // Given two servers with a burst of requests.
     let admitted = AtomicU64::new(0);
@@ -294,7 +301,7 @@ fn a_server_that_is_killed_takes_little_of_a_days_quota_with_it() {
 #[test]
 fn a_quota_of_a_day_outlives_redis() {
     let platform = Platform::start();
-    platform.apply(&on_plan("tight", DAY));
+    platform.apply(&plan_with_tenant("tight", DAY));
     let servers = platform.servers(3, &platform.key(), &[]);
     let mut admitted = 0;
     for round in 0..500 {

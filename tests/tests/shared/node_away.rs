@@ -2,7 +2,7 @@
 
 use assay_tests::{
     Caller, Server, WallClock,
-    nodes::{Credentials, Kind, Node},
+    nodes::{Credentials, Node, NodeKind},
     platform::Platform,
     wait_at_most,
 };
@@ -22,7 +22,7 @@ pub(crate) struct Chain(pub(crate) Node);
 impl Chain {
     /// A node with so many blocks.
     pub(crate) fn start(blocks: u64) -> Self {
-        let chain = Self(Node::start(Kind::Litecoin { mweb: false }));
+        let chain = Self(Node::start(NodeKind::Litecoin { mweb: false }));
         chain.grow(blocks);
         chain
     }

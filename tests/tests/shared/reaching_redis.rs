@@ -6,7 +6,7 @@ use std::{fs, time::Duration};
 use assay_redis::{RedisClient, RedisClientError, RedisSettings, Subscription, SubscriptionEvent};
 use assay_tests::{
     Authority,
-    redis::{Cluster, Redis, Watched},
+    redis::{Cluster, Redis, SentinelRedis},
 };
 use redis::{Cmd, Script, cmd};
 use tokio::time::timeout;
@@ -72,7 +72,7 @@ async fn a_server_that_is_away_is_waited_for_once_and_is_found_again() {
         }
     }
     assert!(away > 900, "{away} of 1,000 asked nobody");
-    server.again();
+    server.start_again();
     eventually(async || link.run::<()>(&set("a", "2")).await).await;
     assert!(link.is_connected());
 }
@@ -87,7 +87,7 @@ async fn a_server_that_pauses_is_not_lost() {
     server.pause();
     let error = link.run::<String>(&get("a")).await.unwrap_err();
     assert!(error.to_string().contains("timed out"), "{error}");
-    server.go_on();
+    server.resume();
     let value: String = eventually(async || link.run(&get("a")).await).await;
     assert_eq!(value, "1");
 }
@@ -136,7 +136,7 @@ async fn connections_are_encrypted_and_the_server_is_authenticated() {
 
 #[tokio::test]
 async fn behind_sentinels_the_new_master_is_found() {
-    let mut watched = Watched::start();
+    let mut watched = SentinelRedis::start();
     let link = link(&watched.url());
     link.run::<()>(&set("a", "1")).await.unwrap();
     assert_eq!(watched.master.cli(&["get", "a"]), "1");
@@ -170,7 +170,7 @@ async fn published_messages_arrive_and_a_gap_is_reported() {
     let heard = SubscriptionEvent::Message { channel: "keys".into(), payload: b"one".to_vec() };
     assert_eq!(timeout(patience, messages.next()).await.unwrap(), heard);
     server.kill();
-    server.again();
+    server.start_again();
     assert_eq!(timeout(patience, messages.next()).await.unwrap(), SubscriptionEvent::Subscribed);
     let cluster = Cluster::start();
     let mut messages = Subscription::new(settings(&cluster.url()), vec!["keys".into()]);

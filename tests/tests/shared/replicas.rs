@@ -104,7 +104,7 @@ fn a_revoked_key_is_refused_everywhere_with_and_without_redis() {
 
 #[test]
 fn a_server_that_cannot_confirm_keys_refuses_all_callers_until_it_can() {
-    let platform = Platform::start_alone();
+    let platform = Platform::start_with_own_database();
     platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &["--max-key-data-age", "2s"]);
     let (server, caller) = &servers[0];
@@ -115,14 +115,14 @@ fn a_server_that_cannot_confirm_keys_refuses_all_callers_until_it_can() {
     assert_eq!(answer.problem(), (503, "key_data_stale".into()));
     assert!(!answer.header("retry-after").is_empty());
     assert_eq!(health(server).0, 503);
-    platform.postgres.go_on();
+    platform.postgres.start_again();
     until("it heals", || caller.check("btc", ADDRESSES[0]).status == 200);
     assert_eq!(health(server).0, 200);
 }
 
 #[test]
 fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
-    let platform = Platform::start_alone();
+    let platform = Platform::start_with_own_database();
     platform.apply(&roomy());
     rest_on_labels(&platform);
     let servers = platform.servers(1, &platform.key(), &["--max-intel-age", "2s"]);
@@ -139,7 +139,7 @@ fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
         let degraded = health["degraded"].to_string();
         degraded.contains("intel_stale") && degraded.contains("database_unreachable")
     });
-    platform.postgres.go_on();
+    platform.postgres.start_again();
     until("it heals", || check(caller)["verdict"] == "allow");
 }
 
@@ -166,7 +166,7 @@ fn without_redis_every_answer_is_the_same() {
         });
         assert_eq!(health(server).0, 200, "degraded is not unready");
     }
-    platform.redis.again();
+    platform.redis.start_again();
     for (server, caller) in &servers {
         until("it heals", || {
             let _ = caller.post(

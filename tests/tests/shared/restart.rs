@@ -32,7 +32,7 @@ impl Balancer {
 
     /// Removes a server.
     pub(crate) fn remove(&self, caller: &Caller) {
-        self.servers.lock().unwrap().retain(|known| !known.is_of(caller));
+        self.servers.lock().unwrap().retain(|known| !known.has_same_server(caller));
     }
 
     /// The next server.

@@ -35,7 +35,7 @@ struct Fleet {
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct AnswerCounts {
     admitted: AtomicU64,
     refused: AtomicU64,
     /// Requests that a killed server did not answer: it may have charged them.
@@ -118,7 +118,7 @@ fn charges_equal_what_was_admitted_through_overload_kills_and_a_restart_of_redis
         platform.assay(&["keys", "create", "--tenant", tenant]).ok().stdout.trim().to_owned()
     });
     let fleet = Fleet::start(&platform, &keys);
-    let (counted, over) = (Counted::default(), AtomicBool::new(false));
+    let (counted, over) = (AnswerCounts::default(), AtomicBool::new(false));
     let (mut unwritten, mut kills, mut peaks) = (0, 0, Vec::new());
     let begun = Instant::now();
     thread::scope(|scope| {
@@ -170,7 +170,7 @@ fn charges_equal_what_was_admitted_through_overload_kills_and_a_restart_of_redis
             thread::sleep(length / u32::try_from(rounds).unwrap());
             if round == rounds / 2 {
                 platform.redis.kill();
-                platform.redis.again();
+                platform.redis.start_again();
             }
             let index = 1 + usize::try_from(round % 2).unwrap();
             unwritten += fleet.replace(index, &platform, &keys);

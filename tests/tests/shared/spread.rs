@@ -33,7 +33,7 @@ fn a_revocation_reaches_every_server() {
     eprintln!(
         "from a revocation to the last of 3 servers, {} times, in ms: {}",
         took.len(),
-        Figures::of_times(took)
+        Figures::from_times(took)
     );
 }
 
@@ -74,6 +74,6 @@ fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
     eprintln!(
         "from an import to the last of 3 servers, {} times, in ms: {}",
         took.len(),
-        Figures::of_times(took)
+        Figures::from_times(took)
     );
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_tests::{Caller, Server, on_plan, platform::Platform, wait_at_most};
+use assay_tests::{Caller, Server, plan_with_tenant, platform::Platform, wait_at_most};
 use serde_json::Value;
 
 /// Longest wait for what fails or heals.
@@ -17,7 +17,7 @@ pub(crate) const ADDRESSES: [&str; 3] = [
 
 /// A plan whose limits are no matter, with `acme` on it: nothing but short windows.
 pub(crate) fn roomy() -> String {
-    on_plan("roomy", "{name: burst, requests: 100000, window: 5s, counts: requests}")
+    plan_with_tenant("roomy", "{name: burst, requests: 100000, window: 5s, counts: requests}")
 }
 
 /// Imports a label set, and lets the policy ask for no other source.

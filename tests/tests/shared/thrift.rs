@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tests::{Connection, Server, on_plan, platform::Platform};
+use assay_tests::{Connection, Server, plan_with_tenant, platform::Platform};
 
 use crate::support::{ADDRESSES, roomy};
 
 #[test]
 fn a_cached_check_waits_for_nothing() {
     // Given a check that was answered, and then no database at all.
-    let platform = Platform::start_alone();
+    let platform = Platform::start_with_own_database();
     platform.apply(&roomy());
     let servers = platform.servers(1, &platform.key(), &[]);
     let (server, caller) = &servers[0];
@@ -54,12 +54,12 @@ fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) 
     let platform = Platform::start();
     let limit =
         format!("{{name: burst, requests: {requests}, window: {seconds}s, counts: requests}}");
-    platform.apply(&on_plan("full", &limit));
+    platform.apply(&plan_with_tenant("full", &limit));
     let key = platform.key();
     let servers = platform.servers(3, &key, &[]);
     let request = Connection::check(&key, "btc", ADDRESSES[0]);
     for (server, _) in &servers {
-        assert_eq!(Connection::to(server.api).ask(&request), 200);
+        assert_eq!(Connection::open(server.api).ask(&request), 200);
     }
     let sent = || servers.iter().map(|(server, _)| commands(server)).sum::<u64>();
     let (before, admitted, refused) = (sent(), AtomicU32::new(0), AtomicU32::new(0));
@@ -68,7 +68,7 @@ fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) 
     thread::scope(|scope| {
         for (server, _) in &servers {
             scope.spawn(|| {
-                let mut connection = Connection::to(server.api);
+                let mut connection = Connection::open(server.api);
                 for nth in 0..each {
                     let due = Duration::from_secs(seconds.into()) * nth / each;
                     // The figures are those of requests at this rate.

@@ -52,8 +52,8 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<assay_sample::LoadError> for Failure {
-    fn from(error: assay_sample::LoadError) -> Self {
+impl From<assay_sample::SampleLoadError> for Failure {
+    fn from(error: assay_sample::SampleLoadError) -> Self {
         Self::Failed(error.to_string())
     }
 }

@@ -72,7 +72,7 @@ async fn random_reorganisations_leave_no_trace() {
         let directory = tempfile::tempdir().unwrap();
         let store = EmbeddedGraphs::new(directory.path());
         // Some begin with blocks that cannot be rolled back, so that the newest move on to them.
-        let settled = *random.of(&[0, 0, 130]);
+        let settled = *random.pick(&[0, 0, 130]);
         let mut chain = TestChain::generate(seed, 0, settled + 1 + random.index(12));
         let mut open = writer(&store, 0);
         append(&mut open, &chain.blocks, 1 + random.index(40));

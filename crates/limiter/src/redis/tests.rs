@@ -113,7 +113,7 @@ async fn the_script_agrees_with_the_ledger() {
                 let returned = ReturnedTokens { window: 1, epoch: 1, tokens: 1 };
                 granted_before.push((replica, window("burst", 1, 1, 1), returned));
             }
-            let (_, before, tokens) = random.of(&granted_before).clone();
+            let (_, before, tokens) = random.pick(&granted_before).clone();
             for window in windows.iter_mut().filter(|window| window.limit == before.limit) {
                 window.returned = Some(tokens);
                 returns += 1;
@@ -146,7 +146,7 @@ async fn the_script_agrees_with_the_ledger() {
             }
             1 => {
                 server.kill();
-                server.again();
+                server.start_again();
                 connection = Connection::to(&server).await;
                 (run, ledger) = (run + 1, TokenLedger::new(MARGIN));
             }

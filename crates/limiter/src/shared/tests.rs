@@ -337,7 +337,7 @@ async fn a_restarted_redis_grants_nothing_before_the_next_window() {
     eventually("it is admitted", async || matches!(ask(&replica).await, Decision::Admitted { .. }))
         .await;
     server.kill();
-    server.again();
+    server.start_again();
     let returned = Connection::to(&server).await;
     drop(replica);
     let replica = self::replica(2, &returned, long_timeout_settings());
@@ -455,7 +455,7 @@ async fn no_window_is_exceeded_while_redis_pauses_flushes_and_restarts_and_repli
     more(admitted() + 60).await;
     // Redis is killed and restarts empty.
     server.kill();
-    server.again();
+    server.start_again();
     more(admitted() + 60).await;
 
     stop.store(true, Ordering::Relaxed);

@@ -74,7 +74,7 @@ impl Scenario {
     pub(super) fn hostile(random: &mut Random) -> Self {
         let steps = random.per_mille(150);
         // A clock that is set back lengthens a window, which fallback allowances cannot know.
-        let share = if steps { 0 } else { *random.of(&[0, 10, 50, 50]) };
+        let share = if steps { 0 } else { *random.pick(&[0, 10, 50, 50]) };
         let mut kinds =
             vec![Fault::Crash, Fault::Restart, Fault::CutOff, Fault::Pause, Fault::LongLost];
         // A store that loses its memory while its clock is set back by more than the margin cannot know
@@ -84,12 +84,12 @@ impl Scenario {
         } else {
             kinds.extend([Fault::Flush, Fault::Revert, Fault::Failover]);
         }
-        let faults = (0..random.number(0..7)).map(|_| *random.of(&kinds)).collect();
+        let faults = (0..random.number(0..7)).map(|_| *random.pick(&kinds)).collect();
         Self {
-            replicas: usize::try_from(*random.of(&[1, 2, 2, 3, 3, 4, 5, 10])).unwrap(),
-            slots: *random.of(&[1, 2, 4, 16]),
+            replicas: usize::try_from(*random.pick(&[1, 2, 2, 3, 3, 4, 5, 10])).unwrap(),
+            slots: *random.pick(&[1, 2, 4, 16]),
             policy: StoreLossPolicy {
-                on_token_store_loss: *random.of(&[
+                on_token_store_loss: *random.pick(&[
                     OnTokenStoreLoss::Fallback,
                     OnTokenStoreLoss::Fallback,
                     OnTokenStoreLoss::Refuse,
@@ -100,11 +100,11 @@ impl Scenario {
             settings: settings(),
             length: random.number(8..36) * SECOND,
             pause: random.number(20_000..200_000),
-            skew: *random.of(&[0, 0, 900]),
-            lost: *random.of(&[0, 0, 20, 200]),
-            doubled: *random.of(&[0, 0, 50, 300]),
-            late: *random.of(&[0, 0, 20, 100]),
-            delay: *random.of(&[500, 2_000, 10_000, 24_000]),
+            skew: *random.pick(&[0, 0, 900]),
+            lost: *random.pick(&[0, 0, 20, 200]),
+            doubled: *random.pick(&[0, 0, 50, 300]),
+            late: *random.pick(&[0, 0, 20, 100]),
+            delay: *random.pick(&[500, 2_000, 10_000, 24_000]),
             drift: 250,
             faults,
             joining: random.per_mille(300),

@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn members_of_the_migrating_group_take_over_from_each_other() {
-        let server = PostgresServer::of_this_process();
+        let server = PostgresServer::shared_by_process();
         let url = server.database();
         let mut connection = PgConnection::connect(&url).await.unwrap();
         migrate(&mut connection).await.unwrap();

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     api_key::{fetch::Inputs, tenant::TenantState, validate::validate},
     golden::assert_objects,
-    reason::Reason,
+    reason::ConditionReason,
 };
 
 const NUMBERS: (u64, [u128; 2]) = (9, [9, 9]);
@@ -52,7 +52,7 @@ fn inputs(held: Option<&KeyText>, records: Vec<KeyRecord>) -> Inputs {
 
 fn key_of(inputs: &Inputs) -> ValidatedKey {
     match validate(inputs, at(0)) {
-        Validated::Active(key) => key,
+        PermittedChanges::Active(key) => key,
         _ => panic!("the key may be issued"),
     }
 }
@@ -71,39 +71,43 @@ fn updates(inputs: &Inputs, now: i64) -> Vec<GrantUpdate> {
 
 /// An action without the Secret.
 #[derive(Debug, PartialEq)]
-enum Done {
+enum ActionSummary {
     Keep(KeyId),
     Adopt(Option<KeyId>),
     Issue(Option<KeyId>),
-    Refuse(Reason),
+    Refuse(ConditionReason),
 }
 
-fn action(inputs: &Inputs, now: i64) -> Done {
+fn action(inputs: &Inputs, now: i64) -> ActionSummary {
     match plan(inputs, now).action {
-        Action::Keep { id, .. } => Done::Keep(id),
+        Action::Keep { id, .. } => ActionSummary::Keep(id),
         Action::Store(key) => {
             let replaced = key.replaced.map(|(id, _)| id);
-            if key.is_new { Done::Issue(replaced) } else { Done::Adopt(replaced) }
+            if key.is_new { ActionSummary::Issue(replaced) } else { ActionSummary::Adopt(replaced) }
         }
-        Action::Refuse(state) => Done::Refuse(state.reason()),
+        Action::Refuse(state) => ActionSummary::Refuse(state.reason()),
     }
 }
 
 #[test]
 fn a_key_is_issued_once_and_kept_while_it_is_active() {
     let key = text(1);
-    assert_eq!(action(&inputs(None, vec![]), 0), Done::Issue(None));
+    assert_eq!(action(&inputs(None, vec![]), 0), ActionSummary::Issue(None));
     let stored = inputs(Some(&key), vec![record(&key, 0)]);
-    assert_eq!(action(&stored, 10), Done::Keep(key.id().clone()));
-    assert_eq!(action(&stored, 100 * 3600), Done::Issue(Some(key.id().clone())), "its time came");
+    assert_eq!(action(&stored, 10), ActionSummary::Keep(key.id().clone()));
+    assert_eq!(
+        action(&stored, 100 * 3600),
+        ActionSummary::Issue(Some(key.id().clone())),
+        "its time came"
+    );
 }
 
 #[test]
 fn a_key_that_only_the_secret_has_is_stored() {
     let (old, new) = (text(1), text(2));
-    assert_eq!(action(&inputs(Some(&new), vec![]), 0), Done::Adopt(None));
+    assert_eq!(action(&inputs(Some(&new), vec![]), 0), ActionSummary::Adopt(None));
     let interrupted = inputs(Some(&new), vec![record(&old, 0)]);
-    assert_eq!(action(&interrupted, 0), Done::Adopt(Some(old.id().clone())));
+    assert_eq!(action(&interrupted, 0), ActionSummary::Adopt(Some(old.id().clone())));
 }
 
 #[test]
@@ -111,12 +115,12 @@ fn a_key_that_is_revoked_or_lost_is_replaced() {
     let key = text(1);
     let mut revoked = record(&key, 0);
     revoked.revoked_at = Some(at(1));
-    assert_eq!(action(&inputs(Some(&key), vec![revoked]), 2), Done::Issue(None));
+    assert_eq!(action(&inputs(Some(&key), vec![revoked]), 2), ActionSummary::Issue(None));
     let lost = inputs(None, vec![record(&key, 0)]);
-    assert_eq!(action(&lost, 2), Done::Issue(Some(key.id().clone())), "both overlap");
+    assert_eq!(action(&lost, 2), ActionSummary::Issue(Some(key.id().clone())), "both overlap");
     let mut other = record(&key, 0);
     other.hash = KeyHash::from_bytes([1; 32]);
-    assert_eq!(action(&inputs(Some(&key), vec![other]), 2), Done::Issue(None));
+    assert_eq!(action(&inputs(Some(&key), vec![other]), 2), ActionSummary::Issue(None));
 }
 
 #[test]
@@ -129,10 +133,10 @@ fn keys_of_an_earlier_object_of_the_name_are_revoked_but_the_one_in_the_secret()
     };
     let recreated = new(inputs(None, vec![record(&former, 0)]));
     assert_eq!(plan(&recreated, 2).revocations, [former.id().clone()]);
-    assert_eq!(action(&recreated, 2), Done::Issue(None), "none overlaps");
+    assert_eq!(action(&recreated, 2), ActionSummary::Issue(None), "none overlaps");
     let restored = new(inputs(Some(&held), records()));
     assert_eq!(plan(&restored, 2).revocations, [former.id().clone()]);
-    assert_eq!(action(&restored, 2), Done::Keep(held.id().clone()));
+    assert_eq!(action(&restored, 2), ActionSummary::Keep(held.id().clone()));
     assert!(plan(&inputs(Some(&held), records()), 2).revocations.is_empty());
 }
 
@@ -142,7 +146,7 @@ fn the_key_that_is_active_for_longest_is_replaced() {
     let mut replaced = record(&first, 5);
     replaced.expires_at = Some(at(3600));
     let lost = inputs(None, vec![record(&second, 5), replaced]);
-    assert_eq!(action(&lost, 6), Done::Issue(Some(second.id().clone())));
+    assert_eq!(action(&lost, 6), ActionSummary::Issue(Some(second.id().clone())));
 }
 
 #[test]
@@ -158,7 +162,7 @@ fn a_request_for_a_new_key_is_handled_once() {
     assert_eq!((&written.annotations()[ROTATE], replaced), (&"monday".to_owned(), overlap));
     let secret = requested.secret.as_mut().unwrap();
     secret.annotations_mut().insert(ROTATE.into(), "monday".into());
-    assert_eq!(action(&requested, 1), Done::Keep(key.id().clone()));
+    assert_eq!(action(&requested, 1), ActionSummary::Keep(key.id().clone()));
 }
 
 #[test]
@@ -207,11 +211,11 @@ fn active_keys_get_the_scopes_and_expiry_of_the_spec() {
     inputs.object.spec.scopes = vec![Scope::Check];
     inputs.object.spec.expires_at = Some(at(100));
     assert_eq!(updates(&inputs, 10), [update(&current, 100), update(&replaced, 50)]);
-    assert_eq!(action(&inputs, 10), Done::Keep(current.id().clone()));
+    assert_eq!(action(&inputs, 10), ActionSummary::Keep(current.id().clone()));
     inputs.object.spec.expires_at = Some(at(10));
     let ended = [update(&current, 10), update(&replaced, 10)];
     assert_eq!(updates(&inputs, 10), ended, "a time in the past ends them");
-    assert_eq!(action(&inputs, 10), Done::Refuse(Reason::Expired));
+    assert_eq!(action(&inputs, 10), ActionSummary::Refuse(ConditionReason::Expired));
 
     // The store rounds to the millisecond.
     inputs.object.spec.expires_at = Some("1970-01-01T00:01:40.000000001Z".parse().unwrap());
@@ -230,7 +234,7 @@ fn a_suspended_key_is_reactivated_but_not_the_key_before_it() {
     let ends: Vec<_> = suspended.iter().map(|key| (key.id.clone(), key.expires_at)).collect();
     let both = [&replaced, &current].map(|key| (key.id().clone(), Some(at(10))));
     assert_eq!(ends, both);
-    assert_eq!(action(&inputs, 10), Done::Refuse(Reason::NamespaceNotAllowed));
+    assert_eq!(action(&inputs, 10), ActionSummary::Refuse(ConditionReason::NamespaceNotAllowed));
 
     for record in &mut inputs.records {
         record.expires_at = Some(at(10));
@@ -243,7 +247,11 @@ fn a_suspended_key_is_reactivated_but_not_the_key_before_it() {
         expires_at: None,
     };
     assert_eq!(updates(&inputs, 11), [again]);
-    assert_eq!(action(&inputs, 11), Done::Keep(current.id().clone()), "it is not replaced");
+    assert_eq!(
+        action(&inputs, 11),
+        ActionSummary::Keep(current.id().clone()),
+        "it is not replaced"
+    );
     inputs.records[1].revoked_at = Some(at(11));
     assert_eq!(updates(&inputs, 12), [], "a revoked key stays revoked");
     inputs.records[1].revoked_at = None;
@@ -263,11 +271,11 @@ fn without_a_tenant_or_with_a_foreign_secret_nothing_changes() {
         TenantState::Deleted { restorable_until: at(20) },
     ] {
         inputs.tenant = tenant;
-        assert_eq!(action(&inputs, 10), Done::Refuse(Reason::TenantNotFound));
+        assert_eq!(action(&inputs, 10), ActionSummary::Refuse(ConditionReason::TenantNotFound));
         assert_eq!(updates(&inputs, 10), []);
     }
     inputs.tenant = listed;
     inputs.secret.as_mut().unwrap().metadata.annotations = None;
-    assert_eq!(action(&inputs, 10), Done::Refuse(Reason::SecretNotManaged));
+    assert_eq!(action(&inputs, 10), ActionSummary::Refuse(ConditionReason::SecretNotManaged));
     assert_eq!(updates(&inputs, 10), []);
 }

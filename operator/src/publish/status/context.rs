@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use assay_tenancy::Name;
 use jiff::Timestamp;
 
-use crate::{in_force::InForce, scope::WatchScope};
+use crate::{in_force::ConfigurationInForce, scope::WatchScope};
 
 /// The inputs of the statuses of all objects.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatusContext<'a> {
     /// The configuration in force.
-    pub(super) in_force: &'a InForce,
+    pub(super) in_force: &'a ConfigurationInForce,
     /// The number of tenants by plan and policy.
     pub(super) tenant_counts: &'a TenantCounts,
     /// The namespaces whose keys are watched.
@@ -29,7 +29,7 @@ pub(super) struct TenantCounts {
 
 impl TenantCounts {
     /// Counts the tenants in force.
-    pub(super) fn of(in_force: &InForce) -> Self {
+    pub(super) fn count(in_force: &ConfigurationInForce) -> Self {
         let mut counts = Self::default();
         for tenant in in_force.directory.tenants.values() {
             *counts.plans.entry(tenant.plan.name.clone()).or_default() += 1;

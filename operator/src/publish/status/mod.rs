@@ -29,7 +29,7 @@ use super::{
     Publisher,
     apply::CONCURRENCY,
     fetch::{ObjectKey, Objects, Uid, uid},
-    validate::Validated,
+    validate::ValidatedManifests,
 };
 use crate::{
     conditions::{ReadyState, ready_reason},
@@ -52,12 +52,12 @@ impl Publisher {
         &mut self,
         objects: &Objects,
         finalized: &BTreeSet<ObjectKey>,
-        validated: &Validated,
+        validated: &ValidatedManifests,
     ) {
         let in_force = self.in_force.borrow().clone();
         let context = StatusContext {
             in_force: &in_force,
-            tenant_counts: &TenantCounts::of(&in_force),
+            tenant_counts: &TenantCounts::count(&in_force),
             scope: &self.shared.scope,
             now: self.shared.clock.now(),
         };
@@ -69,14 +69,14 @@ impl Publisher {
             if is_going || !finalized.contains(key) {
                 continue;
             }
-            let Some(before) = self.before(key.0, object) else { continue };
+            let Some(before) = self.last_written_status(key.0, object) else { continue };
             let state = ready_state(key, object, validated, &objects.foreign);
             let status = before.next(key, object.metadata.generation, &state, &context);
             updates.extend(self.update(key.0, object, &before, status, state));
         }
         for object in &objects.misnamed {
             let (kind, state, object) = (object.kind, misnamed(&object.problem), &object.object);
-            let Some(before) = self.before(kind, object) else { continue };
+            let Some(before) = self.last_written_status(kind, object) else { continue };
             let generation = object.metadata.generation;
             let status = before.with_ready_state(generation, &state, context.now);
             updates.extend(self.update(kind, object, &before, status, state));
@@ -104,9 +104,9 @@ impl Publisher {
             return None;
         }
         let has_changed = *before != status;
-        self.shared.metrics.reconciled(kind.as_str(), has_changed);
+        self.shared.metrics.count_reconciliation(kind.as_str(), has_changed);
         if !state.is_ready() {
-            self.shared.metrics.failed(kind.as_str(), state.reason());
+            self.shared.metrics.count_failure(kind.as_str(), state.reason());
         }
         let is_new_reason = ready_reason(before.conditions()) != Some(state.reason().as_str());
         let event = (is_new_reason && !state.is_ready()).then_some(state);
@@ -121,7 +121,7 @@ impl Publisher {
         let now = self.shared.clock.now();
         let mut updates = Vec::new();
         for ((kind, _), object) in self.caches.objects().named {
-            let Some(before) = self.before(kind, &object) else { continue };
+            let Some(before) = self.last_written_status(kind, &object) else { continue };
             let has_changed = before.observed_generation() != object.metadata.generation;
             let status = before.with_ready_state(None, &failure, now);
             if !is_deleted(&object) && has_changed && status != before {
@@ -152,7 +152,7 @@ impl Publisher {
     }
 
     /// The status of an object as it was last written.
-    fn before(&self, kind: Kind, object: &WatchedObject) -> Option<ObjectStatus> {
+    fn last_written_status(&self, kind: Kind, object: &WatchedObject) -> Option<ObjectStatus> {
         self.written.get(&uid(object)).cloned().or_else(|| ObjectStatus::read(kind, object))
     }
 

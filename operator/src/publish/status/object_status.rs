@@ -129,7 +129,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::reason::Reason;
+    use crate::reason::ConditionReason;
 
     fn object(status: &Value) -> WatchedObject {
         let kind = ApiResource::erase::<Plan>(&());
@@ -167,7 +167,7 @@ mod tests {
         let text =
             json!({"observedGeneration": 3, "tenants": 7, "conditions": [condition("Ready")]});
         let before = ObjectStatus::read(Kind::Plan, &object(&text)).unwrap();
-        let failed = ReadyState::Waiting(Reason::StoreUnavailable, "down".into());
+        let failed = ReadyState::Waiting(ConditionReason::StoreUnavailable, "down".into());
         let after = json!(before.with_ready_state(None, &failed, Timestamp::UNIX_EPOCH));
         assert_eq!((&after["observedGeneration"], &after["tenants"]), (&json!(3), &json!(7)));
         assert_eq!(after["conditions"][0]["reason"], "StoreUnavailable");

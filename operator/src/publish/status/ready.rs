@@ -8,9 +8,9 @@ use crate::{
     instance,
     publish::{
         fetch::{NamedObjects, ObjectKey},
-        validate::Validated,
+        validate::ValidatedManifests,
     },
-    reason::Reason,
+    reason::ConditionReason,
     watched::{WatchedObject, is_deleted},
 };
 
@@ -18,21 +18,21 @@ use crate::{
 pub(super) fn ready_state(
     key: &ObjectKey,
     object: &WatchedObject,
-    validated: &Validated,
+    validated: &ValidatedManifests,
     foreign: &NamedObjects,
 ) -> ReadyState {
     let refusal = match &validated.outcome {
         Err(problems) => {
             let words = problems.first().map(ToString::to_string).unwrap_or_default();
             let message = format!("the manifests in the store are invalid: {words}");
-            return ReadyState::Stalled(Reason::StoreInconsistent, message);
+            return ReadyState::Stalled(ConditionReason::StoreInconsistent, message);
         }
         Ok(_) => validated.refusal(key),
     };
     let Some(refusal) = refusal else {
-        return ReadyState::Ready(Reason::Published, "the spec is in force".into());
+        return ReadyState::Ready(ConditionReason::Published, "the spec is in force".into());
     };
-    let reason = Reason::of(refusal, is_deleted(object));
+    let reason = ConditionReason::from_refusal(refusal, is_deleted(object));
     let words = format!("{}: {}", refusal.problem().path, refusal.problem().message);
     let message = match refusal {
         ManifestRefusal::Invalid(problem) => match foreign_reference(object, problem, foreign) {
@@ -74,5 +74,5 @@ fn foreign_reference(
 
 /// The state of an object whose name the store cannot hold.
 pub(super) fn misnamed(problem: &InvalidManifestName) -> ReadyState {
-    ReadyState::Stalled(Reason::InvalidName, format!("metadata.name: {problem}"))
+    ReadyState::Stalled(ConditionReason::InvalidName, format!("metadata.name: {problem}"))
 }

@@ -4,7 +4,7 @@ use assay_crds::status::{EffectiveLimit, TenantStatus};
 use assay_tenancy::Name;
 
 use super::context::StatusContext;
-use crate::{conditions::ConditionState, reason::Reason};
+use crate::{conditions::ConditionState, reason::ConditionReason};
 
 /// The condition type: the operator watches every namespace that the tenant lists.
 const KEYS_WATCHED: &str = "KeysWatched";
@@ -36,14 +36,14 @@ pub(super) fn keys_watched(name: &Name, context: &StatusContext<'_>) -> Option<C
     let unwatched = context.scope.unwatched(listed)?;
     let (holds, reason, message) = if unwatched.is_empty() {
         let message = "the operator watches every namespace in spec.namespaces".to_owned();
-        (true, Reason::NamespacesWatched, message)
+        (true, ConditionReason::NamespacesWatched, message)
     } else {
         let names = unwatched.join(", ");
         let message = format!(
             "the operator does not watch these namespaces in spec.namespaces, and issues no keys there: {names}; add \
              them to the chart's operator.namespaces (--watch-namespaces, with operator/rights-tenant.yaml in each)"
         );
-        (false, Reason::NamespaceNotWatched, message)
+        (false, ConditionReason::NamespaceNotWatched, message)
     };
     Some(ConditionState { kind: KEYS_WATCHED, holds, reason, message })
 }

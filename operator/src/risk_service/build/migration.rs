@@ -29,7 +29,7 @@ pub(super) fn job(service: &ValidatedService) -> Job {
         format!("--wait={WAIT}"),
     ];
     let (secrets, resources) = (vec![&service.database], requests("50m", "64Mi"));
-    let pod = PodSettings::of_job(&service.pods, arguments, secrets, resources);
+    let pod = PodSettings::for_job(&service.pods, arguments, secrets, resources);
     Job {
         metadata: owner.metadata(&service.migration),
         spec: Some(job_spec(&pod, &owner, DEADLINE_SECONDS)),

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{MIGRATION, PURGE, RouteObject, SERVER};
 use crate::{
     network_policy,
-    owned::{self, HTTPRoute, HttpRouteSpec},
+    owned::{self, GatewayRouteSpec, HTTPRoute},
     risk_service::validate::{Exposure, Route, ValidatedService},
     serving::{ADMIN, API, service_port},
     source::CHAIN_SERVER,
@@ -43,11 +43,11 @@ pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
     let pods = service.owner.selector_of(&[SERVER, MIGRATION, PURGE]);
     let chain_servers = service.chain_servers.as_ref().map(|_| {
         let servers = network_policy::any_namespace(owned::pods_of(CHAIN_SERVER));
-        network_policy::to(vec![servers], API.1)
+        network_policy::egress_to(vec![servers], API.1)
     });
     let spec = network_policy::spec(
         pods,
-        vec![network_policy::from_anywhere(&[API.1, ADMIN.1])],
+        vec![network_policy::ingress_from_anywhere(&[API.1, ADMIN.1])],
         service.egress_ports.clone(),
         chain_servers.into_iter().collect(),
     );
@@ -66,7 +66,7 @@ pub(super) fn route(exposure: &Exposure, service: &ValidatedService) -> RouteObj
                 "hostnames": [exposure.host],
                 "rules": [{"backendRefs": [{"name": service.name, "port": PORT}]}],
             });
-            let spec = HttpRouteSpec(spec);
+            let spec = GatewayRouteSpec(spec);
             RouteObject::HttpRoute(Box::new(HTTPRoute { metadata, spec }))
         }
         Route::Ingress(ingress) => {

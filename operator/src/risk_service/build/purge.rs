@@ -4,7 +4,7 @@ use k8s_openapi::api::batch::v1::CronJob;
 
 use super::PURGE;
 use crate::{
-    jobs::{Schedule, cron_job_spec, job_spec},
+    jobs::{CronSchedule, cron_job_spec, job_spec},
     owned::digest,
     pod::{DATA, PodSettings, requests},
     risk_service::{names, validate::ValidatedService},
@@ -25,8 +25,8 @@ pub(super) fn cron_job(service: &ValidatedService) -> CronJob {
         format!("--database-url-file={}", service.database.path()),
     ];
     let (secrets, resources) = (vec![&service.database], requests("50m", "64Mi"));
-    let pod = PodSettings::of_job(&service.pods, arguments, secrets, resources);
-    let schedule = Schedule {
+    let pod = PodSettings::for_job(&service.pods, arguments, secrets, resources);
+    let schedule = CronSchedule {
         cron: nightly(owner.namespace(), &service.name),
         starting_deadline_seconds: STARTING_DEADLINE_SECONDS,
         is_suspended: false,

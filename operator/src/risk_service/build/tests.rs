@@ -11,7 +11,7 @@ use crate::{
     golden::{self, assert_objects},
     owned::{LiveObjects, OwnedKind, document},
     risk_service::{
-        demand::Demand,
+        demand::ServerDemand,
         fetch::{Inputs, SecretState},
         validate::validate,
     },
@@ -36,7 +36,7 @@ fn inputs(change: Value) -> Inputs {
         cache,
         chain_token,
         live: LiveObjects::default(),
-        demand: Some(Demand::default()),
+        demand: Some(ServerDemand::default()),
     }
 }
 
@@ -141,10 +141,10 @@ fn objects_equal_the_files() {
 }
 
 /// The demand of a cluster with two followed chains.
-fn followed() -> Demand {
+fn followed() -> ServerDemand {
     let chains =
         ["ltc", "btc"].map(|chain| (chain.into(), format!("http://chain-{chain}.sys.svc:8080")));
-    let mut demand = Demand::default();
+    let mut demand = ServerDemand::default();
     demand.chain_servers.extend(chains);
     demand
 }
@@ -152,7 +152,7 @@ fn followed() -> Demand {
 #[test]
 fn servers_know_the_chain_servers_of_followed_chains_and_their_token() {
     let token = json!({"chainTokenSecret": {"name": "chains", "key": "token"}});
-    let with = |change: Value, demand: Option<Demand>| Inputs { demand, ..inputs(change) };
+    let with = |change: Value, demand: Option<ServerDemand>| Inputs { demand, ..inputs(change) };
     let text = |inputs: &Inputs| built(inputs).settings.data.unwrap()["assay.toml"].clone();
     let known = with(token.clone(), Some(followed()));
     let lines = "chain-servers = \"btc=http://chain-btc.sys.svc:8080,ltc=http://chain-ltc.sys.svc:8080\"\n\
@@ -178,7 +178,7 @@ fn servers_know_the_chain_servers_of_followed_chains_and_their_token() {
         message.contains("chain servers of btc, ltc") && message.contains("spec.chainTokenSecret")
     );
     assert!(!text(&missing).contains("chain"), "they need the token");
-    let none = with(token.clone(), Some(Demand::default()));
+    let none = with(token.clone(), Some(ServerDemand::default()));
     assert!(!text(&none).contains("chain"), "no chain is followed");
     assert!(body(&built(&none), "NetworkPolicy")["spec"]["egress"].get(2).is_none());
 

@@ -24,7 +24,9 @@ use super::database_arguments;
 use crate::{
     pod::{DATA_VOLUME, DataVolume, PodSettings, RestartPolicy},
     serving::{self, ADMIN, API, DRAIN_SECONDS, GRACE_SECONDS, TERMINATION_SECONDS, service_port},
-    source::{credentials::SourceCredentials, names, task::ServeChain, validate::ValidatedSource},
+    source::{
+        credentials::SourceCredentials, names, task::ChainServerTask, validate::ValidatedSource,
+    },
 };
 
 /// The CPU that a server requests.
@@ -53,7 +55,7 @@ pub(super) fn service(source: &ValidatedSource) -> Service {
 }
 
 /// The `StatefulSet` of servers. A new image replaces one server at a time, each only once its successor is ready.
-pub(super) fn stateful_set(serve: &ServeChain, source: &ValidatedSource) -> StatefulSet {
+pub(super) fn stateful_set(serve: &ChainServerTask, source: &ValidatedSource) -> StatefulSet {
     let owner = &source.owner;
     let retain = || Some("Retain".to_owned());
     StatefulSet {
@@ -104,7 +106,7 @@ fn claim(volume: &VolumeSpec) -> PersistentVolumeClaim {
     }
 }
 
-fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
+fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodSpec {
     let cookie = followed_with(serve).map(|credentials| &credentials.file);
     let settings = PodSettings {
         defaults: &source.pods,
@@ -127,14 +129,14 @@ fn pod(serve: &ServeChain, source: &ValidatedSource) -> PodSpec {
 }
 
 /// The credentials with which servers follow a node.
-fn followed_with(serve: &ServeChain) -> Option<&SourceCredentials> {
+fn followed_with(serve: &ChainServerTask) -> Option<&SourceCredentials> {
     let is_node = serve.spec.protocol == ChainProtocol::Rpc && serve.pause.is_none();
     serve.credentials.as_ref().filter(|_| is_node)
 }
 
 /// The arguments of the `assay` program. Without those about the node it answers and does not follow.
-fn arguments(serve: &ServeChain, source: &ValidatedSource) -> Vec<String> {
-    let ServeChain { spec, pause, .. } = serve;
+fn arguments(serve: &ChainServerTask, source: &ValidatedSource) -> Vec<String> {
+    let ChainServerTask { spec, pause, .. } = serve;
     let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), spec.chain.clone()];
     if pause.is_none() {
         let flag = match spec.protocol {

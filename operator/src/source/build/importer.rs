@@ -4,9 +4,9 @@ use k8s_openapi::api::batch::v1::{CronJob, Job, JobSpec};
 
 use super::database_arguments;
 use crate::{
-    jobs::{Schedule, cron_job_spec, job_spec},
+    jobs::{CronSchedule, cron_job_spec, job_spec},
     pod::{PodSettings, requests},
-    source::{names, task::Import, validate::ValidatedSource},
+    source::{names, task::ImportTask, validate::ValidatedSource},
 };
 
 /// The longest time for one import with its retries, in seconds.
@@ -15,8 +15,8 @@ const DEADLINE_SECONDS: u32 = 3600;
 const STARTING_DEADLINE_SECONDS: i64 = 1800;
 
 /// The `CronJob` that imports on the schedule, one import at a time.
-pub(super) fn cron_job(import: &Import, source: &ValidatedSource) -> CronJob {
-    let schedule = Schedule {
+pub(super) fn cron_job(import: &ImportTask, source: &ValidatedSource) -> CronJob {
+    let schedule = CronSchedule {
         cron: import.spec.schedule.clone(),
         starting_deadline_seconds: STARTING_DEADLINE_SECONDS,
         is_suspended: import.spec.suspended,
@@ -29,7 +29,7 @@ pub(super) fn cron_job(import: &Import, source: &ValidatedSource) -> CronJob {
 }
 
 /// The Job that imports once, at once, because the store has nothing of the source yet.
-pub(super) fn first_job(import: &Import, source: &ValidatedSource) -> Job {
+pub(super) fn first_job(import: &ImportTask, source: &ValidatedSource) -> Job {
     Job {
         metadata: source.owner.metadata(&names::first_job(&source.object_name)),
         spec: Some(job(import, source)),
@@ -37,16 +37,16 @@ pub(super) fn first_job(import: &Import, source: &ValidatedSource) -> Job {
     }
 }
 
-fn job(import: &Import, source: &ValidatedSource) -> JobSpec {
+fn job(import: &ImportTask, source: &ValidatedSource) -> JobSpec {
     let files = import.credentials.iter().map(|credentials| &credentials.file);
     let secrets = [&source.database].into_iter().chain(files).collect();
     let resources = requests("100m", "256Mi");
-    let pod = PodSettings::of_job(&source.pods, arguments(import, source), secrets, resources);
+    let pod = PodSettings::for_job(&source.pods, arguments(import, source), secrets, resources);
     job_spec(&pod, &source.owner, DEADLINE_SECONDS)
 }
 
-fn arguments(import: &Import, source: &ValidatedSource) -> Vec<String> {
-    let Import { spec, credentials, .. } = import;
+fn arguments(import: &ImportTask, source: &ValidatedSource) -> Vec<String> {
+    let ImportTask { spec, credentials, .. } = import;
     let is_labels = spec.format.is_labels();
     let kind = if is_labels { "labels" } else { "sanctions" };
     let mut arguments = vec![

@@ -14,7 +14,7 @@ use k8s_openapi::api::{
 pub(super) use self::chain_servers::STORAGE;
 use super::{
     credentials,
-    task::{Pause, Task},
+    task::{PauseReason, Task},
     validate::ValidatedSource,
 };
 use crate::{
@@ -72,8 +72,8 @@ pub(super) fn build(source: &ValidatedSource) -> SourceObjects {
             )),
             stateful_set: Box::new(chain_servers::stateful_set(serve, source)),
             forbidden_volume: match serve.pause {
-                Some(Pause::CredentialsRefused(_)) => Some(credentials::VOLUME),
-                Some(Pause::Suspended) | None => None,
+                Some(PauseReason::CredentialsRefused(_)) => Some(credentials::VOLUME),
+                Some(PauseReason::Suspended) | None => None,
             },
         },
     };
@@ -95,10 +95,10 @@ fn network_policy(source: &ValidatedSource) -> NetworkPolicy {
                 own(),
             ];
             let ingress = vec![
-                network_policy::from(callers, API.1),
-                network_policy::from_anywhere(&[ADMIN.1]),
+                network_policy::ingress_from(callers, API.1),
+                network_policy::ingress_from_anywhere(&[ADMIN.1]),
             ];
-            let egress = vec![network_policy::to(vec![own()], API.1)];
+            let egress = vec![network_policy::egress_to(vec![own()], API.1)];
             network_policy::spec(owner.selector(), ingress, ports, egress)
         }
     };

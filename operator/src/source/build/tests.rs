@@ -20,7 +20,7 @@ use crate::{
         credentials::{HOSTS, LABEL},
         fetch::Inputs,
         kind::Source,
-        task::{Idle, WorkloadEnd},
+        task::{IdleReason, WorkloadEnd},
         validate::validate,
     },
 };
@@ -66,7 +66,7 @@ fn validated<K: Source>(
     spec: Value,
     settings: &WorkloadSettings,
     live: LiveObjects,
-) -> Result<ValidatedSource, Idle>
+) -> Result<ValidatedSource, IdleReason>
 where
     K::Spec: serde::de::DeserializeOwned,
 {
@@ -80,7 +80,7 @@ fn validated_with<K: Source>(
     settings: &WorkloadSettings,
     live: LiveObjects,
     secret: impl Fn(&str) -> Option<PartialObjectMeta<Secret>>,
-) -> Result<ValidatedSource, Idle>
+) -> Result<ValidatedSource, IdleReason>
 where
     K::Spec: serde::de::DeserializeOwned,
 {
@@ -398,8 +398,8 @@ fn a_source_whose_secret_permits_nothing_or_another_server_has_no_workload() {
         let list = validated_with::<IntelSource>("own", list, &settings, live(), secret);
         let node = validated_with::<ChainSource>("own", node, &settings, live(), secret);
         for idle in [list.unwrap_err(), node.unwrap_err()] {
-            assert!(matches!(idle, Idle::CredentialsRefused(_)), "{idle}");
-            assert_eq!(idle.end(), WorkloadEnd::DeletedAtOnce);
+            assert!(matches!(idle, IdleReason::CredentialsRefused(_)), "{idle}");
+            assert_eq!(idle.workload_end(), WorkloadEnd::DeletedAtOnce);
             assert!(idle.to_string().contains("kubectl annotate secret list -n system "), "{idle}");
         }
     }
@@ -427,7 +427,7 @@ fn a_source_whose_secret_permits_nothing_or_another_server_has_no_workload() {
     assert_eq!(forbidden_volume, Some("credentials"), "no pod keeps it");
     let no_token = WorkloadSettings { chain_token: None, ..settings.clone() };
     let idle = validate::<ChainSource>(&inputs(&no_token)).unwrap_err();
-    assert_eq!(idle.end(), WorkloadEnd::DeletedAtOnce, "{idle}");
+    assert_eq!(idle.workload_end(), WorkloadEnd::DeletedAtOnce, "{idle}");
     // A source that needs no credentials needs no Secret.
     for change in [json!({"suspended": true}), json!({"protocol": "esplora"})] {
         let mut node = node.clone();
@@ -444,19 +444,19 @@ fn a_source_that_servers_read_has_no_workload() {
         "location": "own.csv", "format": "listings-csv", "schedule": "17 * * * *",
     });
     let idle = validated::<IntelSource>("own", file, &settings, LiveObjects::default());
-    assert_eq!(idle.unwrap_err(), Idle::File);
+    assert_eq!(idle.unwrap_err(), IdleReason::File);
     let on_demand = json!({
         "chain": "btc", "mode": "on_demand", "protocol": "esplora",
         "endpoint": "https://esplora.example/api",
     });
     let idle = validated::<ChainSource>("own", on_demand, &settings, LiveObjects::default());
-    assert_eq!(idle.unwrap_err(), Idle::OnDemand);
+    assert_eq!(idle.unwrap_err(), IdleReason::OnDemand);
     let settings = WorkloadSettings { chain_token: None, ..settings };
     let followed = json!({
         "chain": "btc", "mode": "follow", "protocol": "rpc", "endpoint": "http://node:8332",
     });
     let idle = validated::<ChainSource>("own", followed, &settings, LiveObjects::default());
-    assert_eq!(idle.unwrap_err(), Idle::NoChainToken);
+    assert_eq!(idle.unwrap_err(), IdleReason::NoChainToken);
 }
 
 #[test]

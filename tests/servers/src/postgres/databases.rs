@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use super::{Postgres, Starting};
+use super::{Postgres, StartOptions};
 
 /// A PostgreSQL server with databases and logins of its tests. It stops when it is dropped.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl PostgresServer {
     ///
     /// If it does not start.
     #[must_use]
-    pub fn of_this_process() -> &'static Self {
+    pub fn shared_by_process() -> &'static Self {
         static SERVER: OnceLock<PostgresServer> = OnceLock::new();
         SERVER.get_or_init(Self::start)
     }
@@ -51,7 +51,8 @@ impl PostgresServer {
     }
 
     fn start_as(primary: &str) -> Self {
-        let starting = Starting { password: Self::PASSWORD, primary, ..Starting::default() };
+        let starting =
+            StartOptions { password: Self::PASSWORD, primary, ..StartOptions::default() };
         Self { administration: starting.start(), databases: AtomicUsize::new(0) }
     }
 
@@ -129,7 +130,7 @@ impl PostgresServer {
     /// The URL of the database called `name`.
     #[must_use]
     pub fn url(&self, name: &str) -> String {
-        self.administration.url_of(name)
+        self.administration.url_of_database(name)
     }
 }
 

@@ -39,14 +39,14 @@ pub(super) struct Image {
 
 impl Image {
     /// An image of programs.
-    pub(super) fn of(name: &str, programs: &[(impl AsRef<Path>, &str)]) -> Self {
+    pub(super) fn new(name: &str, programs: &[(impl AsRef<Path>, &str)]) -> Self {
         let programs = programs.iter();
         let programs = programs.map(|(from, to)| (from.as_ref().to_owned(), (*to).to_owned()));
         Self { name: name.into(), programs: programs.collect(), trees: vec![], user: 65532 }
     }
 
     /// Makes it, and says where its archive is.
-    pub(super) fn make(&self, directory: &Path) -> PathBuf {
+    pub(super) fn build(&self, directory: &Path) -> PathBuf {
         let file = self.name.replace(['/', ':'], "-");
         let archive = directory.join(format!("{file}.tar"));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../release/image.py");
@@ -65,15 +65,15 @@ impl Image {
 }
 
 /// Makes everything that the chart runs, and says where the archives are.
-pub(super) fn make(directory: &Path) -> Vec<PathBuf> {
+pub(super) fn build_images(directory: &Path) -> Vec<PathBuf> {
     let version = env!("CARGO_PKG_VERSION");
     let own = ["assay", "assay-operator"].map(|name| {
-        let program = (process::built(name), &*format!("/usr/bin/{name}"));
-        Image::of(&format!("docker.io/assay/{name}:{version}"), &[program])
+        let program = (process::built_program(name), &*format!("/usr/bin/{name}"));
+        Image::new(&format!("docker.io/assay/{name}:{version}"), &[program])
     });
-    let pause = Image::of(PAUSE, &[(pause(directory), "/pause")]);
+    let pause = Image::new(PAUSE, &[(pause(directory), "/pause")]);
     let all = own.into_iter().chain([pause, postgresql(), redis()]);
-    all.map(|image| image.make(directory)).collect()
+    all.map(|image| image.build(directory)).collect()
 }
 
 fn pause(directory: &Path) -> PathBuf {
@@ -87,7 +87,7 @@ fn pause(directory: &Path) -> PathBuf {
 
 fn redis() -> Image {
     let program = ("/usr/bin/redis-server", "/usr/bin/redis-server");
-    Image { user: 999, ..Image::of("docker.io/library/redis:8", &[program]) }
+    Image { user: 999, ..Image::new("docker.io/library/redis:8", &[program]) }
 }
 
 /// The newest PostgreSQL here, as docs/releasing.md puts it together.

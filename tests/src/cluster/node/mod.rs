@@ -48,11 +48,11 @@ impl Cluster {
     pub fn start_on_node() -> Self {
         needs::check().unwrap_or_else(|lack| panic!("no real Kubernetes node here: {lack}"));
         let mut cluster = Self::in_new_directory();
-        cluster.make_room();
+        cluster.start_node_namespaces();
         cluster.enter();
         cluster.write_node_files();
         cluster.start_containerd();
-        for archive in images::make(&cluster.directory) {
+        for archive in images::build_images(&cluster.directory) {
             cluster.import(&archive);
         }
         cluster.start_control_plane();
@@ -80,8 +80,8 @@ impl Cluster {
     ///
     /// Panics if it cannot be created.
     pub fn add_image(&self, name: &str, programs: &[(&str, &str)]) {
-        let image = Image::of(name, programs);
-        self.import(&image.make(&self.directory));
+        let image = Image::new(name, programs);
+        self.import(&image.build(&self.directory));
     }
 
     /// Gives an image another name.
@@ -129,7 +129,7 @@ impl Cluster {
         command
     }
 
-    fn make_room(&mut self) {
+    fn start_node_namespaces(&mut self) {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("node.sh");
         let mut arguments: Vec<String> =
             ["--net", "--mount", "--pid", "--fork"].map(Into::into).into();
@@ -138,10 +138,10 @@ impl Cluster {
         );
         let directory = self.directory.display().to_string();
         arguments.extend([script.display().to_string(), directory, ADDRESS.into()]);
-        self.keep("room", Command::new("unshare"), &arguments);
-        let outer = self.keeper.id("room");
+        self.start_process("room", Command::new("unshare"), &arguments);
+        let outer = self.process_guard.id("room");
         wait_at_most(PATIENCE, "room for a node", || {
-            self.keeper.check("room", &self.directory);
+            self.process_guard.check("room", &self.directory);
             self.directory.join("room").exists()
         });
         let children = fs::read_to_string(format!("/proc/{outer}/task/{outer}/children"));
@@ -152,9 +152,9 @@ impl Cluster {
     fn start_containerd(&mut self) {
         let command = self.inside("containerd");
         let config = format!("--config={}", self.file("containerd.toml"));
-        self.keep("containerd", command, &[config]);
+        self.start_process("containerd", command, &[config]);
         wait_at_most(PATIENCE, "containerd", || {
-            self.keeper.check("containerd", &self.directory);
+            self.process_guard.check("containerd", &self.directory);
             let mut version = self.inside("ctr");
             version.arg("version").output().expect("ctr runs").status.success()
         });
@@ -168,7 +168,7 @@ impl Cluster {
             "--hostname-override=node".into(),
             format!("--node-ip={ADDRESS}"),
         ];
-        self.keep("kubelet", kubelet, &arguments);
+        self.start_process("kubelet", kubelet, &arguments);
         self.run("kube-proxy", &[format!("--config={}", self.file("proxy.yaml"))]);
         self.run("coredns", &[format!("-conf={}", self.file("Corefile"))]);
         let config = self.file("admin.kubeconfig");
@@ -202,7 +202,7 @@ impl Cluster {
 }
 
 /// Arguments of the API server with a real node: pods reach it, and servers behind it trust it.
-pub(super) fn of_server(file: impl Fn(&str) -> String) -> Vec<String> {
+pub(super) fn server_arguments(file: impl Fn(&str) -> String) -> Vec<String> {
     vec![
         "--bind-address=0.0.0.0".into(),
         format!("--advertise-address={ADDRESS}"),
@@ -233,7 +233,7 @@ impl ContainerProcess {
 
     /// A file as it sees it.
     #[must_use]
-    pub fn sees(&self, file: &str) -> PathBuf {
+    pub fn path_of(&self, file: &str) -> PathBuf {
         format!("/proc/{}/root{file}", self.0).into()
     }
 

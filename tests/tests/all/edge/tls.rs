@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::PathBuf, sync::Arc};
 
-use assay_tests::{Authority, Caller, Certified, Server};
+use assay_tests::{Authority, Caller, CertificateWithKey, Server};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -29,7 +29,7 @@ impl Secured {
     fn start_with(more: &[&str]) -> Self {
         let directory = Arc::new(tempfile::tempdir().unwrap());
         let authority = Authority::new();
-        let Certified { certificate, key } = authority.server();
+        let CertificateWithKey { certificate, key } = authority.server();
         fs::write(directory.path().join("cert.pem"), certificate).unwrap();
         fs::write(directory.path().join("key.pem"), key).unwrap();
         let files = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
@@ -130,7 +130,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     };
     still_answered();
 
-    let Certified { certificate, key } = secured.authority.server();
+    let CertificateWithKey { certificate, key } = secured.authority.server();
     fs::write(secured.file("cert.pem"), &certificate).unwrap();
     fs::write(secured.file("key.pem"), key).unwrap();
     wait_until("the new one is shown", || secured.shown() != first);
@@ -148,7 +148,7 @@ fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
     assert_eq!(secured.shown(), second);
     still_answered();
 
-    let Certified { certificate, key } = secured.authority.server();
+    let CertificateWithKey { certificate, key } = secured.authority.server();
     fs::write(secured.file("key.pem"), key).unwrap();
     fs::write(secured.file("cert.pem"), certificate).unwrap();
     wait_until("the next one is shown", || secured.shown() != second);

@@ -11,13 +11,13 @@ use super::{BTC, PATH, TRACE, body, traceparent};
 use crate::support::wait_until;
 
 /// A server that refuses every request, and records its path and `traceparent`.
-struct Asked {
+struct RecordingServer {
     endpoint: String,
     requests: Arc<Mutex<Vec<(String, String)>>>,
     _server: tokio::runtime::Runtime,
 }
 
-impl Asked {
+impl RecordingServer {
     fn start() -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -37,15 +37,15 @@ impl Asked {
     /// The `traceparent` values of requests below a path.
     fn parents(&self, path: &str) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
-        let below = requests.iter().filter(|(asked, _)| asked.starts_with(path));
+        let below = requests.iter().filter(|(sent_path, _)| sent_path.starts_with(path));
         below.map(|(_, parent)| parent.clone()).filter(|parent| !parent.is_empty()).collect()
     }
 }
 
 #[test]
 fn requests_to_lists_nodes_and_explorers_carry_their_span() {
-    let (asked, collector) = (Asked::start(), Collector::start());
-    let endpoint = &asked.endpoint;
+    let (recorder, collector) = (RecordingServer::start(), Collector::start());
+    let endpoint = &recorder.endpoint;
     let manifests = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: own}}\n\
          spec: {{location: {endpoint}/list.csv, format: labels-csv, schedule: '* * * * *'}}\n---\n\
@@ -75,14 +75,14 @@ fn requests_to_lists_nodes_and_explorers_carry_their_span() {
         spans.any(|told| hex::encode(&told.span_id) == span && told.name == name)
     };
     for (path, name) in [("/list.csv", "import"), ("/node", "open_source")] {
-        wait_until(name, || asked.parents(path).iter().any(|parent| is_span(parent, name)));
+        wait_until(name, || recorder.parents(path).iter().any(|parent| is_span(parent, name)));
     }
 
     // A check on demand asks within the caller's trace.
     let caller = server.caller(key.trim());
     let answer = caller.post(PATH, &body(BTC), &[("traceparent", &traceparent())]);
     assert_eq!(answer.status, 200, "{}", answer.text);
-    let of_caller: Vec<String> = asked.parents("/explorer");
+    let of_caller: Vec<String> = recorder.parents("/explorer");
     let of_caller: Vec<_> = of_caller.iter().filter(|parent| parent.contains(TRACE)).collect();
     assert!(!of_caller.is_empty());
     for parent in of_caller {
@@ -92,16 +92,16 @@ fn requests_to_lists_nodes_and_explorers_carry_their_span() {
 
 #[test]
 fn without_a_collector_no_span_is_sent() {
-    let asked = Asked::start();
+    let recorder = RecordingServer::start();
     let directory = Arc::new(tempfile::tempdir().unwrap());
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {{name: own}}\n\
          spec: {{location: {}/list.csv, format: labels-csv, schedule: '* * * * *'}}\n",
-        asked.endpoint
+        recorder.endpoint
     );
     fs::write(directory.path().join("list.yaml"), manifest).unwrap();
     let _ = assay(directory.path(), ["apply", "-f", "list.yaml"]).ok();
     let _server = Server::start(directory, &["--feeds", "on"]);
-    wait_until("the list is asked for", || !asked.requests.lock().unwrap().is_empty());
-    assert!(asked.parents("/").is_empty());
+    wait_until("the list is asked for", || !recorder.requests.lock().unwrap().is_empty());
+    assert!(recorder.parents("/").is_empty());
 }

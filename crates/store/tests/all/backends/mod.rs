@@ -20,7 +20,7 @@ pub(crate) async fn sqlite() -> Backend {
 }
 
 pub(crate) async fn postgres() -> Backend {
-    let url = PostgresServer::of_this_process().owned_database();
+    let url = PostgresServer::shared_by_process().owned_database();
     let store = PostgresStore::open_or_create(&url, Environment::Production).await;
     Backend { store: Arc::new(store.unwrap()), _directory: None }
 }

@@ -16,7 +16,7 @@ use super::PATIENCE;
 
 /// A store with a second connection that can lock its tables.
 async fn lockable(readers: u32) -> (String, Arc<PostgresStore>, PgConnection) {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let address = DatabaseAddress::from_url(&url).with_readers(readers);
     let store = PostgresStore::open_or_create(address, Environment::Production).await.unwrap();
     let other = PgConnection::connect(&url).await.unwrap();

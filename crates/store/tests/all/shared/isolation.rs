@@ -48,7 +48,7 @@ struct Database {
 
 impl Database {
     async fn new() -> Self {
-        let server = PostgresServer::of_this_process();
+        let server = PostgresServer::shared_by_process();
         let superuser = server.database();
         open_or_create(&superuser).await.close().await;
         let (_, name) = superuser.rsplit_once('/').unwrap();

@@ -38,8 +38,8 @@ async fn newest(url: &str) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_replicas_that_start_at_once_make_one_store() {
     for url in [
-        PostgresServer::of_this_process().database(),
-        PostgresServer::of_this_process().owned_database(),
+        PostgresServer::shared_by_process().database(),
+        PostgresServer::shared_by_process().owned_database(),
     ] {
         let together = Arc::new(Barrier::new(10));
         let tasks: Vec<_> = (0..10)
@@ -63,7 +63,7 @@ async fn ten_replicas_that_start_at_once_make_one_store() {
 
 #[tokio::test]
 async fn every_migration_states_its_compatibility() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     open_or_create(&url).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let silent = "SELECT count(*) FROM _sqlx_migrations FULL JOIN schema_versions USING (version)
@@ -73,7 +73,7 @@ async fn every_migration_states_its_compatibility() {
 
 #[tokio::test]
 async fn a_newer_schema_that_only_expands_is_used() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     open_or_create(&url).await.unwrap().close().await;
     let known = newest(&url).await;
     migrate_to_the_future(&url, known + 1, Some(("expand", known))).await;
@@ -88,7 +88,7 @@ async fn a_newer_schema_that_only_expands_is_used() {
 #[tokio::test]
 async fn a_newer_schema_that_takes_something_away_is_refused() {
     for says in [Some("contract"), None] {
-        let url = PostgresServer::of_this_process().database();
+        let url = PostgresServer::shared_by_process().database();
         open_or_create(&url).await.unwrap().close().await;
         let known = newest(&url).await;
         migrate_to_the_future(&url, known + 1, Some(("expand", known))).await;
@@ -107,7 +107,7 @@ async fn a_newer_schema_that_takes_something_away_is_refused() {
 
 #[tokio::test]
 async fn a_program_without_the_right_to_migrate_names_the_command() {
-    let server = PostgresServer::of_this_process();
+    let server = PostgresServer::shared_by_process();
     let url = server.database();
     let (_, name) = url.rsplit_once('/').unwrap();
     let login = server.login(&url, &format!("nobody_{name}"), "");
@@ -118,7 +118,7 @@ async fn a_program_without_the_right_to_migrate_names_the_command() {
 
 #[tokio::test]
 async fn a_schema_that_was_built_step_by_step_is_taken_over_at_its_newest_version_alone() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     open_or_create(&url).await.unwrap().close().await;
     let oldest = newest(&url).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();

@@ -46,7 +46,7 @@ where
 }
 
 async fn stores(number: usize) -> (String, Vec<Arc<PostgresStore>>) {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let mut stores = Vec::new();
     for _ in 0..number {
         let store = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
@@ -145,7 +145,7 @@ async fn sixteen_concurrent_requests_get_all_and_no_more() {
                         .map(|_| QuotaRequest {
                             counter: counter(
                                 &format!("payer-{}", dice.below(10)),
-                                *dice.of(&[1, LONG]),
+                                *dice.pick(&[1, LONG]),
                             ),
                             allowed: ALLOWED,
                             wanted: dice.below(40),

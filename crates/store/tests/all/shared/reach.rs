@@ -65,7 +65,7 @@ struct Login {
 
 impl Login {
     async fn new() -> Self {
-        let server = PostgresServer::of_this_process();
+        let server = PostgresServer::shared_by_process();
         let superuser = server.database();
         open_or_create(&superuser).await.unwrap().close().await;
         let (before, database) = superuser.rsplit_once('/').unwrap();
@@ -140,7 +140,7 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
     let with = |name: &str| {
         login.without_password.replacen(&format!("//{}@", login.name), &format!("//{name}@"), 1)
     };
-    let server = PostgresServer::of_this_process();
+    let server = PostgresServer::shared_by_process();
     let second = format!("second_{}", login.name);
     let _ = server.login(&login.superuser, &second, "IN ROLE assay_control");
     fs::write(&url, with(&login.name)).unwrap();
@@ -164,7 +164,7 @@ async fn new_connections_use_the_new_password_while_the_old_one_still_works() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_are_replaced_after_their_lifetime() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let address = DatabaseAddress::from_url(&url).with_lifetime(Duration::from_millis(50));
     let store = open_or_create(address).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();

@@ -22,7 +22,7 @@ struct SlotTable {
 
 impl SlotTable {
     async fn new() -> Self {
-        let url = PostgresServer::of_this_process().database();
+        let url = PostgresServer::shared_by_process().database();
         let store = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
         let connection = PgConnection::connect(&url).await.unwrap();
         Self { store: Arc::new(store), connection }

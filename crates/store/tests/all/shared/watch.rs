@@ -16,7 +16,7 @@ async fn next(hints: &mut ChangeSubscription) {
 
 /// Two programs with a store each, and the notifications of the second one.
 async fn two() -> (String, Arc<PostgresStore>, ChangeSubscription) {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let writer = PostgresStore::open_or_create(&url, Environment::Production).await.unwrap();
     let reader = PostgresStore::open(&url).await.unwrap();
     let mut hints = reader.subscribe().expect("a shared store gives hints");

@@ -26,7 +26,7 @@ async fn open_or_create(url: &str) -> Result<PostgresStore, StoreError> {
 
 /// Two programs with a store each, on one new database.
 async fn two() -> [Arc<PostgresStore>; 2] {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     [
         Arc::new(open_or_create(&url).await.unwrap()),
         Arc::new(PostgresStore::open(&url).await.unwrap()),
@@ -42,7 +42,7 @@ async fn is_empty(url: &str) -> bool {
 
 #[tokio::test]
 async fn reading_does_not_make_a_store() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let error = PostgresStore::open(&url).await.unwrap_err();
     assert!(matches!(error, StoreError::Empty(_)), "{error}");
     assert!(is_empty(&url).await);
@@ -50,7 +50,7 @@ async fn reading_does_not_make_a_store() {
 
 #[tokio::test]
 async fn a_store_keeps_its_kind() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let store = PostgresStore::open_or_create(&url, Environment::Sample).await.unwrap();
     store.close().await;
     let store = open_or_create(&url).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_database_belongs_to_the_instance_that_claims_it_first() {
 
 #[tokio::test]
 async fn a_schema_newer_than_the_program_is_refused() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     open_or_create(&url).await.unwrap().close().await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     connection
@@ -97,7 +97,7 @@ async fn a_schema_newer_than_the_program_is_refused() {
 #[tokio::test]
 async fn a_database_that_cannot_hold_every_name_is_refused() {
     let options = "ENCODING 'LATIN1' LOCALE 'C'";
-    let url = PostgresServer::of_this_process().database_with(options);
+    let url = PostgresServer::shared_by_process().database_with(options);
     let error = open_or_create(&url).await.unwrap_err();
     assert!(matches!(error, StoreError::Database(DatabaseError::Unsuitable { .. })), "{error}");
     assert!(error.to_string().contains("LATIN1"));
@@ -106,7 +106,7 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 
 #[tokio::test]
 async fn no_error_contains_the_password() {
-    let server = PostgresServer::of_this_process();
+    let server = PostgresServer::shared_by_process();
     let good = server.database();
     let store = open_or_create(&good).await.unwrap();
     let (credentials, _) = good.rsplit_once('@').unwrap();
@@ -134,7 +134,7 @@ async fn no_error_contains_the_password() {
 
 #[tokio::test]
 async fn an_error_names_the_server_and_the_database() {
-    let url = PostgresServer::of_this_process().url("no-such-database");
+    let url = PostgresServer::shared_by_process().url("no-such-database");
     let text = open_or_create(&url).await.unwrap_err().to_string();
     assert!(text.contains("127.0.0.1:") && text.contains("/no-such-database"), "{text}");
     assert!(text.contains("does not exist"), "{text}");
@@ -142,7 +142,7 @@ async fn an_error_names_the_server_and_the_database() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_that_start_at_once_make_one_store() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let url = url.clone();
@@ -207,7 +207,7 @@ async fn manifests_resolved_on_one_state_are_stored_once() {
 
 #[tokio::test]
 async fn a_change_by_an_older_program_moves_both_revisions() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let store = open_or_create(&url).await.unwrap();
     store.add_key(&key(1), None).await.unwrap();
     let before = store.revisions().await.unwrap();
@@ -284,7 +284,7 @@ async fn counts_of_programs_add_up_in_any_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn counting_does_not_wait_for_an_import() {
-    let url = PostgresServer::of_this_process().database();
+    let url = PostgresServer::shared_by_process().database();
     let store = open_or_create(&url).await.unwrap();
     store.add_key(&key(1), None).await.unwrap();
     // Another program in the middle of a change.

@@ -10,7 +10,7 @@ use crate::free_port;
 
 /// A master, a replica and a sentinel that watches both.
 #[derive(Debug)]
-pub struct Watched {
+pub struct SentinelRedis {
     /// The first master.
     pub master: Redis,
     /// The first replica.
@@ -18,7 +18,7 @@ pub struct Watched {
     sentinel: Redis,
 }
 
-impl Watched {
+impl SentinelRedis {
     /// Starts all three; the master's name is `main`.
     ///
     /// # Panics

@@ -173,7 +173,7 @@ pub(super) fn address(party: &str, index: u8) -> String {
 }
 
 /// The story's transactions by the days of their blocks.
-pub(super) fn story() -> BTreeMap<String, Vec<Transaction>> {
+pub(super) fn scenario_transactions() -> BTreeMap<String, Vec<Transaction>> {
     let chain = SampleChain::new().unwrap();
     let blocks = chain.blocks().iter().map(|block| {
         let day = block.reference.time.to_zoned(TimeZone::UTC).date().to_string();

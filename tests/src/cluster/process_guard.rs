@@ -24,16 +24,16 @@ rm -rf \"$1\"";
 
 /// Keeps processes, and cleans up after them.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct ProcessGuard {
     shell: Child,
     children: BTreeMap<String, Child>,
 }
 
-impl Keeper {
+impl ProcessGuard {
     /// Removes `directory` in the end.
-    pub(super) fn of(directory: &Path) -> Self {
+    pub(super) fn new(directory: &Path) -> Self {
         let shell = Command::new("sh")
-            .args(["-c", SCRIPT, "keeper"])
+            .args(["-c", SCRIPT, "process_guard"])
             .arg(directory)
             // A signal to this process's group must leave the script to clean up.
             .process_group(0)
@@ -46,10 +46,10 @@ impl Keeper {
     }
 
     /// Starts a program.
-    pub(super) fn keep(&mut self, name: &str, mut command: Command) {
+    pub(super) fn start_process(&mut self, name: &str, mut command: Command) {
         let child = command.process_group(0).spawn().expect("the program runs");
-        let input = self.shell.stdin.as_mut().expect("the keeper's input");
-        writeln!(input, "{}", child.id()).expect("the keeper listens");
+        let input = self.shell.stdin.as_mut().expect("the guard's input");
+        writeln!(input, "{}", child.id()).expect("the guard listens");
         self.children.insert(name.to_owned(), child);
     }
 
@@ -84,7 +84,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
         for child in self.children.values_mut() {
             // It may be gone already.
