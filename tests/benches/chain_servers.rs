@@ -117,7 +117,7 @@ fn address(person: Person) -> String {
 fn wait_for_compositions(server: &Server) {
     let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
     let _ = wait_every(Duration::from_millis(200), Duration::from_hours(1), name, || {
-        let metrics = Caller::new(server.admin, "").get("/metrics").text;
+        let metrics = server.metrics();
         metrics.lines().any(|line| line == name)
     });
 }

@@ -33,6 +33,7 @@ mod operator;
 pub mod oracle;
 pub mod platform;
 mod process;
+mod queries;
 pub mod raw_node;
 pub mod scenario;
 pub mod security;
@@ -64,6 +65,7 @@ pub use process::{
     Finished, assay, binary, measure, measure_assay, release_operator, release_program,
     start_assay, to_megabytes,
 };
+pub use queries::Exporter;
 pub use server::{CHAIN_TOKEN, Server, production, sample};
 pub use small_disk::SmallDisk;
 pub use wall_clock::WallClock;

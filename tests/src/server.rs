@@ -154,6 +154,12 @@ impl Server {
         Caller::new(self.api, key)
     }
 
+    /// All metrics as text.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        Caller::new(self.admin, "").get("/metrics").text
+    }
+
     /// The value of a metric, with its labels as they are printed: `name{label="value"}`.
     ///
     /// # Panics
@@ -161,7 +167,7 @@ impl Server {
     /// Panics if there is no such metric.
     #[must_use]
     pub fn metric<T: FromStr>(&self, name: &str) -> T {
-        let metrics = Caller::new(self.admin, "").get("/metrics").text;
+        let metrics = self.metrics();
         metric(&metrics, name).unwrap_or_else(|| panic!("there is no {name} in {metrics}"))
     }
 

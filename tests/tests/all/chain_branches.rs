@@ -256,7 +256,7 @@ fn a_server_says_which_branch_of_its_source_it_refuses_and_follows_it_once_it_is
     let newest = scenario.kept.last().unwrap().hash.to_string();
     assert_eq!(state_of["refused_branch"]["newest"]["hash"], newest);
     let refused = |server: &Server| {
-        let metrics = Caller::new(server.admin, "").get("/metrics").text;
+        let metrics = server.metrics();
         metrics.lines().any(|line| line == "assay_chain_branch_refused{chain=\"btc\"} 1")
     };
     assert!(refused(&server) && server.log().contains("12 blocks above block 130 are not on it"));

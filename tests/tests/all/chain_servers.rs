@@ -77,7 +77,7 @@ fn checked(caller: &Caller, address: &str) -> String {
 /// Waits until a server's compositions are complete.
 fn wait_for_compositions(server: &Server) {
     wait_until("what transactions are made of is known", || {
-        let metrics = Caller::new(server.admin, "").get("/metrics").text;
+        let metrics = server.metrics();
         let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
         metrics.lines().any(|line| line == name)
     });

@@ -4,7 +4,7 @@ use std::{io::Write, net::TcpStream, path::Path, sync::Arc, time::Duration};
 
 use assay_engine::utxo::OutPoint;
 use assay_tests::{
-    Caller, Server, assay,
+    Server, assay,
     block_builder::{Block, BlockTemplate, Network, Transaction, TxIn, TxOut},
     esplora::{Esplora, Failure, Falsification, falsifications},
     nodes::{Node, NodeKind},
@@ -477,9 +477,7 @@ fn histories_past_the_deadline_are_fetched_in_the_background() {
     assert!(asked.iter().all(|path| !path.contains("/tx/")), "{asked:?}");
     // Jobs are counted now and then.
     let counted = "assay_jobs{kind=\"fetch_history\",status=\"done\"} 1";
-    patiently("the job is counted", || {
-        Caller::new(server.admin, "").get("/metrics").text.contains(counted)
-    });
+    patiently("the job is counted", || server.metrics().contains(counted));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
-use assay_tests::{Operator, Postgres, is_full};
+use assay_tests::{Exporter, Operator, Postgres, is_full};
 
 use crate::{
     flaky::{Faults, FlakyApiServer},
@@ -128,6 +128,8 @@ fn a_database_outage_is_reported_and_survived() {
     platform.wait_for_reason(&["tenant", "other"], "StoreUnavailable");
     platform.wait_for_reason(&["apikey", "backend"], "StoreUnavailable");
     platform.wait_for_reason(&["tenant", "acme"], "Published");
+    // Alerts and the dashboard show it.
+    Exporter::Operator.assert_answers_its_queries(&platform.operator.metrics());
     platform.postgres.start_again();
     platform.wait_for_reason(&["tenant", "other"], "Published");
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
