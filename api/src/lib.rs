@@ -13,6 +13,7 @@ mod operations;
 mod request;
 mod response;
 pub mod routes;
+mod server_metrics;
 
 use std::{sync::Arc, time::Duration};
 
