@@ -3,45 +3,26 @@
 use std::sync::Arc;
 
 use prometheus_client::{
-    encoding::{EncodeLabelSet, text::encode},
+    encoding::text::encode,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
     registry::Registry,
 };
 
 use crate::reason::ConditionReason;
 
-/// Labels of a reconciliation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct ReconcileLabels {
-    /// The kind of the object.
-    pub kind: &'static str,
-    /// `changed`, `unchanged` or `failed`.
-    pub outcome: &'static str,
-}
-
-/// Labels of a failed reconciliation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct FailureLabels {
-    /// The kind of the object.
-    pub kind: &'static str,
-    /// The name of a [`ConditionReason`].
-    pub reason: &'static str,
-}
-
-/// Labels of a write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct WriteLabels {
-    /// `status`, `finalizer`, `secret`, `event`, `store`, or the kind of the object that was written.
-    pub what: &'static str,
-}
+/// A counter by the values of some labels.
+type Counters<const LABELS: usize> = Family<[(&'static str, &'static str); LABELS], Counter>;
 
 /// The operator's metrics.
 #[derive(Clone, Debug)]
 pub struct OperatorMetrics {
     registry: Arc<Registry>,
-    reconciled: Family<ReconcileLabels, Counter>,
-    failures: Family<FailureLabels, Counter>,
-    writes: Family<WriteLabels, Counter>,
+    /// By the kind of the object, and `changed`, `unchanged` or `failed`.
+    reconciled: Counters<2>,
+    /// By the kind of the object, and the name of a [`ConditionReason`].
+    failures: Counters<2>,
+    /// By `status`, `finalizer`, `secret`, `event`, `store`, or the kind of the object that was written.
+    writes: Counters<1>,
     keys_issued: Counter,
     leader: Gauge,
     /// Duration of each publication to the store, in seconds.
@@ -77,18 +58,18 @@ impl OperatorMetrics {
     /// Counts a reconciliation.
     pub fn count_reconciliation(&self, kind: &'static str, changed: bool) {
         let outcome = if changed { "changed" } else { "unchanged" };
-        self.reconciled.get_or_create(&ReconcileLabels { kind, outcome }).inc();
+        self.reconciled.get_or_create(&[("kind", kind), ("outcome", outcome)]).inc();
     }
 
     /// Counts a failed reconciliation.
     pub fn count_failure(&self, kind: &'static str, reason: ConditionReason) {
-        self.reconciled.get_or_create(&ReconcileLabels { kind, outcome: "failed" }).inc();
-        self.failures.get_or_create(&FailureLabels { kind, reason: reason.as_str() }).inc();
+        self.reconciled.get_or_create(&[("kind", kind), ("outcome", "failed")]).inc();
+        self.failures.get_or_create(&[("kind", kind), ("reason", reason.as_str())]).inc();
     }
 
     /// Counts a write.
     pub fn count_write(&self, what: &'static str) {
-        self.writes.get_or_create(&WriteLabels { what }).inc();
+        self.writes.get_or_create(&[("what", what)]).inc();
     }
 
     /// Counts a key that was issued.
