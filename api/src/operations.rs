@@ -38,7 +38,7 @@ pub(super) struct Operation {
     /// Example of the response body.
     pub(super) response_example: Value,
     /// Problems besides [`COMMON_PROBLEMS`].
-    pub(super) problems: &'static [Code],
+    pub(super) problems: &'static [&'static [Code]],
 }
 
 /// Problems of every operation.
@@ -55,6 +55,18 @@ pub(super) const COMMON_PROBLEMS: &[Code] = &[
     Code::InternalError,
     Code::Unavailable,
     Code::Overloaded,
+];
+
+/// Problems of every check.
+const CHECK_PROBLEMS: &[Code] = &[
+    Code::MalformedJson,
+    Code::InvalidRequest,
+    Code::MalformedHttp,
+    Code::RequestTimeout,
+    Code::BodyTooLarge,
+    Code::UnsupportedMediaType,
+    Code::UnsupportedChain,
+    Code::InvalidAddress,
 ];
 
 /// Returns all operations.
@@ -79,16 +91,7 @@ fn assessment_operations() -> Vec<Operation> {
             endpoint: contract::post(routes::check::check_address),
             request_example: Some(examples::check_request()),
             response_example: examples::check_response(),
-            problems: &[
-                Code::MalformedJson,
-                Code::InvalidRequest,
-                Code::MalformedHttp,
-                Code::RequestTimeout,
-                Code::BodyTooLarge,
-                Code::UnsupportedMediaType,
-                Code::UnsupportedChain,
-                Code::InvalidAddress,
-            ],
+            problems: &[CHECK_PROBLEMS],
         },
         Operation {
             paths: paths!("/check/transfer"),
@@ -104,18 +107,13 @@ fn assessment_operations() -> Vec<Operation> {
             request_example: Some(examples::transfer_request()),
             response_example: examples::transfer_response(),
             problems: &[
-                Code::MalformedJson,
-                Code::InvalidRequest,
-                Code::MalformedHttp,
-                Code::RequestTimeout,
-                Code::BodyTooLarge,
-                Code::UnsupportedMediaType,
-                Code::UnsupportedChain,
-                Code::InvalidAddress,
-                Code::TransactionNotFound,
-                Code::OutputNotFound,
-                Code::ChainNotFollowed,
-                Code::UnsupportedTransfer,
+                CHECK_PROBLEMS,
+                &[
+                    Code::TransactionNotFound,
+                    Code::OutputNotFound,
+                    Code::ChainNotFollowed,
+                    Code::UnsupportedTransfer,
+                ],
             ],
         },
         Operation {
@@ -128,7 +126,7 @@ fn assessment_operations() -> Vec<Operation> {
             endpoint: contract::get(routes::checks::show_check),
             request_example: None,
             response_example: examples::check_response(),
-            problems: &[Code::NotFound],
+            problems: &[&[Code::NotFound]],
         },
         Operation {
             paths: paths!("/screen"),
@@ -144,7 +142,7 @@ fn assessment_operations() -> Vec<Operation> {
             endpoint: contract::post(routes::screen::screen_rows),
             request_example: Some(examples::screen_request()),
             response_example: examples::screen_response(),
-            problems: &[Code::InvalidRequest, Code::UnsupportedMediaType],
+            problems: &[&[Code::InvalidRequest, Code::UnsupportedMediaType]],
         },
     ]
 }
@@ -162,7 +160,7 @@ fn information_operations() -> Vec<Operation> {
             endpoint: contract::get(routes::usage::show_usage),
             request_example: None,
             response_example: examples::usage_response(),
-            problems: &[Code::InvalidRequest],
+            problems: &[&[Code::InvalidRequest]],
         },
         Operation {
             paths: paths!("/account"),
@@ -211,7 +209,7 @@ fn information_operations() -> Vec<Operation> {
             endpoint: contract::get(routes::entities::find_entities),
             request_example: None,
             response_example: examples::entities_response(),
-            problems: &[Code::InvalidRequest],
+            problems: &[&[Code::InvalidRequest]],
         },
         Operation {
             paths: paths!("/signals"),

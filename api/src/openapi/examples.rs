@@ -1,7 +1,10 @@
 //! Examples for the OpenAPI document, produced by the engine from the demo data set at a fixed time.
 
+use std::sync::Arc;
+
 use assay_address::{CanonicalAddress, ChainId};
 use assay_engine::{
+    assessment::Assessment,
     evidence::{
         ChainFacts, ChainState, DirectionFlows, IngestMode, Listing, SourceKind, SourceState, Tip,
     },
@@ -48,37 +51,25 @@ fn at() -> Timestamp {
 
 /// Returns the demo data set's first publication, as a store would return it.
 fn intel() -> Intel {
-    let (listings, sources) = sample::publications()
-        .into_iter()
-        .take(1)
-        .map(|(source, publication)| {
-            let state = SourceState {
-                id: source.clone(),
-                kind: SourceKind::Sanctions,
-                lists: sample::SAMPLE_LIST.parse().into_iter().collect(),
-                publications: vec![publication.published_on],
-                fetched_at: at(),
-                digest: "5f".repeat(32),
-                entries: u64::try_from(publication.entries.len()).unwrap_or_default(),
-                sample: true,
-            };
-            let listings: Vec<Listing> = publication
-                .entries
-                .into_iter()
-                .map(|entry| Listing {
-                    source: source.clone(),
-                    entry,
-                    listed_on: None,
-                    delisted_on: None,
-                })
-                .collect();
-            (listings, state)
-        })
-        .fold((vec![], vec![]), |(mut all, mut states), (listings, state)| {
-            all.extend(listings);
-            states.push(state);
-            (all, states)
+    let (mut listings, mut sources) = (Vec::new(), Vec::new());
+    for (source, publication) in sample::publications().into_iter().take(1) {
+        sources.push(SourceState {
+            id: source.clone(),
+            kind: SourceKind::Sanctions,
+            lists: sample::SAMPLE_LIST.parse().into_iter().collect(),
+            publications: vec![publication.published_on],
+            fetched_at: at(),
+            digest: "5f".repeat(32),
+            entries: u64::try_from(publication.entries.len()).unwrap_or_default(),
+            sample: true,
         });
+        listings.extend(publication.entries.into_iter().map(|entry| Listing {
+            source: source.clone(),
+            entry,
+            listed_on: None,
+            delisted_on: None,
+        }));
+    }
     Intel {
         environment: Environment::Sample,
         generation: 1,
@@ -111,17 +102,20 @@ pub(crate) fn check_response() -> Value {
     let Some(subject) = subject() else {
         return Value::Null;
     };
-    let facts = IntelSnapshot::new(intel(), std::sync::Arc::default()).facts(&subject);
-    let assessment = assay_engine::assess(&subject, &facts, &policy(), at());
-    let digest = assessment.digest();
+    let facts = IntelSnapshot::new(intel(), Arc::default()).facts(&subject);
+    answer(&assay_engine::assess(&subject, &facts, &policy(), at()))
+}
+
+/// Returns the answer of a check with this assessment.
+fn answer(assessment: &Assessment) -> Value {
     let response = CheckResponse {
         check_id: IDENTIFIER.into(),
         reference: Some("order-4711".into()),
         direction: Some(TransferDirection::Deposit),
-        address_submitted: subject.to_string(),
-        assessment: &assessment,
+        address_submitted: assessment.address.clone(),
+        assessment,
         assessed_at: at(),
-        assessment_digest: &digest,
+        assessment_digest: &assessment.digest(),
         cached: false,
         processing_time_ms: 0.214,
     };
@@ -147,26 +141,13 @@ pub(crate) fn transfer_response() -> Value {
     let Some(facts) = transfer_facts() else {
         return Value::Null;
     };
-    let assessment = assay_engine::assess_transfer(&facts, &policy(), at());
-    let digest = assessment.digest();
-    let response = CheckResponse {
-        check_id: IDENTIFIER.into(),
-        reference: Some("order-4711".into()),
-        direction: Some(TransferDirection::Deposit),
-        address_submitted: assessment.address.clone(),
-        assessment: &assessment,
-        assessed_at: at(),
-        assessment_digest: &digest,
-        cached: false,
-        processing_time_ms: 0.214,
-    };
-    serde_json::to_value(response).unwrap_or_default()
+    answer(&assay_engine::assess_transfer(&facts, &policy(), at()))
 }
 
 fn transfer_facts() -> Option<TransferFacts> {
     let (transaction, output) = sample::transfer()?;
     let (chain, policy) = (ChainId::BTC, policy());
-    let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
+    let intel = IntelSnapshot::new(intel(), Arc::default());
     let rules = TraceRules::new(&policy, chain.info());
     let selector = OutputSelector::Index(output);
     let (mut gathered, number) = gathered(&transaction);
@@ -224,7 +205,7 @@ fn gathered(view: &TransactionView) -> (GatheredChain, TransactionNumber) {
 pub(crate) fn chains_response() -> Value {
     let intel = intel();
     let data_revision = intel.data_revision.clone();
-    let snapshot = IntelSnapshot::new(intel, std::sync::Arc::default());
+    let snapshot = IntelSnapshot::new(intel, Arc::default());
     let mut chains = chains::rows(&snapshot, &std::collections::BTreeMap::new());
     chains.truncate(1);
     serde_json::to_value(ChainsResponse { chains, data_revision }).unwrap_or_default()
@@ -236,7 +217,7 @@ pub(crate) fn entities_response() -> Value {
     let data_revision = intel.data_revision.clone();
     let name = intel.listings.first().map(|listing| listing.entry.entity.name.clone());
     let name = name.unwrap_or_default();
-    let snapshot = IntelSnapshot::new(intel, std::sync::Arc::default());
+    let snapshot = IntelSnapshot::new(intel, Arc::default());
     let today = at().to_zoned(TimeZone::UTC).date();
     let entities = snapshot.entities_named(&name, today, 1);
     serde_json::to_value(EntitiesResponse { name, entities, data_revision }).unwrap_or_default()
@@ -271,7 +252,7 @@ pub(crate) fn screen_response() -> Value {
     let Some(subject) = subject() else {
         return Value::Null;
     };
-    let intel = IntelSnapshot::new(intel(), std::sync::Arc::default());
+    let intel = IntelSnapshot::new(intel(), Arc::default());
     let (chains, policy) = (Chains::default(), policy());
     let screening = Screening {
         chains: &chains,

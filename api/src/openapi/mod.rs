@@ -75,7 +75,8 @@ pub fn document() -> Value {
 fn describe(operation: &Operation, is_alias: bool, generator: &mut SchemaGenerator) -> Value {
     let Contract { parameters, request, response } = &operation.endpoint.contract;
     let id = if is_alias { format!("{}_alias", operation.id) } else { operation.id.to_owned() };
-    let mut responses = problem_responses(operation.problems.iter().chain(COMMON_PROBLEMS));
+    let mut responses =
+        problem_responses(operation.problems.iter().copied().flatten().chain(COMMON_PROBLEMS));
     let limited = json!({
         "RateLimit-Policy": { "$ref": "#/components/headers/RateLimit-Policy" },
         "RateLimit": { "$ref": "#/components/headers/RateLimit" },
