@@ -15,22 +15,19 @@ pub(crate) mod tls;
 
 use std::{
     convert::Infallible,
-    pin::Pin,
     sync::{
         Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
     time::Duration,
 };
 
 use axum::{
-    Error, Router,
-    body::{Body, Bytes, HttpBody},
+    Router,
+    body::{Body, HttpBody},
     extract::Request,
     response::Response,
 };
-use http_body::{Frame, SizeHint};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -46,7 +43,7 @@ use tower_service::Service;
 use self::{
     control_frames::ControlFrameLimit, table::ConnectionMark, timeout_stream::TimeoutStream,
 };
-use crate::request::streamed::is_streamed;
+use crate::request::streamed::{is_streamed, with_frames_by};
 
 /// Largest head of a request in bytes; the HTTP library refuses larger ones.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -233,34 +230,12 @@ fn with_progress(response: Response, guard: RequestGuard) -> Response {
         return response;
     }
     let last_frame = guard.0.stream();
-    response.map(|body| Body::new(ProgressBody { body, guard, last_frame }))
-}
-
-struct ProgressBody {
-    body: Body,
-    guard: RequestGuard,
-    last_frame: Arc<AtomicU64>,
-}
-
-impl HttpBody for ProgressBody {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let outcome = Pin::new(&mut self.body).poll_frame(context);
-        let last_frame = if outcome.is_ready() { self.guard.0.now() } else { PRODUCING };
-        self.last_frame.store(last_frame, Ordering::Relaxed);
-        outcome
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+    response.map(|body| {
+        with_frames_by(body, move |body, context| {
+            let outcome = body.poll_frame(context);
+            let produced_at = if outcome.is_ready() { guard.0.now() } else { PRODUCING };
+            last_frame.store(produced_at, Ordering::Relaxed);
+            outcome
+        })
+    })
 }

@@ -28,29 +28,43 @@ pub(crate) fn hold_until_end<K: Send + 'static>(
     if !is_streamed(&response) {
         return response;
     }
-    response.map(|body| Body::new(GuardedBody { body, span, _guard: guard }))
+    response.map(|body| {
+        with_frames_by(body, move |body, context| {
+            let _held = &guard;
+            span.in_scope(|| body.poll_frame(context))
+        })
+    })
 }
 
-struct GuardedBody<K> {
+/// The next frame of a body, once it is there.
+pub(crate) type PolledFrame = Poll<Option<Result<Frame<Bytes>, Error>>>;
+
+/// Returns the body, each frame of which `poll` reads. Values that `poll` owns are dropped at the end of the body.
+pub(crate) fn with_frames_by<F>(body: Body, poll: F) -> Body
+where
+    F: FnMut(Pin<&mut Body>, &mut Context<'_>) -> PolledFrame + Send + 'static,
+{
+    Body::new(PolledBody { body, poll })
+}
+
+struct PolledBody<F> {
     body: Body,
-    span: Span,
-    /// Held for its drop.
-    _guard: K,
+    poll: F,
 }
 
 /// No field is ever pinned.
-impl<K> Unpin for GuardedBody<K> {}
+impl<F> Unpin for PolledBody<F> {}
 
-impl<K: Send + 'static> HttpBody for GuardedBody<K> {
+impl<F> HttpBody for PolledBody<F>
+where
+    F: FnMut(Pin<&mut Body>, &mut Context<'_>) -> PolledFrame + Send + 'static,
+{
     type Data = Bytes;
     type Error = Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let span = self.span.clone();
-        span.in_scope(|| Pin::new(&mut self.body).poll_frame(context))
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame {
+        let Self { body, poll } = &mut *self;
+        poll(Pin::new(body), context)
     }
 
     fn is_end_stream(&self) -> bool {
