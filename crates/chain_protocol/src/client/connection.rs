@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{
     ServerUrl,
-    contact::{Contact, HeardStream},
+    contact::{Contact, noting_contact},
     credentials::{Credentials, InvalidCredentials},
 };
 
@@ -191,7 +191,7 @@ impl Connection {
             let stream =
                 TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
             let _ = stream.set_nodelay(true);
-            let stream = HeardStream { stream, contact: Arc::clone(&self.contact) };
+            let stream = noting_contact(stream, Arc::clone(&self.contact));
             match tls {
                 None => handshake(stream).await,
                 Some(tls) => {

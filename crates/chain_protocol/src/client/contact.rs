@@ -5,18 +5,15 @@
 //! question was unanswered. It stays silent until a question for its state is answered.
 
 use std::{
-    io,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
     time::Duration,
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
     time::{Instant, sleep, sleep_until},
 };
+use tokio_util::io::InspectReader;
 
 /// Time without a byte after which a server is silent, together with [`GRACE`] a second.
 const SILENT_AFTER: Duration = Duration::from_millis(950);
@@ -104,56 +101,16 @@ impl Contact {
     }
 }
 
-/// A stream that notes when bytes arrive.
-#[derive(Debug)]
-pub(super) struct HeardStream {
-    pub(super) stream: TcpStream,
-    pub(super) contact: Arc<Contact>,
-}
-
-impl AsyncRead for HeardStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
-            self.contact.heard();
+/// Returns the stream of a connection to a server; the bytes that arrive on it are noted as contact.
+pub(super) fn noting_contact(
+    stream: TcpStream,
+    contact: Arc<Contact>,
+) -> InspectReader<TcpStream, impl FnMut(&[u8])> {
+    InspectReader::new(stream, move |bytes| {
+        if !bytes.is_empty() {
+            contact.heard();
         }
-        outcome
-    }
-}
-
-impl AsyncWrite for HeardStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
+    })
 }
 
 #[cfg(test)]
