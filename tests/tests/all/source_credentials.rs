@@ -352,7 +352,7 @@ fn a_name_that_leads_elsewhere_after_the_first_request_is_not_followed() {
     let changed = hosts.clone();
     let elsewhere = name("127.0.0.2");
     let server = RecordingServer::answering(redirect("/again"), move || {
-        fs::write(&changed, &elsewhere).unwrap()
+        fs::write(&changed, &elsewhere).unwrap();
     });
     let url = format!("http://lists.example:{}/list", server.address().port());
     let ingest =
