@@ -24,13 +24,13 @@ Examples:
   assay cluster btc 12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h
   assay cluster btc ADDRESS --most 1000 --json | jq '.members[].address'";
 
-/// Members whose listings and labels are looked up.
+/// Number of members whose listings and labels are looked up.
 const SEARCHED: u32 = 10_000;
 
 /// Show the cluster of an address: the addresses of its owner, with evidence
 ///
-/// Addresses that are spent together belong to one owner. Joint transactions, and what is shaped like one,
-/// connect nothing; a transaction that may have two parties for another reason is marked. Listings and labels
+/// Addresses that are spent together belong to one owner. Joint transactions, and transactions of their shape,
+/// connect no addresses; a transaction that may have two parties for another reason is marked. Listings and labels
 /// are looked up for the first 10,000 members, the address itself among them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -17,8 +17,8 @@ Examples:
 
 /// Find listed parties by name, with their programs and addresses
 ///
-/// Names are found over spelling, script and order of words; each has a score of likeness from 75 to 100.
-/// It is a lookup for people and no part of a risk score. Parties without addresses are not searched.
+/// Names are matched across spelling, script and order of words; each match has a score of likeness from 75 to 100,
+/// which is no part of a risk score. Parties without addresses are not searched.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct EntityArgs {

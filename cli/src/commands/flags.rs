@@ -1,5 +1,4 @@
-//! The flags that several commands have, each group under a heading of its own, and the commands that have
-//! no use for them.
+//! The flags that several commands have, each group under its own heading, and the commands that do not use them.
 
 use std::path::PathBuf;
 
@@ -13,7 +12,7 @@ const DATABASE: &str = "Database";
 const REDIS: &str = "Redis";
 const GENERAL: &str = "General";
 
-/// Commands that open no database, by the names on the way to them.
+/// Commands that open no database, each by its path of names.
 const WITHOUT_DATABASE: [&[&str]; 4] = [&["address"], &["openapi"], &["probe"], &["completions"]];
 /// Commands that connect to Redis.
 const WITH_REDIS: [&[&str]; 2] = [&["serve"], &["keys", "revoke"]];
@@ -96,7 +95,7 @@ impl CommonFlags {
     }
 }
 
-/// Parses the command line; prints and ends the program where it asks for help or is wrong.
+/// Parses the command line. A request for help, or an error, is printed and ends the program.
 pub(super) fn parse() -> Cli {
     let parsed = Cli::from_arg_matches(&command().get_matches());
     parsed.unwrap_or_else(|error| error.format(&mut command()).exit())

@@ -56,7 +56,7 @@ pub(super) struct SanctionsArgs {
     /// Format of the list; `csv` and `jsonl` are short for Assay's own
     #[arg(long, value_parser = parser(IntelKind::Listings), required_unless_present = "all")]
     format: Option<&'static Format>,
-    /// Import every enabled list, side by side; one that fails changes nothing about the others
+    /// Import every enabled list in parallel; a failed import does not affect the others
     #[arg(long, conflicts_with_all = [
         "location", "format", "source", "published_on", "history", "accept_digest",
     ])]
@@ -67,7 +67,7 @@ pub(super) struct SanctionsArgs {
     /// Date of issue of a list in Assay's own formats, which do not state it [default: today]
     #[arg(long, value_name = "DATE")]
     published_on: Option<Date>,
-    /// File an older publication in the past instead of refusing it
+    /// Record an older publication as history instead of refusing it
     #[arg(long)]
     history: bool,
     /// Accept the file with this digest although it failed the plausibility check
@@ -94,9 +94,8 @@ Examples:
 
 /// Import labels from a file, a folder or a URL
 ///
-/// They replace the labels that the source had before, in one transaction. A damaged file changes
-/// nothing; a row that is wrong is left out and reported. The same files again change nothing and count
-/// as verified.
+/// The labels replace those that the source had before, in one transaction. A damaged file changes nothing; a row
+/// that is wrong is left out and reported. The same files again change nothing and count as verified.
 #[derive(Debug, Args)]
 #[command(after_help = LABEL_EXAMPLES)]
 pub(super) struct LabelsArgs {
@@ -163,7 +162,7 @@ fn digest(text: &str) -> Result<String, String> {
     }
 }
 
-/// The source that is given, else the default source of the format.
+/// The source of the flag, else the default source of the format.
 fn source_of(given: Option<SourceId>, format: &Format) -> Result<SourceId, Failure> {
     let default = || format.default_source.and_then(|source| source.parse().ok());
     given
@@ -207,7 +206,7 @@ pub(super) async fn run(
     }
 }
 
-/// Access by what is given, else by the settings.
+/// Networks and credentials of the flags, else of the settings.
 fn access(
     networks: Option<Networks>,
     credentials: Option<CredentialsFile>,
@@ -242,7 +241,7 @@ async fn ingest(
 #[derive(serde::Serialize)]
 struct ListImport {
     source: SourceId,
-    /// Time that it took, in seconds.
+    /// Duration of the import in seconds.
     seconds: f64,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     outcome: Option<ImportOutcome>,

@@ -46,9 +46,9 @@ pub(super) fn block_hash(text: &str) -> Result<BlockHash, String> {
 
 /// Ingest the blocks of a chain, so that funds can be traced
 ///
-/// An interrupted run is continued by the next. Every block is validated: its parent, its Merkle root and
-/// its amounts. Blocks that a reorganization removed are removed here too. Funds from before the first
-/// ingested block have no known origin.
+/// An interrupted run is continued by the next. Every block is validated: its parent, its Merkle root and its
+/// amounts. Blocks that a reorganization removed are removed from the graph too. Funds from before the first ingested
+/// block have no known origin.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("from where").required(true))]
@@ -206,7 +206,7 @@ fn summary(chain: ChainId, report: &IngestReport) -> String {
     text
 }
 
-/// Shows how far it has come.
+/// Shows the progress of the run.
 struct IngestProgress {
     chain: ChainId,
     progress: Progress,

@@ -27,8 +27,8 @@ Examples:
 
 /// Withdraw a source's labels of an address
 ///
-/// The labels stay in the history, with the author and the reason of the withdrawal. They stay withdrawn
-/// in later imports until `assay labels restore`. Listings cannot be withdrawn.
+/// The labels stay in the history, with the author and the reason of the withdrawal. The labels stay withdrawn in
+/// later imports until `assay labels restore`. Listings cannot be withdrawn.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SuppressArgs {

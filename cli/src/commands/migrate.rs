@@ -59,7 +59,7 @@ pub(super) async fn run(args: &MigrateArgs, context: &Context) -> Result<Command
     Ok(CommandOutcome::Success)
 }
 
-/// Prints the state of the roles, and how to create them if they are missing.
+/// Prints the state of the roles, and the way to create missing ones.
 fn report(roles: Roles) -> Result<(), Failure> {
     match roles {
         Roles::Ready => writeln!(output(), "the roles exist and have their grants")?,
@@ -77,7 +77,7 @@ async fn open_store(address: DatabaseAddress) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Waits until a database is reachable, at most until a time: it may start together with this program.
+/// Waits until a database is reachable, at most until a time: the database may start together with this program.
 async fn wait_until_reachable(until: Instant, open: impl AsyncFn() -> Result<(), StoreError>) {
     while Instant::now() < until {
         match open().await {

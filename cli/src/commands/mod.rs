@@ -1,5 +1,5 @@
-//! The commands, one module each. They print through [`Output`], so that a closed pipe ends the program
-//! without an error.
+//! The commands, one module each. Commands print through [`Output`], so that a closed pipe ends the program without
+//! an error.
 
 mod address;
 mod apply;
@@ -145,7 +145,7 @@ enum CommandOutcome {
     Code(u8),
 }
 
-/// Why a command failed.
+/// Reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     /// Exit code 1.
@@ -445,12 +445,12 @@ impl Context {
         Ok(self.open_with_graphs().await?.store)
     }
 
-    /// Opens the store, created with its default manifests if it does not exist.
+    /// Opens the store, or creates it with default manifests.
     async fn open_or_create(&self) -> Result<Arc<dyn Store>, Failure> {
         Ok(self.open_or_create_with_graphs().await?.store)
     }
 
-    /// Opens the databases, created with default manifests if they do not exist.
+    /// Opens the databases, or creates them with default manifests.
     async fn open_or_create_databases(&self) -> Result<Databases, Failure> {
         self.with_chain_servers(self.open_or_create_with_graphs().await?)
     }
@@ -474,7 +474,7 @@ impl Context {
         Ok(databases.with_chain_servers(servers))
     }
 
-    /// Opens the store, with the graphs in the data directory, for commands that only read.
+    /// Opens the store with the graphs in the data directory, for commands that only read.
     async fn open_with_graphs(&self) -> Result<Databases, Failure> {
         let store: Arc<dyn Store> = match self.settings.database() {
             Some(address) => Arc::new(PostgresStore::open(address).await?),
@@ -483,7 +483,7 @@ impl Context {
         Ok(Databases::together(store, Arc::new(self.graphs())))
     }
 
-    /// Opens the store, with the graphs in the data directory, created with default manifests if it does not exist.
+    /// Opens the store with the graphs in the data directory, or creates it with default manifests.
     async fn open_or_create_with_graphs(&self) -> Result<Databases, Failure> {
         let environment = if self.sample { Environment::Sample } else { Environment::Production };
         let directory = &self.settings.data_dir;

@@ -43,7 +43,7 @@ impl Progress {
         self.0.set_position(done);
     }
 
-    /// Runs a function that writes to the terminal beside the line.
+    /// Runs a function that writes to the terminal, with the line hidden.
     pub(super) fn suspend(&self, write: impl FnOnce()) {
         self.0.suspend(write);
     }

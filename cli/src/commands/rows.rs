@@ -53,7 +53,7 @@ enum Content {
 }
 
 impl InputRow {
-    /// The blockchain and the address.
+    /// Returns the blockchain and the address, or the problem of the row.
     pub(super) fn blockchain_and_address(&self) -> Result<(&str, &str), String> {
         match &self.blockchain_and_address {
             Ok((blockchain, address)) => Ok((blockchain, address)),
@@ -343,8 +343,8 @@ enum Target {
 }
 
 impl RowWriter {
-    /// A writer of rows with the columns of the input and the added ones; writes the header of CSV where
-    /// `header`.
+    /// A writer of rows with the columns of the input and the added ones; writes the header of CSV if `header` is
+    /// set.
     pub(super) fn new(
         target: Box<dyn Write>,
         format: RowFormat,

@@ -36,12 +36,12 @@ Examples:
 
 /// Screen a file of addresses
 ///
-/// The file has the fields `blockchain` and `address`; other fields are kept. Each row gains
-/// `risk_score, risk_level, verdict, categories, sanctioned, error, reason, scope, decided_by`. An invalid row has a text in
-/// `error` and does not stop the run. A CSV output of JSON lines has the columns of the first row; further
-/// fields of other rows are omitted. Rows cover lists and labels; with `--scope full`, flows of funds too, as
-/// `assay check` does: `decided_by` is `trace`, or `compositions` where the address's history and what its
-/// transactions are made of decide, with a score that no check exceeds. Without flows, no row is allowed on a chain whose flows are followed.
+/// The file has the fields `blockchain` and `address`; other fields are kept. Each row gains `risk_score, risk_level,
+/// verdict, categories, sanctioned, error, reason, scope, decided_by`. An invalid row has a text in `error` and does
+/// not stop the run. A CSV output of JSON lines has the columns of the first row; further fields of other rows are
+/// omitted. Rows cover lists and labels; with `--scope full`, flows of funds too, as `assay check` does: `decided_by`
+/// is `trace`, or `compositions` if the address's history and the compositions of its transactions decide, with a
+/// score that no check exceeds. Without flows, no row of a followed chain has the verdict `allow`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ScreenArgs {
@@ -56,7 +56,7 @@ pub(super) struct ScreenArgs {
     /// Format of the output [default: by the output's extension, else the format of the input]
     #[arg(long, value_enum, value_name = "FORMAT")]
     output_format: Option<RowFormat>,
-    /// Former option for both formats.
+    /// Former option for both formats, which is refused.
     #[arg(long, hide = true, value_parser = refuse_format_flag)]
     format: Option<RowFormat>,
     /// Evidence that rows cover
@@ -84,7 +84,7 @@ pub(super) enum Scope {
     Full,
 }
 
-/// The result of a row, or why it has none.
+/// The result of a row, or the reason why there is none.
 pub(super) type Outcome = Result<Screened, String>;
 
 pub(super) async fn run(args: &ScreenArgs, context: &Context) -> Result<CommandOutcome, Failure> {
@@ -222,7 +222,7 @@ struct Target {
     file: Box<dyn Write>,
     /// Number of rows of an earlier run.
     rows: u64,
-    /// The output is empty: it has no header.
+    /// True if the output is empty, and so has no header.
     is_new: bool,
 }
 

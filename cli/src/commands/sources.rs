@@ -49,7 +49,7 @@ enum SourcesCommand {
     },
     /// Enable sources that come with Assay: they are fetched on their schedules from then on
     ///
-    /// A source that is enabled already keeps what was changed about it only if it is left out here.
+    /// Enabling a source again discards the changes of its manifest.
     Enable {
         /// Names of the sources, as `assay sources available` lists them
         #[arg(value_name = "NAME", required = true)]

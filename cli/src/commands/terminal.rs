@@ -6,7 +6,7 @@ use terminal_size::terminal_size_of;
 
 use crate::render::Page;
 
-/// Width of texts where the terminal's is not known.
+/// Width of texts if the width of the terminal is not known.
 const DEFAULT: usize = 80;
 /// Largest width of texts: longer lines are hard to read.
 const LARGEST: usize = 100;
@@ -27,7 +27,7 @@ pub(super) fn error_width() -> Option<usize> {
     width_of(io::stderr())
 }
 
-/// A row of output: wrapped to the width of standard output, one line where that is not known, so that
+/// A row of output, wrapped to the width of standard output. If the width is not known, the row is one line, so that
 /// other programs can read it.
 pub(super) fn output_row(text: &str) -> String {
     wrapped(output_width(), text)

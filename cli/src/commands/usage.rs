@@ -1,4 +1,4 @@
-//! `assay usage` and `assay purge`: the charges of tenants, and the end of retention.
+//! `assay usage` and `assay purge`: the charges of tenants, and the deletion of records after their retention.
 
 use std::io::Write;
 
@@ -43,9 +43,9 @@ Examples:
 
 /// Delete answers and usage whose retention has ended
 ///
-/// The plan of each tenant sets the retention. Without --tenant, also deletes responses of on-demand
-/// chain sources and ended background jobs older than 30 days, and expired rate limit counters. A tenant
-/// that was deleted in a cluster is deleted here with its last record, and its keys are revoked.
+/// The plan of each tenant sets the retention. Without --tenant, also deletes responses of on-demand chain sources
+/// and ended background jobs older than 30 days, and expired rate limit counters. A former tenant of a cluster is
+/// deleted with its last record, and its keys are revoked.
 #[derive(Debug, Args)]
 #[command(after_help = PURGE_EXAMPLES)]
 pub(super) struct PurgeArgs {

@@ -245,9 +245,9 @@ fn headline(assessment: &Assessment) -> String {
     )
 }
 
-/// Draws the components that have points, each with a bar that starts where the one before it ended, and
-/// names the others together. Of many components with points those with most are drawn, and the others summed up,
-/// unless `all` are asked for.
+/// Draws the components that have points, each with a bar that starts where the one before it ended, and names the
+/// others together. Of many components with points, those with the most points are drawn and the others summed up,
+/// unless `all` is set.
 fn waterfall(page: &mut Page, assessment: &Assessment, all: bool) {
     let style = color(assessment.risk_level);
     let bar = page.width() / 4;

@@ -27,7 +27,7 @@ pub(super) const fn title(direction: Direction) -> &'static str {
     }
 }
 
-/// Largest number of paths of a direction that are drawn unless all are asked for.
+/// Largest number of paths of a direction that are drawn unless all are requested.
 pub(super) const MAX_PATHS: usize = 10;
 /// Largest number of addresses of one path that are drawn, and how many of them from its beginning.
 const MAX_ADDRESSES: (usize, usize) = (8, 4);
@@ -63,7 +63,7 @@ pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment, all:
     }
 }
 
-/// Takes the pieces that are not drawn out of all of a direction: the risky ones stay first, then the largest.
+/// Removes and returns the pieces that are not drawn: risky pieces are drawn first, then the largest.
 fn without_most_important<'a>(pieces: &mut Vec<FlowPiece<'a>>) -> Vec<FlowPiece<'a>> {
     if pieces.len() <= MAX_PATHS {
         return Vec::new();
@@ -78,7 +78,7 @@ fn is_risky(line: &Exposure) -> bool {
     line.listed || claims.any(|claim| claim.category.info().severity >= RISKY_FROM)
 }
 
-/// The part of an exposure that took one way.
+/// The part of an exposure that took one route.
 #[derive(Clone, Copy)]
 struct FlowPiece<'a> {
     line: &'a Exposure,
@@ -88,18 +88,18 @@ struct FlowPiece<'a> {
     route: FundsRoute<'a>,
 }
 
-/// The way that funds took.
+/// The route that funds took.
 #[derive(Clone, Copy)]
 enum FundsRoute<'a> {
-    /// Without a known address in between.
+    /// No known address between the subject and the endpoint.
     Direct,
     /// One of the exposure's paths.
     Path(&'a [PathStep]),
-    /// Another path than those of the exposure, which are its largest only.
+    /// A path that the exposure, which holds only its largest paths, does not name.
     Further,
 }
 
-/// Splits an exposure by the ways that its funds took. The pieces sum to its amount and to its share.
+/// Splits an exposure by the routes that its funds took. The pieces sum to its amount and to its share.
 fn pieces(line: &Exposure) -> Vec<FlowPiece<'_>> {
     let amount = |value: &str| value.parse::<u128>().unwrap_or_default();
     let of_paths: Vec<u128> = line.paths.iter().map(|path| amount(&path.amount.value)).collect();
@@ -119,8 +119,8 @@ fn pieces(line: &Exposure) -> Vec<FlowPiece<'_>> {
 }
 
 impl<'a> FlowPiece<'a> {
-    /// The addresses between the subject and the endpoint; the last step of a path leads to the endpoint itself. Of a
-    /// long path the middle is counted only, unless `all` are asked for.
+    /// The addresses between the subject and the endpoint; the last step of a path leads to the endpoint itself. The
+    /// middle of a long path is only counted, unless `all` is set.
     fn stops(&self, all: bool) -> Vec<Stop<'a>> {
         let FundsRoute::Path(steps) = self.route else { return Vec::new() };
         let between = steps.split_last().map_or(&[][..], |(_, between)| between);
@@ -166,7 +166,7 @@ struct Stop<'a> {
     name: String,
 }
 
-/// An address on the way, with the funds that passed it.
+/// An address on a path, with the funds that passed it.
 #[derive(Default)]
 struct Node<'a> {
     /// The address, else the transaction.
@@ -175,13 +175,13 @@ struct Node<'a> {
     /// Millionths of all funds of the direction.
     share: u64,
     amount: u128,
-    /// Funds that ended here.
+    /// Funds that go from this node to their endpoints.
     ends: Vec<FlowPiece<'a>>,
     next: Vec<Self>,
 }
 
 impl<'a> Node<'a> {
-    /// Adds a piece that takes this way from here.
+    /// Adds a piece whose route goes from this node along `stops`.
     fn add(&mut self, piece: &FlowPiece<'a>, stops: &[Stop<'a>]) {
         self.share += piece.share;
         self.amount += piece.amount;
@@ -195,14 +195,14 @@ impl<'a> Node<'a> {
                 if let Some(all) = self.next(FURTHER, || FURTHER.to_owned()) {
                     all.share += piece.share;
                     all.amount += piece.amount;
-                    all.end(piece);
+                    all.add_end(piece);
                 }
             }
-            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.end(piece),
+            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.add_end(piece),
         }
     }
 
-    /// The node behind this one with a key, added where it is missing.
+    /// The next node with a key, added if it is missing.
     fn next(&mut self, key: &'a str, name: impl FnOnce() -> String) -> Option<&mut Self> {
         let known = self.next.iter().position(|node| node.key == key);
         let index = known.unwrap_or_else(|| {
@@ -212,8 +212,8 @@ impl<'a> Node<'a> {
         self.next.get_mut(index)
     }
 
-    /// Adds funds that end here, to the endpoint of the same exposure where there is one.
-    fn end(&mut self, piece: &FlowPiece<'a>) {
+    /// Adds funds that go from this node to their endpoint, to the piece of the same exposure if there is one.
+    fn add_end(&mut self, piece: &FlowPiece<'a>) {
         match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
             Some(end) => {
                 end.share += piece.share;
@@ -261,7 +261,7 @@ impl Branch<'_, '_> {
     }
 }
 
-/// An endpoint: its name, the labels on the way, the distance, the amount and a transaction.
+/// An endpoint: its name, the labels on the path, the distance, the amount and a transaction.
 fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
     let line = piece.line;
     let style = match (line.listed, line.category) {
@@ -296,8 +296,7 @@ fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
     format!("{}  {DIM}{amount}{DIM:#}{}", remarks.join(", "), transaction.unwrap_or_default())
 }
 
-/// What the funds of an exposure passed on their way: joint transactions, and addresses with labels of other categories
-/// than the endpoint's.
+/// Joint transactions on the paths of an exposure, and addresses with labels of other categories than the endpoint's.
 fn on_the_way(line: &Exposure) -> Vec<String> {
     let mut passed: Vec<String> = Vec::new();
     for claim in line.parts.iter().flat_map(|part| &part.claims) {

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 /// Characters of an identifier that are shown at either end.
 const IDENTIFIER_ENDS: usize = 8;
 
-/// A number with its noun, which agrees with it.
+/// A number with its noun, in the singular or the plural.
 pub(crate) fn counted(number: u64, one: &str, several: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { several })
 }
 
-/// Further away than so many transactions.
+/// A distance of more than a number of transactions.
 pub(super) fn further_than(transactions: u32) -> String {
     format!("further than {}", counted(transactions.into(), "transaction", "transactions"))
 }

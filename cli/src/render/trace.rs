@@ -27,7 +27,7 @@ pub(crate) struct TracedDirection<'a> {
     pub(crate) direction: Direction,
     /// All funds of the direction, in base units.
     pub(crate) whole: u128,
-    /// Its endpoints.
+    /// Endpoints of the direction.
     pub(crate) ends: Vec<TracedEnd<'a>>,
     /// Number of endpoints that are not drawn, and their funds in base units.
     pub(crate) left_out: (u64, u128),
@@ -39,23 +39,23 @@ pub(crate) struct TracedDirection<'a> {
 pub(crate) struct TracedEnd<'a> {
     /// Type of the endpoint, with the reason where it is unresolved.
     pub(crate) name: String,
-    /// Name of the entity there.
+    /// Name of the entity at the endpoint.
     pub(crate) entity: Option<&'a str>,
-    /// Its distance from the subject.
+    /// Distance of the endpoint from the subject.
     pub(crate) distance: FlowDistance,
     /// Funds, in base units.
     pub(crate) amount: u128,
     /// Millionths of all funds of the direction.
     pub(crate) share: u64,
-    /// A sanctions list names it.
+    /// True if a sanctions list names the endpoint.
     pub(crate) listed: bool,
-    /// It is listed, its category is risky, or a label on the way is.
+    /// True if the endpoint is listed, or its category or a label on a path is risky.
     pub(crate) is_risky: bool,
-    /// The subject took part in the transfer.
+    /// True if the subject took part in the transfer.
     pub(crate) solicited: bool,
-    /// Labels of addresses on the way.
+    /// Labels of addresses on the paths.
     pub(crate) labels: Vec<&'static str>,
-    /// Its paths, the largest first.
+    /// Paths of the endpoint, the largest first.
     pub(crate) paths: Vec<TracedPath<'a>>,
     /// Number of paths that are not drawn, and their funds in base units.
     pub(crate) left_out: (u64, u128),

@@ -10,7 +10,7 @@ pub(crate) struct SideTable<'a> {
     pub(crate) title: &'static str,
     /// Number of inputs or outputs.
     pub(crate) count: u64,
-    /// Value of those that are known, in base units.
+    /// Total of the known values, in base units.
     pub(crate) total: u128,
     /// Number of inputs of unknown value, and their minimum total in base units.
     pub(crate) unknown: (u64, u128),
@@ -20,7 +20,7 @@ pub(crate) struct SideTable<'a> {
 
 /// An input or output.
 pub(crate) struct SideRow<'a> {
-    /// Its index in the transaction.
+    /// Index in the transaction.
     pub(crate) index: u32,
     /// Value, in base units.
     pub(crate) value: u128,

@@ -1,6 +1,6 @@
 //! The table of settings: names, defaults and meanings.
 
-/// A setting: name, default and meaning. Its flag is `--name`, its variable `ASSAY_NAME`.
+/// A setting: name, default and meaning. The flag of a setting is `--name`, the environment variable `ASSAY_NAME`.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// The name, as in flags and files.

@@ -122,7 +122,7 @@ impl Layers {
         unknown.collect()
     }
 
-    /// A setting's text and where it was found.
+    /// A setting's text and its origin.
     pub(super) fn find(&self, name: &'static str) -> (String, SettingOrigin) {
         let variable = variable(name);
         if let Some(value) = self.flags.get(name) {

@@ -32,11 +32,11 @@ pub struct CliSettings {
     pub data_dir: PathBuf,
     /// PostgreSQL database to use instead of the embedded one.
     pub database_url: Option<DatabaseUrl>,
-    /// File with that URL.
+    /// File with the URL of the PostgreSQL database.
     pub database_url_file: Option<PathBuf>,
-    /// File with the password for it.
+    /// File with the password of the PostgreSQL database.
     pub database_password_file: Option<PathBuf>,
-    /// Largest number of connections to it that read chains.
+    /// Largest number of PostgreSQL connections that read chains.
     pub database_readers: u32,
     /// Chain servers, each as `CHAIN=URL`.
     pub chain_servers: Vec<String>,
@@ -84,7 +84,7 @@ pub struct CliSettings {
     pub source_networks: Networks,
     /// Redis that servers share.
     pub redis_url: Option<RedisUrl>,
-    /// File with that URL.
+    /// File with the URL of Redis.
     pub redis_url_file: Option<PathBuf>,
     /// File with the password of Redis.
     pub redis_password_file: Option<PathBuf>,
@@ -150,9 +150,9 @@ impl fmt::Debug for DatabaseUrl {
 /// Fetching of sources on their schedules and following of chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeds {
-    /// By this server.
+    /// This server fetches and follows.
     On,
-    /// Not by this server.
+    /// This server does neither.
     Off,
 }
 

@@ -11,7 +11,7 @@ use super::{CliSettings, DatabaseUrl, Feeds, Layers, LogFormat, SettingOrigin, S
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {message}")]
 pub struct SettingProblem {
-    /// Layer that sets it.
+    /// Layer that sets the value.
     pub origin: SettingOrigin,
     /// The problem and the expected form.
     pub message: String,
@@ -131,7 +131,7 @@ impl SettingParser<'_> {
     }
 }
 
-/// A placeholder after a problem was collected; it is not used.
+/// A placeholder for an invalid value, which is never used.
 trait Fallback {
     fn fallback() -> Self;
 }

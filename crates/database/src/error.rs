@@ -37,7 +37,7 @@ pub enum DatabaseError {
         /// The timeout.
         limit: Duration,
     },
-    /// None of several servers takes writes; the error of each.
+    /// None of the servers takes writes: the error of each server.
     #[error("none of the database's servers takes writes: {}", join(.0))]
     NoPrimary(Vec<Self>),
     /// The server takes no writes.
@@ -55,7 +55,7 @@ pub enum DatabaseError {
         #[source]
         source: std::io::Error,
     },
-    /// The database URL is not valid. It is not repeated: it may hold a password.
+    /// The database URL is not valid. The message does not show the URL, which may hold a password.
     #[error("the database's URL is not valid: {0}")]
     InvalidUrl(String),
     /// The server or the database cannot be used.
@@ -81,7 +81,8 @@ pub enum DatabaseError {
          that wrote it, or a newer one"
     )]
     NewerSchema(i64),
-    /// A development version wrote the schema, before the oldest one that this program takes over.
+    /// A development version of Assay wrote the schema, which is older than the oldest one that this program can
+    /// migrate.
     #[error(
         "the database has schema version {found}, of a development version of Assay, and this program takes \
          over none older than {oldest}: run `assay migrate` of the last development version that has {oldest}, \
@@ -90,7 +91,7 @@ pub enum DatabaseError {
     OlderSchema {
         /// Version of the database.
         found: i64,
-        /// Oldest version that is taken over.
+        /// Oldest version that this program can migrate.
         oldest: i64,
     },
     /// A stored value cannot be read.
@@ -114,7 +115,7 @@ impl DatabaseError {
         Self::Unreadable { column, detail: detail.to_string() }
     }
 
-    /// True if the server may become available: it did not answer, or it is starting.
+    /// True if the server did not answer or is starting, so that it may become available.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         match self {

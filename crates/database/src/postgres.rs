@@ -13,8 +13,8 @@ pub use suitability::expect_suitable;
 
 use crate::{ChangeSubscription, DatabaseError};
 
-/// Begins a transaction in which every statement reads the same state. The level is named because a
-/// server may have another one as its default; the same holds for [`BEGIN_WRITE`].
+/// Begins a transaction in which every statement reads the same state. The isolation level is stated because a server
+/// may have another default; the same holds for [`BEGIN_WRITE`].
 pub const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Begins a transaction that writes. Each statement sees the transactions that were committed
 /// before it, so that rows read under a lock are the newest. A writer waits for another one as long
@@ -23,11 +23,11 @@ pub const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 pub const BEGIN_WRITE: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL lock_timeout = '15s'";
 
-/// Connections for short statements: a few at once, and one that loads or imports.
+/// Number of connections for short statements, and for one that loads or imports.
 const CONTROL_CONNECTIONS: u32 = 5;
 
-/// A database with two pools of connections. However many checks read histories of chains that are read on demand,
-/// limits, revocations and usage do not wait for them: they have connections of their own.
+/// A database with two pools of connections. Limits, revocations and usage have connections of their own, so that
+/// they never wait for checks that read histories of on-demand chains.
 #[derive(Clone, Debug)]
 pub struct PostgresDatabase {
     /// Connections for everything else.

@@ -45,11 +45,11 @@ pub async fn pool(
         .map_err(|source| DatabaseError::Open { path: file, source })
 }
 
-/// Makes a directory that only its owner can read: key hashes and customers' names are private.
+/// Creates a directory that only its owner can read: key hashes and customers' names are private.
 ///
 /// # Errors
 ///
-/// Returns an error if it cannot be made.
+/// Returns an error if the directory cannot be created.
 pub fn create_private_directory(directory: &Path) -> Result<(), DatabaseError> {
     let mut private = DirBuilder::new();
     private.recursive(true);

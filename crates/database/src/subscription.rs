@@ -1,7 +1,7 @@
 //! Notifications that data in a database changed, for programs that serve from memory.
 //!
-//! A notification says only that something changed. It can be lost with the connection, so that subscribers
-//! also poll now and then.
+//! A notification says only that something changed. Notifications can be lost with the connection, so that
+//! subscribers also poll periodically.
 
 use std::{fmt, sync::Arc};
 

@@ -11,7 +11,7 @@ type Result<T> = std::result::Result<T, DatabaseError>;
 ///
 /// # Errors
 ///
-/// Returns an error if it is negative.
+/// Returns an error if the number is negative.
 pub fn unsigned(column: &'static str, value: i64) -> Result<u64> {
     u64::try_from(value).map_err(|error| DatabaseError::unreadable(column, error))
 }
@@ -32,13 +32,13 @@ pub fn milliseconds(time: Timestamp) -> i64 {
 ///
 /// # Errors
 ///
-/// Returns an error if it is beyond the range of a timestamp.
+/// Returns an error if the time is beyond the range of a timestamp.
 pub fn time(column: &'static str, milliseconds: i64) -> Result<Timestamp> {
     Timestamp::from_millisecond(milliseconds)
         .map_err(|error| DatabaseError::unreadable(column, error))
 }
 
-/// The same, nullable.
+/// A nullable time in milliseconds since 1970.
 ///
 /// # Errors
 ///
@@ -51,13 +51,13 @@ pub fn optional_time(column: &'static str, milliseconds: Option<i64>) -> Result<
 ///
 /// # Errors
 ///
-/// Returns an error if it is beyond the range of a timestamp.
+/// Returns an error if the time is beyond the range of a timestamp.
 pub fn microseconds(column: &'static str, microseconds: i64) -> Result<Timestamp> {
     Timestamp::from_microsecond(microseconds)
         .map_err(|error| DatabaseError::unreadable(column, error))
 }
 
-/// The same, nullable.
+/// A nullable time in microseconds since 1970.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub fn day(column: &'static str, text: &str) -> Result<Date> {
     parsed(column, text)
 }
 
-/// The same, nullable.
+/// A nullable day, as `2026-11-22`.
 ///
 /// # Errors
 ///

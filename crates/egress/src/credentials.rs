@@ -12,23 +12,23 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::{ForbiddenFileError, ServerName, SourceFiles};
 
-/// The most bytes of credentials.
+/// Largest size of credentials in bytes.
 const MOST_BYTES: u64 = 4096;
 
-/// A file that holds `user:password` or a token in one line. It is read for every request.
+/// A file that holds `user:password` or a token in one line. The file is read for every request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialsFile {
     path: PathBuf,
-    /// The folders in which it must lie. `None`: the operator of the program chose the file.
+    /// The folders in which the file must lie. `None`: the operator of the program chose the file.
     folders: Option<SourceFiles>,
-    /// The servers that may be sent it. `None`: that of any URL.
+    /// The servers to which the credentials may be sent. `None`: the server of any URL.
     servers: Option<Vec<ServerName>>,
 }
 
-/// Why credentials are not sent. Messages do not show them.
+/// Reason why credentials are not sent. Messages do not show the credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
-    /// A manifest names a file elsewhere.
+    /// A manifest names a file outside of the allowed folders.
     #[error(transparent)]
     Outside(#[from] ForbiddenFileError),
     /// The file cannot be read.
@@ -40,7 +40,7 @@ pub enum CredentialsError {
         #[source]
         source: io::Error,
     },
-    /// The file holds something else.
+    /// The file does not hold credentials in one line.
     #[error(
         "the credentials in {} are not one line of at most {MOST_BYTES} bytes with `user:password` or a token",
         path.display()
@@ -52,7 +52,7 @@ pub enum CredentialsError {
     /// The credentials are for another server.
     #[error("the credentials are for {allowed} only, and not for {server}")]
     Server {
-        /// The servers that may be sent them.
+        /// The servers to which the credentials may be sent.
         allowed: String,
         /// The server of the URL.
         server: String,
@@ -82,7 +82,7 @@ impl CredentialsFile {
         Self { path, folders: None, servers: None }
     }
 
-    /// The same file, for these servers only. `None`: for that of any URL.
+    /// Restricts the credentials to these servers. `None`: the server of any URL.
     #[must_use]
     pub fn restricted_to(self, servers: Option<Vec<ServerName>>) -> Self {
         Self { servers, ..self }
@@ -92,8 +92,8 @@ impl CredentialsFile {
     ///
     /// # Errors
     ///
-    /// Returns an error if the server of the URL may not be sent the credentials, if the file lies outside the folders
-    /// that a manifest may name, or if it does not hold credentials.
+    /// Returns an error if the server of the URL may not be sent the credentials, if the file lies outside the
+    /// folders that a manifest may name, or if the file does not hold credentials.
     pub fn authorization(&self, url: &str) -> Result<String, CredentialsError> {
         self.check_server(url)?;
         let line = self.read()?;
@@ -148,8 +148,8 @@ pub fn basic(pair: &str) -> String {
     format!("Basic {}", BASE64.encode(pair))
 }
 
-/// Opens a file with credentials. One that a manifest names must be a regular file: a pipe or device would block, and its
-/// content is nobody's credentials.
+/// Opens a file with credentials. A file that a manifest names must be a regular file: a pipe or device would block,
+/// and holds no credentials.
 fn open(path: &Path, must_be_regular: bool) -> io::Result<File> {
     if !must_be_regular {
         return File::open(path);
@@ -162,13 +162,13 @@ fn open(path: &Path, must_be_regular: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Says whether an open file is the one at a path.
+/// True if an open file is the file at a path.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let (open, there) = (file.metadata()?, fs::symlink_metadata(path)?);
     Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
 }
 
-/// Reads the bytes of a file, and at most one more than credentials have.
+/// Reads a file up to one byte more than the largest size of credentials.
 fn read_start(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;

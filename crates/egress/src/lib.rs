@@ -6,8 +6,8 @@
 //! system roots. A proxy is used by `CONNECT` for every URL scheme; loopback addresses are never
 //! reached through it.
 //!
-//! Locations come from manifests, whose authors must not thereby read or send what is not theirs: [`Networks`] bounds
-//! the addresses that a location may lead to, [`SourceFiles`] the files that a manifest may name, and
+//! Locations come from manifests, whose authors must not gain access to data of others through them: [`Networks`]
+//! bounds the addresses that a location may lead to, [`SourceFiles`] the files that a manifest may name, and
 //! [`CredentialsFile`] the servers that are sent credentials.
 
 mod credentials;
@@ -145,7 +145,7 @@ impl EgressSettings {
 }
 
 impl fmt::Debug for EgressSettings {
-    /// Without the proxies, whose URLs may hold passwords.
+    /// Omits the proxies, whose URLs may hold passwords.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("EgressSettings")

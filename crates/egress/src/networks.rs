@@ -1,7 +1,7 @@
 //! Addresses that requests to other servers may reach: public ones, and those of networks that a setting names.
 //!
-//! The location of a list comes from a manifest, and a server on the way may redirect to any other: without a bound,
-//! both could make this program ask for what only it can reach, such as a cloud's metadata service.
+//! The location of a list comes from a manifest, and a server may redirect to any other. Without a bound, both could
+//! make this program request internal services, such as a cloud's metadata service.
 
 use std::{
     fmt,
@@ -9,7 +9,8 @@ use std::{
     str::FromStr,
 };
 
-/// Networks in CIDR notation. Of private ones, those that may be reached besides all public addresses. Empty by default.
+/// Networks in CIDR notation, such as the private networks that requests may reach in addition to all public
+/// addresses. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks(Vec<Network>);
 
@@ -35,7 +36,7 @@ impl Networks {
 
     /// True if requests may reach an address.
     #[must_use]
-    pub fn permit(&self, address: IpAddr) -> bool {
+    pub fn permits(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         !is_private(address) || self.contains(address)
     }
@@ -44,7 +45,7 @@ impl Networks {
 impl FromStr for Networks {
     type Err = InvalidNetwork;
 
-    /// Reads networks that are separated by commas; an empty text is none.
+    /// Reads networks that are separated by commas; an empty text has none.
     fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
         let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         entries.map(str::parse).collect::<Result<_, _>>().map(Self)
@@ -93,7 +94,7 @@ impl Network {
     }
 }
 
-/// True if an address is not of the public internet (IANA's registries of special addresses).
+/// True if an address is not public, by IANA's registries of special addresses.
 fn is_private(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_private_v4(address),
@@ -137,7 +138,7 @@ mod tests {
 
     fn permits(allowed: &str, address: &str) -> bool {
         let allowed: Networks = allowed.parse().unwrap();
-        allowed.permit(address.parse().unwrap())
+        allowed.permits(address.parse().unwrap())
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! The servers that URLs name: host, port, and whether they are reached over TLS alone.
+//! The servers that URLs name: host, port, and a flag for TLS alone.
 
 use std::{fmt, str::FromStr};
 
 use ureq::http::{Uri, uri::Authority};
 
-/// The port of https, on which plain http is never meant.
+/// The port of https. A server on this port is reached over TLS alone.
 const TLS_PORT: u16 = 443;
 
-/// A server: the host and port that a URL names, and whether it is reached over TLS alone. An https URL, `https://host:port`
-/// in a list, and port 443 mean TLS.
+/// A server: the host and port that a URL names, and a flag for TLS alone, which an https URL, `https://host:port` in
+/// a list, and port 443 set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServerName {
-    /// A name in lowercase letters, or an address; one of IPv6 is in brackets.
+    /// A name in lowercase letters, or an address; an IPv6 address is in brackets.
     host: String,
     port: u16,
     is_tls_only: bool,
@@ -25,8 +25,8 @@ pub struct ServerName {
 pub struct InvalidServer(String);
 
 impl ServerName {
-    /// The server of an http or https URL. Without a port, it is that of the scheme. It is read by the parser that
-    /// requests are sent by, so that both see the same server. `None`: the text is no such URL.
+    /// The server of an http or https URL. The default port is that of the scheme. The HTTP client's parser reads the
+    /// URL, so that requests go to the same server. `None`: the text is no http or https URL.
     #[must_use]
     pub fn of_url(url: &str) -> Option<Self> {
         let uri: Uri = url.split('#').next()?.parse().ok()?;
@@ -39,19 +39,19 @@ impl ServerName {
         Some(Self { host, port: uri.port_u16().unwrap_or(usual), is_tls_only })
     }
 
-    /// Says whether a URL leads to this server, and over TLS if it is reached over TLS alone.
+    /// True if a URL leads to this server, and over TLS if the server is reached over TLS alone.
     #[must_use]
     pub fn permits(&self, url: &Self) -> bool {
         self.is_same_server(url) && (url.is_tls_only || !self.is_tls_only)
     }
 
-    /// Says whether host and port are the same.
+    /// True if host and port are the same.
     #[must_use]
     pub fn is_same_server(&self, other: &Self) -> bool {
         (&self.host, self.port) == (&other.host, other.port)
     }
 
-    /// Reads servers that are separated by commas; an empty text is none.
+    /// Reads servers that are separated by commas; an empty text has none.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl FromStr for ServerName {
     }
 }
 
-/// A host in lowercase letters: a name, or an address. `None`: it has characters that no host has.
+/// A host in lowercase letters: a name, or an address. `None`: the text has characters that no host has.
 fn host(text: &str) -> Option<String> {
     let host = text.to_ascii_lowercase();
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);

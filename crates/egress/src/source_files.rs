@@ -1,7 +1,7 @@
 //! The files that a manifest of a source may name: those below folders that the machine's operator chose.
 //!
-//! A manifest is written by others than the machine's operator. Without a bound, its author would have a program read
-//! any file of the machine, and send it to a server of his own.
+//! The author of a manifest may be someone else than the machine's operator. Without a bound, the author could make a
+//! program read any file of the machine, and send the file to a foreign server.
 
 use std::{
     fmt,
@@ -93,8 +93,8 @@ impl SourceFiles {
     }
 }
 
-/// Returns a path without links, if it lies below one of the folders. A relative path begins in the first of them.
-/// `None`: it lies elsewhere, contains `..`, or is a link to nothing.
+/// Returns a path without links, if it lies below one of the folders. A relative path begins in the first folder.
+/// `None`: the path lies elsewhere, contains `..`, or is a broken link.
 fn below<'a>(path: &Path, mut folders: impl Iterator<Item = &'a Path> + Clone) -> Option<PathBuf> {
     if path.components().any(|component| component == Component::ParentDir) {
         return None;

@@ -17,7 +17,7 @@ pub enum InputError {
         #[source]
         source: zip::result::ZipError,
     },
-    /// A folder or an archive holds no file of the format, or several where one is expected.
+    /// A folder or an archive holds no file of the format, or several files instead of one.
     #[error("{origin} holds {found}: expected {expected}")]
     Selection {
         /// Path or URL of the folder or the archive.

@@ -1,5 +1,4 @@
-//! Getting a list over HTTP: only if it changed, within a time and a size, and from no server that the location and
-//! its redirects may not lead to.
+//! Conditional download over HTTP, within limits of time and size, from permitted servers only, also after redirects.
 
 use std::{
     io,
@@ -23,7 +22,7 @@ use super::{InputLimits, SpoolError, SpooledFile, location::Location};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const MOST_REDIRECTS: u32 = 5;
 
-/// How URLs are fetched: the private networks that they may lead to, and credentials for their server.
+/// Rights for fetching URLs: the private networks that URLs may lead to, and credentials for their server.
 #[derive(Clone, Debug, Default)]
 pub struct UrlAccess {
     /// Private networks that a URL may lead to, besides all public addresses.
@@ -35,7 +34,7 @@ pub struct UrlAccess {
 /// Validators of the last response, for a conditional request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conditions {
-    /// The answer's entity tag.
+    /// Entity tag of the response.
     pub etag: Option<String>,
     /// Value of `Last-Modified`.
     pub last_modified: Option<String>,
@@ -44,16 +43,17 @@ pub struct Conditions {
 /// Result of a request.
 #[derive(Debug)]
 pub enum FetchOutcome {
-    /// Nothing newer.
+    /// The content has not changed.
     NotModified,
-    /// A list, and what to say next time.
+    /// The content, and the validators for the next request.
     New(SpooledFile, Conditions),
 }
 
-/// Why a list could not be got. Messages name a URL without its user name, password and query, which may be secret.
+/// Reason why a URL could not be fetched. Messages show URLs without user name, password and query, which may be
+/// secret.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// Not a URL that can be fetched.
+    /// The text is not a URL that can be fetched.
     #[error("`{0}` is not an http or https URL")]
     Scheme(String),
     /// The credentials cannot be sent.
@@ -78,7 +78,7 @@ pub enum FetchError {
         /// The address.
         address: IpAddr,
     },
-    /// The server refused.
+    /// The server responded with an error status.
     #[error("failed to fetch {url}: the server answered {status}")]
     Status {
         /// The URL.
@@ -86,7 +86,7 @@ pub enum FetchError {
         /// The status.
         status: StatusCode,
     },
-    /// The server redirects to a place that is not followed.
+    /// The server redirects to a URL that is not followed.
     #[error("failed to fetch {url}: the server redirects to {target}, {reason}")]
     Redirect {
         /// The URL.
@@ -96,13 +96,14 @@ pub enum FetchError {
         /// The reason.
         reason: &'static str,
     },
-    /// The answer could not be read to its end.
+    /// The response could not be read to its end.
     #[error(transparent)]
     Body(#[from] SpoolError),
 }
 
-/// Gets `url` unless it did not change since `known`. Redirects are followed, from https to https only; each server
-/// must have a public address or be in one of the allowed networks, by the address that its name resolves to.
+/// Fetches `url`, unless its content has not changed since `known`. Redirects are followed, from https to https only;
+/// each server must have a public address or be in one of the allowed networks, by the address that its name resolves
+/// to.
 ///
 /// # Errors
 ///
@@ -162,7 +163,7 @@ fn request(
     let url = location.as_str();
     let egress = EgressSettings::from_environment();
     // A proxy resolves names itself, and decides by its own rules; an address is known here too.
-    let literal = location.address().filter(|address| !networks.permit(*address));
+    let literal = location.address().filter(|address| !networks.permits(*address));
     if let Some(address) = literal {
         return Err(FetchError::PrivateAddressError { url: location.shown(), address });
     }
@@ -209,7 +210,7 @@ fn failed(location: &Location, source: ureq::Error) -> FetchError {
 }
 
 impl Location {
-    /// Returns the place that a response redirects to.
+    /// Returns the URL that a response redirects to.
     fn redirected(&self, response: &Response<ureq::Body>) -> Result<Self, FetchError> {
         let target = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
         let refused = |target: &str, reason| FetchError::Redirect {
@@ -227,7 +228,7 @@ impl Location {
     }
 }
 
-/// Resolves names to addresses that may be reached; the connection is made to the very addresses that were checked.
+/// Resolves names to addresses that may be reached; connections are made to exactly the addresses that were checked.
 #[derive(Debug, Default)]
 struct GuardedResolver {
     resolver: DefaultResolver,
@@ -249,7 +250,7 @@ impl Resolver for GuardedResolver {
     ) -> Result<ResolvedSocketAddrs, ureq::Error> {
         let found = self.resolver.resolve(uri, config, timeout)?;
         let is_refused = |address: &IpAddr| {
-            self.networks.as_ref().is_some_and(|networks| !networks.permit(*address))
+            self.networks.as_ref().is_some_and(|networks| !networks.permits(*address))
         };
         match found.iter().map(SocketAddr::ip).find(is_refused) {
             Some(address) => {

@@ -14,10 +14,10 @@ use super::{DigestReader, InputError, InputLimits, SpoolError, SpooledFile, unpa
 /// Rule that selects the files of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSelection {
-    /// Extensions of the files in a folder or an archive, in lower case and without a dot. A file that is
-    /// named itself may have any.
+    /// Extensions of the files in a folder or an archive, in lower case and without a dot. A file that is given
+    /// directly may have any extension.
     pub extensions: &'static [&'static str],
-    /// Several files are read, in the order of their names. Otherwise an input is one file.
+    /// True if an input may have several files, which are read in the order of their names.
     pub several: bool,
 }
 
@@ -74,12 +74,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// The file at `path`, or the selected files of the folder there and of the folders in it, but for hidden
-    /// ones: a checkout is read as its archive is.
+    /// Opens the file at `path`, or the selected files of the folder there and of its subfolders, without hidden
+    /// ones: a checkout is read like its archive.
     ///
     /// # Errors
     ///
-    /// Returns an error if the folder cannot be read or holds no such file.
+    /// Returns an error if the folder cannot be read or holds no selected file.
     pub fn from_path(
         path: &Path,
         selection: FileSelection,
@@ -97,7 +97,7 @@ impl Files {
         Ok(Self::new(paths.into_iter().map(PendingFile::Path), selection, limits))
     }
 
-    /// One file that was spooled before, such as a download.
+    /// Uses one file that was spooled before, such as a download.
     #[must_use]
     pub fn spooled(
         name: &str,
@@ -182,23 +182,23 @@ impl Files {
         &self.read
     }
 
-    /// SHA-256 of the input before unpacking: that of the file, or one over the digests of several.
+    /// SHA-256 of the input before unpacking: of the file, or of the digests of several files.
     #[must_use]
     pub fn file_digest(&self) -> String {
         combined_digest(&self.packed)
     }
 
-    /// SHA-256 of the input after unpacking: that of the file, or one over the digests of several.
+    /// SHA-256 of the input after unpacking: of the file, or of the digests of several files.
     #[must_use]
     pub fn content_digest(&self) -> String {
         combined_digest(&self.read)
     }
 }
 
-/// Deepest folder that is looked into.
+/// Largest depth of folders that are read.
 const MAX_DEPTH: usize = 8;
 
-/// Adds the selected files of a folder and of those in it.
+/// Adds the selected files of a folder and of its subfolders.
 fn collect_files(
     folder: &Path,
     selection: FileSelection,

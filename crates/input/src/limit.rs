@@ -26,7 +26,7 @@ impl InputLimits {
 }
 
 impl Default for InputLimits {
-    /// Several times the size of the largest list: OFAC's has 118 MB and a packing ratio of 36.
+    /// Limits that are several times the size of the largest list: OFAC's has 118 MB and a packing ratio of 36.
     fn default() -> Self {
         Self {
             file_bytes: 512 * 1024 * 1024,

@@ -1,4 +1,4 @@
-//! Location of an input on a server: a URL, as it is fetched and as it is shown.
+//! Location of an input on a server: a URL, in a form to fetch and a form to show.
 
 use std::net::IpAddr;
 
@@ -30,7 +30,7 @@ impl Location {
         self.uri.scheme_str() == Some("https")
     }
 
-    /// True if both are of one server: scheme, host and port are equal.
+    /// True if scheme, host and port of both URLs are equal.
     pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
         let origin = |location: &Self| {
             let default = if location.is_https() { 443 } else { 80 };
@@ -40,7 +40,7 @@ impl Location {
         origin(self) == origin(other)
     }
 
-    /// Returns the address, if the host is one and no name.
+    /// Returns the IP address of the host; `None` if the host is a name.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let host = self.uri.host()?;
         host.trim_start_matches('[').trim_end_matches(']').parse().ok()
@@ -72,7 +72,7 @@ impl Location {
         Self::redacted(&self.text)
     }
 
-    /// Returns any text as a location is shown: without user name, password and query, which may be secret.
+    /// Returns a text as messages show it: without the user name, password and query of a URL, which may be secret.
     pub(crate) fn redacted(text: &str) -> String {
         let text = text.split(['?', '#']).next().unwrap_or_default();
         let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };

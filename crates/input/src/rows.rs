@@ -1,7 +1,7 @@
 //! Rows of CSV, one by one, each with its line.
 //!
-//! The end of a row is decided here and not by the CSV reader, which accepts any quoting: a missing quote would
-//! swallow the rows that follow.
+//! This module finds the end of a row, not the CSV reader, which accepts any quoting: a missing quote would hide the
+//! rows after it.
 
 use std::io::{BufRead, Cursor};
 
@@ -12,7 +12,7 @@ use crate::text::{LONGEST_LINE, TextError, TextFault, TextLines};
 /// Rules for the quotes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quotes {
-    /// Those of RFC 4180: a quoted cell may hold line breaks, and a quote is refused where it has no place.
+    /// Quotes as in RFC 4180: a quoted cell may hold line breaks, and a misplaced quote is refused.
     Strict,
     /// A quote may stand anywhere, but a row is one line.
     OneLine,
@@ -21,9 +21,9 @@ pub enum Quotes {
 /// An invalid row.
 #[derive(Debug)]
 pub enum RowError {
-    /// Its text cannot be read.
+    /// The text of the row cannot be read.
     Text(TextError),
-    /// It is no CSV, or has another number of cells than the header.
+    /// The row is no CSV, or has another number of cells than the header.
     Syntax {
         /// Line of the row, counted from one.
         line: u64,
@@ -41,11 +41,11 @@ impl From<TextError> for RowError {
 /// A row.
 #[derive(Clone, Copy, Debug)]
 pub struct CsvRow<'a> {
-    /// Its first line, counted from one.
+    /// First line of the row, counted from one.
     pub line: u64,
-    /// Its cells.
+    /// Cells of the row.
     pub cells: &'a StringRecord,
-    /// Its length in bytes.
+    /// Length of the row in bytes.
     pub bytes: usize,
 }
 
@@ -79,7 +79,7 @@ impl<R: BufRead> CsvRows<R> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the row cannot be read, or is no row of the file.
+    /// Returns an error if the row cannot be read, or is not valid.
     pub fn next_row(&mut self) -> Result<Option<CsvRow<'_>>, RowError> {
         let text = self.reader.get_mut();
         text.set_position(0);
@@ -127,7 +127,7 @@ impl<R: BufRead> CsvRows<R> {
     }
 }
 
-/// A place in a row while it is read.
+/// State of the quotes while a row is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum QuoteState {
     CellStart,
@@ -142,7 +142,7 @@ enum QuoteState {
 }
 
 impl QuoteState {
-    /// The place after a line.
+    /// The state after a line.
     fn after(mut self, line: u64, text: &str, quotes: Quotes) -> Result<Self, RowError> {
         let malformed = |reason: &str| Err(RowError::Syntax { line, reason: reason.to_owned() });
         let is_strict = quotes == Quotes::Strict;

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read};
 /// The longest line in bytes; a row of a list or of labels has a few hundred.
 pub const LONGEST_LINE: usize = 1024 * 1024;
 
-/// Byte order mark of UTF-8; below, those of UTF-16.
+/// Byte order mark of UTF-8.
 pub const UTF8_MARK: &[u8] = &[0xEF, 0xBB, 0xBF];
 const UTF16_MARKS: [&[u8]; 2] = [&[0xFF, 0xFE], &[0xFE, 0xFF]];
 
@@ -28,30 +28,30 @@ pub struct TextError {
 /// Problem of a line.
 #[derive(Debug)]
 pub enum TextFault {
-    /// It cannot be read.
+    /// The line cannot be read.
     Read(io::Error),
     /// The text is UTF-16.
     Utf16,
-    /// It is not UTF-8.
+    /// The line is not UTF-8.
     NotUtf8,
-    /// It holds a NUL character.
+    /// The line holds a NUL character.
     Nul,
-    /// It is longer than the limit.
+    /// The line is longer than the limit.
     TooLong,
-    /// The lines before it are longer than the limit of the whole text, which this is.
+    /// The text up to the line is longer than the limit of the whole text, which is given.
     TooLarge(u64),
 }
 
 /// A reader of lines, counted from one.
 pub struct TextLines<R> {
     input: R,
-    /// The most bytes of a line without how it ends.
+    /// Largest length of a line without its line break, in bytes.
     longest: usize,
-    /// The most bytes of all lines.
+    /// Largest length of all lines, in bytes.
     most: u64,
     line: u64,
     buffer: Vec<u8>,
-    /// Bytes that were read.
+    /// Number of bytes that were read.
     read: u64,
 }
 
@@ -66,10 +66,10 @@ impl<R: BufRead> TextLines<R> {
         Self { input, longest, most: u64::MAX, line: 0, buffer: Vec::new(), read: 0 }
     }
 
-    /// The same, of `most` bytes in all. The size is checked between lines, so that one line beyond the limit may
-    /// be read.
+    /// Limits the whole text to `most` bytes. The size is checked between lines, so that one line beyond the limit
+    /// may be read.
     #[must_use]
-    pub const fn within(mut self, most: u64) -> Self {
+    pub const fn with_max_bytes(mut self, most: u64) -> Self {
         self.most = most;
         self
     }
@@ -83,7 +83,7 @@ impl<R: BufRead> TextLines<R> {
     ///
     /// # Errors
     ///
-    /// Returns an error if it cannot be read, is too long, or is not UTF-8 without NUL.
+    /// Returns an error if the line cannot be read, is too long, or is not UTF-8 without NUL.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, TextError> {
         let line = self.line + 1;
         let failed = |fault| TextError { line, fault };
@@ -125,8 +125,8 @@ fn content(line: &[u8]) -> usize {
     line.strip_suffix(b"\r").unwrap_or(line).len()
 }
 
-/// The character by which a spreadsheet takes a text for a formula. White space before it does not keep
-/// every spreadsheet from running it.
+/// The first character of a text, if a spreadsheet may run the text as a formula. Some spreadsheets ignore white
+/// space before that character.
 #[must_use]
 pub fn formula_start(text: &str) -> Option<char> {
     let begins = |text: &str| {

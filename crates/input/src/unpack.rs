@@ -56,7 +56,7 @@ impl SpooledFile {
         Ok(read(&mut LimitedReader::new(&mut content, limit, UNPACKED)))
     }
 
-    /// Says whether this is a zip archive.
+    /// True if the file is a zip archive.
     pub(super) fn is_archive(&self) -> Result<bool, SpoolError> {
         Ok(self.start()?.starts_with(ZIP))
     }

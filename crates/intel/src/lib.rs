@@ -1,13 +1,13 @@
 //! Intel: sanctions lists and address labels, from their formats to the index that checks read.
 //!
 //! - [`formats`]: the registry of formats, one module per format
-//! - [`listings`], [`labels`]: the content of lists and label sets, and what readers share
+//! - [`listings`], [`labels`]: the content of lists and label sets, and the shared parts of readers
 //! - [`plan`]: the changes that a publication makes, and the reasons to refuse it
 //! - [`import`]: from a file or URL to the store
 //! - [`snapshot`]: the index in memory, with look-alikes and parties by name
 //! - [`names`]: how alike two names are
 //!
-//! Without the feature `edge`, the crate has the readers only: no network and no store.
+//! Without the feature `edge`, the crate has only the readers, without network and store.
 
 mod error;
 pub mod formats;

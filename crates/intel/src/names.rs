@@ -1,9 +1,9 @@
-//! Comparing names: how alike two names of parties are, over spelling, script and order.
+//! Comparing names of parties: a score of likeness across spelling, script and order of words.
 //!
-//! A name is folded to words of plain letters: case and accents are left out, and Cyrillic, Greek, Arabic and
-//! Hebrew are transliterated. Words are compared in any order by the edits between them, once as they are and
-//! once with letters that transliterations confuse made equal. This is for people who look up a party, and
-//! never part of a score.
+//! A name is folded to words of plain letters: case and accents are left out, and Cyrillic, Greek, Arabic and Hebrew
+//! are transliterated. Words are compared in any order by the edits between them, once as they are and once with
+//! letters that transliterations confuse made equal. The comparison helps people who look up a party, and is never
+//! part of a risk score.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub const LOWEST_SCORE: u8 = 75;
 /// Name that is looked up or compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldedName {
-    /// In lower case without accents and punctuation, in its own script and order.
+    /// The name in lower case without accents and punctuation, in its own script and order.
     plain: String,
     /// Words in Latin letters.
     words: Vec<String>,
@@ -153,8 +153,8 @@ fn word_similarity(one: &str, other: &str) -> f64 {
     1.0 - f64::from(edits) / longest
 }
 
-/// The sound of a word, roughly: letters that transliterations write in several ways are made equal, and
-/// doubled letters single.
+/// Phonetic key of a word: letters that transliterations write in several ways are made equal, and doubled letters
+/// single.
 fn phonetic_key(word: &str) -> String {
     let mut text = word.to_owned();
     for (from, to) in [
@@ -218,7 +218,7 @@ fn transliterated(letter: char) -> Transliterated {
     }
 }
 
-/// Letters that stand for one.
+/// Latin letters that stand for one letter.
 struct Transliterated(&'static str, Option<char>);
 
 impl FromIterator<Transliterated> for String {

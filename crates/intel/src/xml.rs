@@ -1,7 +1,7 @@
 //! Reading XML element by element, in constant memory.
 //!
-//! Lists come from outside: document type declarations are refused, entities beyond XML's own five are
-//! errors, and depth and the size of any single piece are bounded.
+//! Lists are untrusted input: document type declarations are refused, entities beyond XML's own five are errors, and
+//! depth and the size of any single piece are bounded.
 
 use std::{
     io::{self, BufRead, Read},
@@ -18,13 +18,13 @@ const DEEPEST: usize = 64;
 /// Largest tag, text or comment in bytes; OFAC's longest text has a few thousand.
 const LARGEST_PIECE: usize = 1024 * 1024;
 
-/// Overhead in bytes that each returned tag or text counts beside its own bytes; a reader that
-/// keeps it needs about as much.
+/// Overhead in bytes that each returned tag or text counts in addition to its own bytes: about the memory that a
+/// reader needs to keep it.
 const WEIGHT: usize = 64;
 /// Limit of returned bytes until [`Elements::begin_part`] is called.
 const FIRST_ALLOWANCE: usize = 1024 * 1024;
 
-/// Why XML could not be read. Lines count from one.
+/// Reason why XML could not be read. Lines count from one.
 #[derive(Debug, thiserror::Error)]
 pub enum XmlError {
     /// The input could not be read or unpacked.
@@ -36,7 +36,7 @@ pub enum XmlError {
         #[source]
         source: Arc<io::Error>,
     },
-    /// It is not well-formed.
+    /// The input is not well-formed.
     #[error("line {line}: not well-formed XML: {detail}")]
     Malformed {
         /// Line of the error.
@@ -44,7 +44,7 @@ pub enum XmlError {
         /// Description of the problem.
         detail: String,
     },
-    /// It ends too early.
+    /// The input ends too early.
     #[error("line {line}: the file ends inside `{element}`: it is truncated")]
     Truncated {
         /// Line of the error.
@@ -52,13 +52,13 @@ pub enum XmlError {
         /// The innermost open element.
         element: String,
     },
-    /// It has a document type declaration, which lists never need and attacks use.
+    /// The input has a document type declaration, which lists never need and attacks use.
     #[error("line {line}: document type declarations are refused")]
     DocumentType {
         /// Line of the error.
         line: u64,
     },
-    /// It uses an entity that XML does not define.
+    /// The input uses an entity that XML does not define.
     #[error("line {line}: unknown entity `&{name};`")]
     UnknownEntity {
         /// Line of the error.
@@ -66,13 +66,13 @@ pub enum XmlError {
         /// The entity.
         name: String,
     },
-    /// It is nested too deeply.
+    /// The input is nested too deeply.
     #[error("line {line}: nested deeper than {DEEPEST} elements")]
     TooDeep {
         /// Line of the error.
         line: u64,
     },
-    /// One part of it holds more than any real one.
+    /// A part of the input is larger than any real one.
     #[error(
         "line {line}: this part of the file is larger than any real one: more than {allowed} bytes"
     )]
@@ -128,13 +128,13 @@ impl Element {
     }
 }
 
-/// An element with everything in it, for parts of a file that are small: a party of a list.
+/// An element with all its content, for small parts of a file, such as a party of a list.
 #[derive(Debug, Default)]
 pub(crate) struct ElementTree {
     /// The name without its prefix.
     pub(crate) name: String,
     attributes: Vec<(String, String)>,
-    /// The text, that of children left out.
+    /// The text, without the text of children.
     text: String,
     pub(crate) children: Vec<Self>,
 }
@@ -166,7 +166,7 @@ impl ElementTree {
         self.child(name).map(Self::text).filter(|text| !text.is_empty())
     }
 
-    /// The names and texts of this element and of all within it but for the elements named `without`.
+    /// The names and texts of the element and of all elements within it, except for those named `without`.
     pub(crate) fn texts<'a>(&'a self, without: &[&str], texts: &mut Vec<(&'a str, &'a str)>) {
         if without.contains(&&*self.name) {
             return;
@@ -247,7 +247,7 @@ impl<R: BufRead> Elements<R> {
         }
     }
 
-    /// The text of the current element up to its end, children left out.
+    /// The text of the current element up to its end, without children.
     pub(crate) fn text(&mut self) -> Result<String, XmlError> {
         let mut text = String::new();
         loop {
@@ -265,7 +265,7 @@ impl<R: BufRead> Elements<R> {
         }
     }
 
-    /// Reads the current element, whose opening tag is `element`, with everything in it.
+    /// Reads the current element, whose opening tag is `element`, with all its content.
     pub(crate) fn tree(&mut self, element: &Element) -> Result<ElementTree, XmlError> {
         let attributes = element.attributes().map_err(|detail| self.malformed(&detail))?;
         let mut tree =
@@ -285,7 +285,7 @@ impl<R: BufRead> Elements<R> {
         }
     }
 
-    /// Leaves out the rest of the current element.
+    /// Skips the rest of the current element.
     pub(crate) fn skip(&mut self) -> Result<(), XmlError> {
         let level = self.open.len();
         while self.open.len() >= level {
@@ -313,7 +313,7 @@ impl<R: BufRead> Elements<R> {
         element.attribute(name).transpose().map_err(|detail| self.malformed(&detail))
     }
 
-    /// An attribute of `element` that must be there.
+    /// A required attribute of `element`.
     pub(crate) fn required(&self, element: &Element, name: &str) -> Result<String, XmlError> {
         self.attribute(element, name)?.ok_or_else(|| {
             self.unexpected(format!("`{}` has no attribute `{name}`", element.name()))
@@ -406,7 +406,7 @@ fn predefined(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Counts lines, and fails where a single piece grows too large.
+/// Counts lines, and fails if a single tag, text or comment is too large.
 struct LimitedPieces<R> {
     inner: R,
     piece: usize,

@@ -7,7 +7,7 @@ use crate::{
     SubjectLimits, window_counter::Shortage,
 };
 
-/// The limits of a request that count for one subject.
+/// The limits of a request that apply to one subject.
 #[derive(Debug)]
 pub struct ApplicableLimits<'a> {
     /// The replica's state for the subject.

@@ -58,7 +58,7 @@ pub enum Decision {
         /// Status of every limit.
         statuses: Vec<LimitStatus>,
     },
-    /// It may not: who counts cannot be reached, and what may be spent without is spent.
+    /// A token store is unreachable, and the fallback allowance is used up.
     Unavailable {
         /// The limits that cannot be counted.
         violated: Vec<LimitName>,
@@ -103,8 +103,8 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Keeps what can be refunded of the tokens spent for `count` requests or rows: those of limits on
-    /// checks.
+    /// Creates the charge for `count` requests or rows. Of the tokens spent, only those of limits on checks can be
+    /// refunded.
     pub(crate) fn new(mut spent: Vec<SpentTokens>, count: u64) -> Self {
         spent.retain(|spent| spent.counts == Counts::Checks);
         Self { checks: spent, count }

@@ -3,7 +3,7 @@
 /// Decaying estimate of the demand for tokens.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DemandEstimate {
-    /// Demand within about the last horizon, in thousandths of a token.
+    /// Demand within roughly the last horizon, in thousandths of a token.
     level: u64,
     since: u64,
     /// Tokens requested after `since`.

@@ -1,8 +1,8 @@
 //! Fallback allowance: the share that a replica spends without a token store.
 //!
-//! It is independent of window boundaries: in *no* period as long as a window is more spent than the
-//! share, and thus in no window by any clock. Spending is recorded in buckets of a sixteenth of a
-//! window; a bucket counts until all of it is longer ago than a window.
+//! The allowance does not depend on window boundaries: in *no* period as long as a window is more than the share
+//! spent, and thus in no window by any clock. Spending is recorded in buckets of a sixteenth of a window; a bucket
+//! counts until all of it is longer ago than a window.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(crate) struct FallbackAllowance {
 
 impl FallbackAllowance {
     /// Returns the part of `share` that is left at local time `now`.
-    pub(crate) fn left(
+    pub(crate) fn remaining(
         &self,
         share: u64,
         length: u64,
@@ -51,7 +51,7 @@ impl FallbackAllowance {
 
     /// True if no spending counts any more.
     pub(crate) fn is_idle(&self, length: u64, now: u64, settings: &LimiterSettings) -> bool {
-        self.left(1, length, now, settings) == 1
+        self.remaining(1, length, now, settings) == 1
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
             let (mut now, mut spent) = (5_000, Vec::new());
             for (pause, wanted) in steps {
                 now += pause;
-                let count = wanted.min(fallback.left(share, length, now, &settings));
+                let count = wanted.min(fallback.remaining(share, length, now, &settings));
                 if count > 0 {
                     fallback.spend(count, length, now, &settings);
                     spent.push((now, count));
@@ -94,8 +94,12 @@ mod tests {
         let (length, settings) = (16_000, LimiterSettings::default());
         let mut fallback = FallbackAllowance::default();
         fallback.spend(3, length, 100_000, &settings);
-        assert_eq!(fallback.left(3, length, 116_000, &settings), 0);
-        assert_eq!(fallback.left(3, length, 118_000, &settings), 3);
-        assert_eq!(fallback.left(2, length, 101_000, &settings), 0, "a share that became smaller");
+        assert_eq!(fallback.remaining(3, length, 116_000, &settings), 0);
+        assert_eq!(fallback.remaining(3, length, 118_000, &settings), 3);
+        assert_eq!(
+            fallback.remaining(2, length, 101_000, &settings),
+            0,
+            "a share that became smaller"
+        );
     }
 }

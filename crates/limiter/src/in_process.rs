@@ -57,7 +57,7 @@ impl InProcessLimiter {
     ) -> Decision {
         let now = self.advance(now);
         self.sharded.evict_idle(account, now);
-        let verdict = self.sharded.with(
+        let verdict = self.sharded.with_applicable(
             account,
             limits,
             || now,
@@ -84,7 +84,7 @@ impl InProcessLimiter {
         now: u64,
     ) -> TakenChecks {
         let now = self.advance(now);
-        self.sharded.with(
+        self.sharded.with_applicable(
             account,
             limits,
             || now,

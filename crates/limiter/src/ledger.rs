@@ -28,8 +28,8 @@ pub struct ServerClock {
 /// Memory of a token store. A snapshot or a replica of the server holds a copy of it.
 #[derive(Clone, Debug)]
 pub struct TokenLedger {
-    /// Time after the start of an epoch during which nothing is granted, beyond the windows in which it
-    /// began, in microseconds: more than the clocks of a server and its successor differ.
+    /// Time in microseconds after the start of an epoch during which nothing is granted, in addition to the windows
+    /// in which the epoch began: more than the clocks of a server and its successor differ.
     margin: u64,
     epoch: Option<Epoch>,
     windows: BTreeMap<(LimitSubject, LimitName, u64), StoredWindow>,

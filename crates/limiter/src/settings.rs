@@ -34,7 +34,8 @@ impl StoreLossPolicy {
         Self { on_token_store_loss: plan.on_token_store_loss, fallback_share: plan.fallback_share }
     }
 
-    /// Returns the share in force: 0 if the plan refuses requests, since nothing of it would be spent.
+    /// Returns the share in force: 0 if the plan refuses requests while a store is unreachable, since the share would
+    /// never be spent.
     #[must_use]
     pub const fn share(&self) -> u8 {
         match self.on_token_store_loss {
@@ -105,8 +106,7 @@ impl Default for LimiterSettings {
 }
 
 impl LimiterSettings {
-    /// Settings for a token store in the same process: it responds at once, by the same clock, and
-    /// always.
+    /// Settings for a token store in the same process, which always responds at once, by the same clock.
     #[must_use]
     pub fn embedded() -> Self {
         let timings = StoreTimings { horizon: 0, timeout: u64::MAX, recheck: 0, idle: u64::MAX };

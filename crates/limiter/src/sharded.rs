@@ -1,7 +1,7 @@
 //! Limits of one replica by subject, sharded for concurrent requests.
 //!
-//! A request needs at most two locks, taken in one order: first the one of its tenant and key, then the
-//! one of all plans. Nothing blocks while holding them.
+//! A request needs at most two locks, taken in one order: first the lock of its tenant and key, then the lock of all
+//! plans. No code blocks while it holds a lock.
 
 use std::{
     collections::HashMap,
@@ -73,7 +73,7 @@ impl ShardedLimits {
 
     /// Calls `act` on all state that `limits` of `account` need. `now` is evaluated under the locks: a
     /// caller that waited for them must not use a lease that expired meanwhile.
-    pub(crate) fn with<T>(
+    pub(crate) fn with_applicable<T>(
         &self,
         account: Account<'_>,
         limits: &[Limit],
@@ -119,7 +119,7 @@ impl ShardedLimits {
     }
 
     /// Returns the requests that are due after a request of `account`.
-    pub(crate) fn due(
+    pub(crate) fn due_requests(
         &self,
         account: Account<'_>,
         applicable: &mut [ApplicableLimits<'_>],
@@ -176,7 +176,7 @@ impl ShardedLimits {
         wall: u64,
         now: u64,
     ) -> Vec<LimitStatus> {
-        let mut found = self.with(
+        let mut found = self.with_applicable(
             account,
             limits,
             || now,

@@ -7,8 +7,8 @@
 //!
 //! 1. A slot's allowance in a window is `requests * share / 100 / slots`, rounded down: all of them
 //!    together are at most `share` percent.
-//! 2. A request to a store counts a slot as live that was held within the window, by a view that is at
-//!    most [`VIEW_TTL`] old; without one it leaves the whole share.
+//! 2. A request to a store counts a slot as live that was held within the window, by a view that is at most
+//!    [`VIEW_TTL`] old; without a view, the request leaves the whole share.
 //! 3. The allowance of a newly claimed slot is spent only in windows that begin [`CLAIM_DELAY`] after
 //!    the claim, so that every request in such a window counted it. The same delay excludes the slot's
 //!    previous holder, which stopped earlier than that, from the same windows.

@@ -14,7 +14,7 @@ pub struct LimitSubject {
 }
 
 impl fmt::Display for LimitSubject {
-    /// Distinct for distinct subjects: `tenant/acme`.
+    /// Writes a text that is distinct for distinct subjects, such as `tenant/acme`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.per {
             Per::Key => "key",

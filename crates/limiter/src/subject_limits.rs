@@ -1,10 +1,10 @@
 //! State of one replica for one subject: its window counters, and its connection to each token store.
 //!
-//! At most one request to each token store is in flight; all callers that wait share its response. After
-//! one that fails, another one is sent at once if anybody waits, because one late response is no outage. A
-//! store that fails twice in a row is unreachable: fallback allowances are spent, and it is retried after a
-//! backoff, in the background. Callers without an allowance go on waiting until it has failed for
-//! [`LimiterSettings::patience`], because most stalls are shorter; from then on no caller waits.
+//! At most one request to each token store is in flight; all callers that wait share its response. After a failed
+//! request, another one is sent at once if a caller waits, because one late response is no outage. A store that fails
+//! twice in a row is unreachable: fallback allowances are spent, and it is retried after a backoff, in the
+//! background. Callers without an allowance go on waiting until it has failed for [`LimiterSettings::patience`],
+//! because most stalls are shorter; from then on no caller waits.
 
 use assay_tenancy::directory::Limit;
 
@@ -34,7 +34,7 @@ struct StoreConnection {
     in_flight: Option<InFlightRequest>,
     /// Consecutive requests that failed.
     failures: u32,
-    /// Local time of the first of them.
+    /// Local time of the first of these failures.
     failing_since: u64,
     /// Local time of the next attempt at the earliest.
     retry_at: u64,
@@ -66,8 +66,8 @@ impl SubjectLimits {
         self.connection(store).failures >= UNREACHABLE_FROM
     }
 
-    /// True if `store` is unreachable, and has failed for so long that no caller waits for it. A failure of
-    /// long ago says nothing: then the next request waits for the attempt that it causes.
+    /// True if `store` is unreachable, and has failed for so long that no caller waits for it. An old failure does
+    /// not count: the next caller then waits for a new attempt.
     pub(crate) const fn is_given_up(
         &self,
         store: TokenStoreKind,

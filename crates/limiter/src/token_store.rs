@@ -1,8 +1,8 @@
 //! Token stores, and the requests and responses between them and replicas.
 //!
-//! A replica sends one [`LeaseRequest`] for several windows of one subject. It never sends a request
-//! again: if no response arrives, the tokens granted are lost, and the next request, which may follow at
-//! once, has another sequence number.
+//! A replica sends one [`LeaseRequest`] for several windows of one subject. A replica never sends a request again: if
+//! no response arrives, the tokens granted are lost, and the next request, which may follow at once, has another
+//! sequence number.
 
 use std::fmt;
 

@@ -44,7 +44,7 @@ struct Exhausted {
     recovering: bool,
 }
 
-/// Reason why a counter has no room, or that the store may have tokens.
+/// Reason why a counter has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shortage {
     /// The store may have more tokens.
@@ -280,7 +280,7 @@ impl WindowCounter {
         }
     }
 
-    /// True if the counter holds nothing that still matters.
+    /// True if the counter can be dropped: no request waits, no token is leased, and recent spending has expired.
     pub(crate) fn is_forgettable(&self, context: &DecisionContext<'_>) -> bool {
         let quiet = context.settings.stretched(self.length());
         self.waiting == 0
@@ -322,7 +322,7 @@ impl WindowCounter {
         }
         let DecisionContext { now, slots, settings } = *context;
         let share = slots.own_allowance(self.requests, self.policy, self.length(), now, settings);
-        self.fallback.left(share, self.length(), now, settings)
+        self.fallback.remaining(share, self.length(), now, settings)
     }
 
     /// Returns the tokens that the store may grant in a window: those that no slot may spend.

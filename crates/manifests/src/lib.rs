@@ -1,9 +1,9 @@
-//! All manifests together, with risk policies compiled by the engine: the one function for the files of a
+//! Resolution of all manifests, with risk policies compiled by the engine: the same functions serve the files of a
 //! laptop and the objects of a cluster.
 //!
 //! - [`resolve()`]: the directory of all documents, or every problem
-//! - [`resolve_manifests`]: the same of manifests that were parsed before
-//! - [`reconcile`]: as many desired manifests as are consistent; the others stay as they were
+//! - [`resolve_manifests`]: the directory of manifests that were parsed before
+//! - [`reconcile`]: applies the desired manifests that are consistent, and refuses the others
 
 mod reconcile;
 mod resolve;

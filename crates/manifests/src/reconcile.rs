@@ -1,4 +1,4 @@
-//! As many desired manifests as are consistent; the others stay as they were.
+//! Reconciliation of stored manifests with desired ones: consistent changes are applied, others are refused.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,13 +15,13 @@ pub type DesiredManifests = BTreeMap<(Kind, Name), Option<Arc<Manifest>>>;
 pub struct Reconciled {
     /// The manifests in force.
     pub manifests: Manifests,
-    /// Their directory.
+    /// The directory of the manifests in force.
     pub directory: Directory<Policy>,
-    /// The refused changes, each with its reason. Their manifests stay as they were.
+    /// The refused changes, each with its reason. A refused change leaves the stored manifest as it was.
     pub refused: BTreeMap<(Kind, Name), ManifestRefusal>,
 }
 
-/// Why a change of a manifest is refused.
+/// Reason why a change of a manifest is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ManifestRefusal {
     /// The desired manifest is invalid.
@@ -30,13 +30,13 @@ pub enum ManifestRefusal {
     BreaksDependent {
         /// The other manifest.
         dependent: (Kind, Name),
-        /// The problem that it would have.
+        /// The problem that the dependent manifest would have.
         problem: FieldProblem,
     },
 }
 
 impl ManifestRefusal {
-    /// The problem, of the desired manifest or of the dependent one.
+    /// The problem of the desired manifest or of the dependent one.
     #[must_use]
     pub const fn problem(&self) -> &FieldProblem {
         match self {
@@ -53,7 +53,7 @@ type Changes<'a> = BTreeMap<&'a (Kind, Name), Option<&'a Arc<Manifest>>>;
 ///
 /// # Errors
 ///
-/// The problems of the stored manifests, if they are invalid and no change corrects them.
+/// Returns the problems of the stored manifests, if they are invalid and no change corrects them.
 pub fn reconcile(
     stored: &Manifests,
     desired: &DesiredManifests,

@@ -14,14 +14,14 @@ use assay_tenancy::{
 pub type Manifest = assay_tenancy::manifest::ParsedManifest<PolicySpec>;
 /// Manifests by kind and name.
 pub type Manifests = assay_tenancy::ManifestMap<PolicySpec>;
-/// The directory of all manifests, and the manifests.
+/// All manifests and their directory.
 pub type ResolvedManifests = assay_tenancy::Resolution<PolicySpec, Policy>;
 
 /// Parses all manifests, and resolves them to one directory.
 ///
 /// # Errors
 ///
-/// Every problem of every manifest, in the documents' order.
+/// Returns every problem of every manifest, in the documents' order.
 pub fn resolve(documents: &[Document]) -> Result<ResolvedManifests, Vec<ManifestProblem>> {
     resolve_onto(&Manifests::new(), documents)
 }
@@ -31,7 +31,7 @@ pub fn resolve(documents: &[Document]) -> Result<ResolvedManifests, Vec<Manifest
 ///
 /// # Errors
 ///
-/// Every problem of every manifest: those of the earlier manifests, then in the documents' order.
+/// Returns every problem of every manifest: first of the earlier manifests, then in the documents' order.
 pub fn resolve_onto(
     stored: &Manifests,
     documents: &[Document],
@@ -50,7 +50,7 @@ pub fn resolve_onto(
 ///
 /// # Errors
 ///
-/// Every problem of every manifest, by kind and name.
+/// Returns every problem of every manifest, by kind and name.
 pub fn resolve_manifests(manifests: &Manifests) -> Result<Directory<Policy>, Vec<ManifestProblem>> {
     let mut directory = assay_tenancy::resolve_manifests(manifests, compile)?;
     complete(&mut directory, manifests)?;
@@ -109,7 +109,7 @@ fn unreadable_chains(directory: &Directory<Policy>, manifests: &Manifests) -> Ve
     problems
 }
 
-/// Each tenant's policy with its trace kept within the ceiling of its plan.
+/// Limits the trace of each tenant's policy to the ceiling of the tenant's plan.
 fn keep_within_plans(directory: &mut Directory<Policy>) {
     for tenant in directory.tenants.values_mut() {
         let TraceCeiling { hops, transactions, entries, transfers_per_address } = tenant.plan.trace;

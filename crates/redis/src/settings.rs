@@ -9,7 +9,7 @@ use crate::RedisUrl;
 pub struct RedisSettings {
     /// URL of the servers.
     pub url: RedisUrl,
-    /// File with the password, which overrides the URL's. It is read for every new connection.
+    /// File with the password, which overrides the URL's password. The file is read for every new connection.
     pub password_file: Option<PathBuf>,
     /// Files for TLS.
     pub tls: RedisTlsFiles,

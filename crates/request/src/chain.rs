@@ -1,4 +1,4 @@
-//! The field `blockchain`: the chain that a text names, or an answer that helps to find it.
+//! The field `blockchain`: the chain that a text names, or a problem that suggests similar chains.
 
 use assay_address::{ChainId, UnsupportedChain};
 
@@ -9,8 +9,8 @@ const MAX_EDITS: usize = 2;
 /// Most names in a message.
 const MOST_NAMES: usize = 3;
 
-/// Well-known tokens, by their symbols, and the chains on which most of their money is. They are no
-/// blockchains: a caller has to say where the address is.
+/// Well-known tokens, by their symbols, and the chains on which most of their money is. Tokens are no blockchains:
+/// the caller has to name the chain of the address.
 const TOKENS: [(&str, &[&str]); 10] = [
     ("usdt", &["trx", "eth", "bsc", "polygon"]),
     ("usdc", &["eth", "base", "polygon", "arbitrum"]),
@@ -36,7 +36,7 @@ pub(crate) fn parse_chain(blockchain: &str) -> Result<ChainId, Problem> {
     })
 }
 
-/// Says that a text names no supported chain, and which one may be meant.
+/// Describes the problem of a text that names no supported chain, and suggests similar chains.
 fn unsupported(submitted: &str) -> String {
     let text = submitted.trim().to_ascii_lowercase();
     if let Some((_, chains)) = TOKENS.iter().find(|(token, _)| *token == text) {

@@ -11,12 +11,12 @@ pub const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longest request id that a caller may send.
 const MAX_REQUEST_ID_LENGTH: usize = 128;
 
-/// Returns the key that the request presents, by `X-API-Key` or as a Bearer token. Beside `X-API-Key`, an
-/// `Authorization` of another scheme is not ours: a proxy in front may have its own.
+/// Returns the key that the request presents, by `X-API-Key` or as a Bearer token. With `X-API-Key`, an
+/// `Authorization` of another scheme is ignored: it may belong to a proxy.
 ///
 /// # Errors
 ///
-/// Returns an error if there is none, or several that differ.
+/// Returns an error if there is no key, or several keys that differ.
 pub fn presented_key(headers: &HeaderMap) -> Result<String, Problem> {
     let invalid = |detail: &str| {
         Problem::new(Code::InvalidKey, detail)

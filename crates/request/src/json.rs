@@ -9,7 +9,7 @@ use crate::problem::{Code, Problem};
 ///
 /// # Errors
 ///
-/// Returns a problem that names its type.
+/// Returns a problem that names the expected type.
 pub fn require_type(headers: &HeaderMap) -> Result<(), Problem> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default();

@@ -6,7 +6,7 @@
 //! - [`problem`]: one closed table of codes, and problem details (RFC 9457)
 //! - [`json`]: a JSON body, strict about every field
 //! - [`check`]: the body of a check
-//! - `chain`: the field `blockchain`, and what may be meant by an unknown one
+//! - `chain`: the field `blockchain`, and suggestions for an unknown chain
 //! - [`row`]: a row of a bulk request
 //! - [`head`]: API key, request id and cache directives in header fields
 //! - [`trace`]: the trace context of a request

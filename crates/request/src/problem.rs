@@ -1,4 +1,4 @@
-//! Problem details (RFC 9457) of all responses that are no answer, from one closed table of codes.
+//! Problem details (RFC 9457) of all error responses, from one closed table of codes.
 
 use std::borrow::Cow;
 
@@ -164,15 +164,15 @@ pub struct ProblemDetails {
     pub violated_policies: Vec<String>,
 }
 
-/// Returns a time in seconds that is up to a fifth longer than `seconds`, by a random number. Never shorter: a
-/// caller who comes back earlier is refused again.
+/// Returns a time in seconds that is up to a fifth longer than `seconds`, by a random number. The time is never
+/// shorter: a caller who retries earlier is refused again.
 #[must_use]
 pub const fn add_jitter(seconds: u64, random: u64) -> u64 {
     seconds.saturating_add(random % (seconds / 5).saturating_add(1))
 }
 
 impl Problem {
-    /// Creates a problem; `detail` says what went wrong in this request and what would be right.
+    /// Creates a problem; `detail` describes the error in this request, and a valid request.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -204,8 +204,8 @@ impl Problem {
         self
     }
 
-    /// Adds `Retry-After`, spread by [`add_jitter`] with a random number, so that callers who were refused at once
-    /// do not come back at once.
+    /// Adds `Retry-After`, spread by [`add_jitter`] with a random number, so that callers who were refused together
+    /// do not retry together.
     #[must_use]
     pub fn retry_after(self, seconds: u64, random: u64) -> Self {
         self.header(header::RETRY_AFTER, &add_jitter(seconds, random).to_string())

@@ -20,8 +20,8 @@ pub fn caller_context(headers: &HeaderMap) -> Option<Context> {
     context.has_active_span().then_some(context)
 }
 
-/// The `traceparent` of a request that has exactly one. The SDK reads identifiers as numbers of any length;
-/// the standard fixes their places.
+/// The `traceparent` of a request that has exactly one. The SDK reads identifiers as numbers of any length; the
+/// standard fixes their lengths.
 fn parent(headers: &HeaderMap) -> Option<&str> {
     let mut parents = headers.get_all("traceparent").iter();
     let (parent, second) = (parents.next()?, parents.next());

@@ -46,12 +46,12 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     /// The keys with this name, revoked and expired ones included, in order of creation.
     async fn keys_named(&self, name: &str) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Adds a key. In the same transaction, the key that it replaces gets an expiry time. A revoked key cannot
-    /// be replaced: whoever lost the right to it would have it again.
+    /// Adds a key. In the same transaction, the key that it replaces gets an expiry time. A revoked key cannot be
+    /// replaced: its former holder would receive a valid key again.
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::UnknownKey`] if there is no such key to replace, or if it is revoked.
+    /// Returns [`StoreError::UnknownKey`] if the key to replace does not exist or is revoked.
     async fn add_key(
         &self,
         key: &KeyRecord,
@@ -62,7 +62,7 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::UnknownKey`] if there is no such key.
+    /// Returns [`StoreError::UnknownKey`] if the key does not exist.
     async fn update_key(
         &self,
         id: &KeyId,
@@ -74,7 +74,7 @@ pub trait ControlStore: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::UnknownKey`] if there is no such key.
+    /// Returns [`StoreError::UnknownKey`] if the key does not exist.
     async fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Result<(), StoreError>;
 
     /// Records when keys were last used. The control revision does not change.
@@ -139,7 +139,7 @@ pub struct KeyRecord {
     pub id: KeyId,
     /// The tenant that the key belongs to.
     pub tenant: Name,
-    /// The name that its owner gave it.
+    /// The name that the key's owner gave.
     pub name: String,
     /// SHA-256 of the key.
     pub hash: KeyHash,
@@ -201,7 +201,7 @@ impl KeyRecord {
 pub struct NewKey {
     /// The tenant that the key belongs to.
     pub tenant: Name,
-    /// The name that its owner gives it.
+    /// The name that the key's owner gives.
     pub name: String,
     /// The scopes.
     pub scopes: Vec<Scope>,

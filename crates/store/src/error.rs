@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_database::DatabaseError;
 use assay_tenancy::key::KeyId;
 
-/// A store could not complete a request. Nothing changed, unless the database's answer was lost.
+/// A store could not complete a request. The request changed nothing, unless the database's answer was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database failed.
@@ -17,7 +17,7 @@ pub enum StoreError {
     /// The database holds no store.
     #[error("the database {0} holds no data of Assay")]
     Empty(String),
-    /// A source that holds labels was given listings, or the other way round.
+    /// Listings were imported into a source of labels, or labels into a source of listings.
     #[error("the source `{source_name}` holds {held}: import {given} under another name")]
     SourceKindMismatch {
         /// The source.
@@ -47,7 +47,7 @@ impl StoreError {
         DatabaseError::unreadable(column, detail).into()
     }
 
-    /// True if the database may become available: it did not answer, or it is starting.
+    /// True if the database did not answer or is starting, so that it may become available.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Database(error) if error.is_unavailable())

@@ -1,4 +1,4 @@
-//! History that was fetched on demand, of single addresses and transactions, kept so that it is fetched once.
+//! History of single addresses and transactions that was fetched on demand, stored so that it is fetched only once.
 
 use assay_address::ChainId;
 use async_trait::async_trait;

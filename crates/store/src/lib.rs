@@ -1,6 +1,6 @@
 //! The stores of control, intel, usage and coordination data, and their backends.
 //!
-//! Each kind of data has a trait of its own beside its records; [`Store`] is their sum. A function takes the
+//! Each kind of data has a trait in the module of its records; [`Store`] combines all traits. A function takes the
 //! narrowest trait that it needs. `tests/all/contract` runs one suite against every backend.
 //!
 //! - [`control`]: manifests and API keys ([`ControlStore`])
@@ -8,9 +8,9 @@
 //! - [`usage`]: charges and kept checks ([`UsageStore`])
 //! - [`fetched`]: history that was fetched on demand ([`FetchedStore`])
 //! - [`jobs`]: background work ([`JobStore`])
-//! - [`coordination`]: what the replicas of a service share to enforce limits together ([`SlotStore`],
+//! - [`coordination`]: state that the replicas of a service share to enforce limits together ([`SlotStore`],
 //!   [`QuotaStore`])
-//! - `sql`: all of them but coordination, in one text of a query for every backend
+//! - `sql`: the queries of all traits but those of coordination, in one text for both backends
 //! - [`sqlite`]: the embedded backend
 //! - [`postgres`]: the backend that several servers share
 
@@ -73,7 +73,7 @@ pub trait Store:
     /// The time by the database's clock. `None` for the embedded backend, which has the clock of its only server.
     async fn time(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Subscribes to changes. `None` if the backend cannot notify: then only [`Store::revisions`] tells.
+    /// Subscribes to changes. `None` if the backend cannot notify: then callers poll [`Store::revisions`].
     fn subscribe(&self) -> Option<ChangeSubscription>;
 
     /// The data that several servers share to enforce limits together. `None` for the embedded backend: its

@@ -1,4 +1,4 @@
-//! Migrations: those that a program knows, those that a database has had, and the relation between the two.
+//! Schema migrations: those that a program knows, those that a database has, and their comparison.
 
 use assay_database::DatabaseError;
 use sqlx::{
@@ -6,34 +6,33 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migration, MigrationType},
 };
 
-/// The table of the migrations that a database has had.
+/// The table of the migrations that were applied to a database.
 const TABLE: &str = "_sqlx_migrations";
 
-/// A migration, from its version, name and statements.
+/// Creates a migration from its version, name and statements.
 pub(crate) fn migration(version: i64, name: &'static str, sql: &'static str) -> Migration {
     Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
 }
 
-/// A migration that a database has had.
+/// A migration that was applied to a database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AppliedMigration {
     pub(crate) version: i64,
-    /// The oldest program, by the newest migration that it knows, that goes on working; `None` where
-    /// nothing is said.
+    /// The oldest compatible program, given as the newest migration that it knows; `None` if not recorded.
     pub(crate) compatible_from: Option<i64>,
 }
 
 /// Relation between a database's schema and a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SchemaState {
-    /// It has what the program needs, and perhaps more.
+    /// The schema has all migrations that the program knows, and perhaps more.
     Ready,
-    /// It lacks migrations that the program knows.
+    /// The schema lacks migrations that the program knows.
     Behind,
 }
 
-/// Compares a schema that has had migrations with a program that knows others. The oldest known migration builds
-/// the whole schema of its version: a database that has had it is taken over, however it came to it.
+/// Compares the migrations applied to a database with those that a program knows. The oldest known migration creates
+/// the whole schema of its version, so that a database with this migration needs no earlier one.
 ///
 /// # Errors
 ///

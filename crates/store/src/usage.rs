@@ -33,22 +33,22 @@ pub trait UsageStore: std::fmt::Debug + Send + Sync {
     async fn purge_usage_writers(&self, before: Timestamp) -> Result<u64, StoreError>;
 }
 
-/// The number of charges of one kind on one day.
+/// The number of charges with the same properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageCount {
-    /// The kind.
+    /// The properties of the charges.
     pub charged: ChargeKey,
     /// The number.
     pub count: u64,
 }
 
-/// Charges that are added together, and once, however often the batch is sent.
+/// Charges that are added together, and exactly once, even if the batch is sent again.
 ///
 /// A writer numbers its batches upwards from 1 and sends each only after the one before was stored. The store
 /// remembers the last number of each writer, so that a batch can be sent again when its answer was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageBatch {
-    /// The writer: a number drawn at the start of its process.
+    /// The writer: a random number of its process.
     pub writer: u128,
     /// The number of the batch.
     pub number: u64,
@@ -65,7 +65,7 @@ impl UsageBatch {
     }
 }
 
-/// A kind of charges: those that are counted together.
+/// The properties by which charges are counted: charges with equal properties are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChargeKey {
     /// The tenant.

@@ -1,4 +1,4 @@
-//! Clock and randomness of the operating system. No other code asks the system for them.
+//! Clock and randomness of the operating system. No other code reads these from the system.
 
 use std::{fmt, sync::Arc};
 
@@ -16,9 +16,9 @@ impl Clock {
         Self::new(now)
     }
 
-    /// Creates a clock that returns the results of `tell`.
-    pub fn new(tell: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    /// Creates a clock that returns the results of `read`.
+    pub fn new(read: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
     }
 
     /// Returns the present time.

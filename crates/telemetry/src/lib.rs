@@ -41,7 +41,7 @@ macro_rules! stage {
 }
 
 /// Source of the time.
-pub type Now = fn() -> Timestamp;
+pub type TimeSource = fn() -> Timestamp;
 
 /// Format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +61,11 @@ type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 ///
 /// # Errors
 ///
-/// Returns an error if it was started before.
+/// Returns an error if logging was started before.
 pub fn start(
     level: EnvFilter,
     format: LogFormat,
-    now: Now,
+    now: TimeSource,
     tracer: Option<&SdkTracerProvider>,
 ) -> Result<(), TryInitError> {
     let filter = filter_fn(|metadata| {

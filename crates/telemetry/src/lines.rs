@@ -1,5 +1,5 @@
-//! Log lines as JSON: one flat object a line. It contains the fields of the surrounding spans (the
-//! request's identifiers) and of the line itself.
+//! Log lines as JSON: one flat object a line. A line contains the fields of the surrounding spans (the request's
+//! identifiers) and of the line itself.
 
 use std::fmt::{self, Debug};
 
@@ -17,10 +17,10 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use crate::Now;
+use crate::TimeSource;
 
 /// Formats one event as one line, with the time.
-pub(super) struct JsonLines(pub(super) Now);
+pub(super) struct JsonLines(pub(super) TimeSource);
 
 impl<S> FormatEvent<S, JsonFields> for JsonLines
 where

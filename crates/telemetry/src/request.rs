@@ -13,7 +13,7 @@ pub async fn in_request_span<F: Future>(span: Span, answer: F) -> F::Output {
     REQUEST.scope(span.clone(), answer.instrument(span)).await
 }
 
-/// Runs blocking work on a thread of its own. Its log lines and outgoing requests belong to the present
+/// Runs blocking work on a thread of its own. Log lines and outgoing requests of the work belong to the present
 /// request and stage.
 pub fn run_on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -22,8 +22,8 @@ pub fn run_on_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(move || lines.in_scope(|| stage.in_scope(work)))
 }
 
-/// Runs work as a task of its own, which goes on if the caller is canceled. Its log lines and outgoing
-/// requests belong to the present request and stage.
+/// Runs work as a task of its own, which goes on if the caller is canceled. Log lines and outgoing requests of the
+/// work belong to the present request and stage.
 pub fn run_on_task<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> tokio::task::JoinHandle<T> {

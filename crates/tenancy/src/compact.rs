@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON value kept as text. As a tree it would take ten times the memory, and there are as many values
-/// as objects.
+/// A JSON value kept as text, because a parsed tree takes ten times the memory. There is one such value for each
+/// manifest.
 #[derive(Clone)]
 pub struct CompactJson(Box<str>);
 

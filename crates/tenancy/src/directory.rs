@@ -21,7 +21,7 @@ pub struct Directory<P> {
     pub policies: BTreeMap<Name, Arc<P>>,
     /// Tenants by name.
     pub tenants: BTreeMap<Name, Arc<Tenant<P>>>,
-    /// Tenants that were deleted and not restored, by name. Their keys are refused.
+    /// Tenants that were deleted and not restored, by name. The API refuses the keys of such tenants.
     pub former_tenants: BTreeMap<Name, FormerTenantSpec>,
     /// Lists and label sets that are fetched on a schedule, by name.
     pub feeds: BTreeMap<Name, Arc<Feed>>,
@@ -45,7 +45,7 @@ pub struct Feed {
     pub name: Name,
     /// The spec of its manifest.
     pub spec: IntelSourceSpec,
-    /// The times at which it is fetched.
+    /// Times at which the source is fetched.
     pub schedule: FetchSchedule,
 }
 
@@ -54,7 +54,7 @@ pub struct Feed {
 pub struct RequiredSource {
     /// A list, or a source of labels.
     pub name: String,
-    /// The longest time, in hours, since it was last verified.
+    /// The longest time, in hours, since the last verification of the list or labels.
     pub maximum_age_hours: u32,
 }
 
@@ -74,17 +74,17 @@ impl<P> Default for Directory<P> {
 /// A plan: the access, limits and retention of its tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Its name.
+    /// Name of the plan.
     pub name: Name,
-    /// Its name as customers know it.
+    /// Name of the plan as customers know it.
     pub display_name: String,
-    /// True if keys of its tenants may call the API.
+    /// True if keys of the plan's tenants may call the API.
     pub api_access: bool,
-    /// Its limits.
+    /// Limits of the plan.
     pub limits: Vec<Limit>,
     /// The longest time for which an answer is served from the cache.
     pub cache_lifetime: Period,
-    /// Retention of the records of its tenants.
+    /// Retention of the records of the plan's tenants.
     pub retention: RetentionSpec,
     /// The largest number of rows of one bulk request.
     pub max_screen_rows: u64,
@@ -98,56 +98,56 @@ pub struct Plan {
     pub trace: TraceCeiling,
     /// Behavior while the token store cannot be reached.
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// The share of each limit that stays usable during that time, in percent from 0 to 50.
+    /// The share of each limit that stays usable while the token store cannot be reached, in percent from 0 to 50.
     pub fallback_share: u8,
 }
 
 /// A number of requests, or checks, in a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Its name.
+    /// Name of the limit.
     pub name: LimitName,
-    /// The number in one window.
+    /// Requests or checks that are allowed in one window.
     pub requests: u64,
-    /// The highest number that a rate limit may raise it to.
+    /// The highest number to which a `RateLimit` may raise `requests`.
     pub ceiling: u64,
     /// The window's length.
     pub window: Period,
-    /// The events that are counted.
+    /// Events that the limit counts.
     pub counts: Counts,
     /// The callers whose requests are counted together.
     pub per: Per,
 }
 
-/// A changed number for one limit, without end or until a time.
+/// A number that replaces the `requests` of one limit, permanently or until a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The rate limit that changes it.
+    /// The `RateLimit` that sets the number.
     pub rate_limit: Name,
-    /// The limit.
+    /// The limit whose number is replaced.
     pub limit: LimitName,
-    /// The number in one window.
+    /// Requests or checks that are allowed in one window.
     pub requests: u64,
-    /// The end of the change. `None`: it does not end.
+    /// The end of the override. `None`: the override does not end.
     pub until: Option<Timestamp>,
 }
 
 /// A customer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tenant<P> {
-    /// Its name.
+    /// Name of the tenant.
     pub name: Name,
-    /// Its name as people know it.
+    /// Name of the tenant as people know it.
     pub display_name: String,
-    /// Its plan.
+    /// Plan of the tenant.
     pub plan: Arc<Plan>,
-    /// The name of its policy.
+    /// Name of the tenant's risk policy.
     pub policy_name: Name,
-    /// Its policy.
+    /// Risk policy of the tenant.
     pub policy: Arc<P>,
     /// True if the tenant is suspended: its keys are refused.
     pub suspended: bool,
-    /// Changes of its limits; a later one takes precedence over an earlier one.
+    /// Overrides of the plan's limits; a later override takes precedence over an earlier one.
     pub overrides: Vec<Override>,
 }
 
@@ -158,14 +158,14 @@ impl<P> Tenant<P> {
         self.limits_with_overrides(now).map(|(limit, _)| limit).collect()
     }
 
-    /// Why a limit of the plan has another number at `now`; `None` where it has the plan's own.
+    /// The override of a limit at `now`; `None` if the plan's own number applies.
     #[must_use]
     pub fn override_of(&self, limit: &Limit, now: Timestamp) -> Option<&Override> {
         let in_force = |change: &&Override| change.until.is_none_or(|until| now < until);
         self.overrides.iter().filter(in_force).rfind(|change| change.limit == limit.name)
     }
 
-    /// The limits that hold at `now`, each with what changed the plan's number.
+    /// The limits that hold at `now`, each with the override of the plan's number, if there is one.
     pub fn limits_with_overrides(
         &self,
         now: Timestamp,

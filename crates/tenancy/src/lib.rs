@@ -1,13 +1,13 @@
 //! Plans, tenants, rate limits and API keys: the callers of the API, their limits and their risk policies.
 //!
-//! Pure, like the engine, and independent of it: the caller of [`resolve()`] compiles risk policies. Other
-//! crates store and serve.
+//! The crate is pure, and does not depend on the engine: the caller of [`resolve()`] compiles risk policies. Other
+//! crates store manifests and serve the API.
 //!
 //! - [`manifest`]: the manifests (YAML on a laptop, custom resources in a cluster)
 //! - [`manifest::ParsedManifest`]: a manifest, parsed once; its spec is a variant of [`manifest::ManifestSpec`]
-//! - [`resolve()`]: from all manifests to one [`Directory`], or every problem at once
+//! - [`resolve()`]: resolves all manifests to one [`Directory`], or reports every problem
 //! - [`directory`]: a tenant's plan, policy and effective limits
-//! - [`schema`], [`period`]: the rules that a cluster checks by itself
+//! - [`schema`], [`period`]: the rules that a cluster's API server checks
 //! - [`key`]: the format of API keys, and their hashes
 
 mod compact;

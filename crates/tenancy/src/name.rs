@@ -10,7 +10,7 @@ use crate::text_form::text_form;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<str>);
 
-/// A text that is no name.
+/// A text that is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a name: use 1 to 63 lowercase letters, digits and hyphens, with a letter or digit \
@@ -19,7 +19,7 @@ pub struct Name(Arc<str>);
 pub struct InvalidManifestName(pub String);
 
 impl Name {
-    /// The name.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

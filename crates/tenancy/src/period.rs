@@ -21,19 +21,19 @@ pub struct Period(u64);
 )]
 pub struct InvalidPeriod(pub String);
 
-/// The form of a period. Nine digits are enough for anything, and fit into an integer in seconds.
+/// The pattern of a period. Nine digits of days fit into an integer of seconds.
 const PATTERN: &str = "^[0-9]{1,9}[smhd]$";
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
 impl Period {
-    /// `seconds` seconds.
+    /// Creates a period of `seconds` seconds.
     #[must_use]
     pub const fn from_seconds(seconds: u64) -> Self {
         Self(seconds)
     }
 
-    /// In seconds.
+    /// Length of the period in seconds.
     #[must_use]
     pub const fn seconds(self) -> u64 {
         self.0
@@ -94,7 +94,7 @@ pub fn between(field: &str, least: Period, most: Period) -> Value {
     field_rule(&format!(".{field}"), &holds, &format!("must be from {least} to {most}"))
 }
 
-/// The seconds of a period, as an expression.
+/// An expression in the Common Expression Language for the seconds of a period.
 #[must_use]
 pub fn seconds(period: &str) -> String {
     format!(

@@ -6,20 +6,20 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::text_form::text_form;
 
-/// The form of a quantity: a whole number and a unit.
+/// The pattern of a quantity: a whole number and a unit.
 const PATTERN: &str = "^[1-9][0-9]{0,8}(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei)?$";
-/// What a quantity looks like.
+/// The expected form of a quantity, for messages.
 const EXPECTED_FORM: &str =
     "write a whole number of at most nine digits and a unit, such as 500m, 2, 8Gi or 600Gi";
-/// The most digits of a quantity's number.
+/// Largest number of digits of a quantity's number.
 const DIGITS: usize = 9;
 /// Decimal units, each a thousand times the one before; the first is a thousandth.
 const DECIMAL: [&str; 8] = ["m", "", "k", "M", "G", "T", "P", "E"];
 /// Binary units, each 1024 times the one before; the first is 1024.
 const BINARY: [&str; 6] = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// A quantity of CPU, memory or storage, such as `500m`, `8Gi` or `600Gi`. Its text is the one that an API
-/// server gives back: with the largest unit that leaves a whole number.
+/// A quantity of CPU, memory or storage, such as `500m`, `8Gi` or `600Gi`. The text of a quantity is canonical, as an
+/// API server returns it: with the largest unit that leaves a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceQuantity {
     thousandths: u128,
@@ -50,7 +50,7 @@ impl ResourceQuantity {
         Self { thousandths: number as u128, is_binary: false }
     }
 
-    /// Says whether it is at least as large as another one, whatever their units.
+    /// True if the quantity is at least as large as `other`, in any units.
     #[must_use]
     pub const fn covers(self, other: Self) -> bool {
         self.thousandths >= other.thousandths

@@ -1,6 +1,6 @@
-//! Types that documents hold as texts.
+//! Serialization of types that documents hold as text.
 
-/// Writes a type as it is displayed, and reads it from a text.
+/// Serializes a type by its `Display`, and deserializes it by its `FromStr`.
 macro_rules! text_form {
     ($type:ty) => {
         impl serde::Serialize for $type {

@@ -30,8 +30,8 @@ Examples:
 
 /// Copy the graph of a chain to a file
 ///
-/// The copy is one state of the graph, also while a server follows the chain. It has blocks alone: no lists, labels
-/// or keys.
+/// The copy is one state of the graph, also while a server follows the chain. The copy has only blocks: no lists,
+/// labels or keys.
 #[derive(Debug, Args)]
 #[command(after_help = BACKUP_EXAMPLES)]
 pub(super) struct BackupArgs {
@@ -41,7 +41,7 @@ pub(super) struct BackupArgs {
     file: PathBuf,
 }
 
-/// Make the graph of a chain from a backup
+/// Restore the graph of a chain from a backup
 ///
 /// There must be no graph of the chain. A server that follows the chain goes on from the backup's newest block.
 #[derive(Debug, Args)]

@@ -39,8 +39,8 @@ Without --rpc and --esplora it serves the graphs in the data directory and follo
 
 /// Serve the graph of a chain to API servers, and follow the chain
 ///
-/// API servers name it in --chain-servers. It reads lists and labels from the same database as they do, and keeps the
-/// graph in its data directory, which no other server may follow the chain into.
+/// API servers name the chain server in --chain-servers. The chain server reads lists and labels from the API
+/// servers' database, and keeps the graph in its data directory, into which no other server may follow the chain.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct ServeArgs {
@@ -72,8 +72,7 @@ pub(in crate::commands) struct ServeArgs {
     /// several addresses [default: the chain is read from its node]
     #[arg(long, value_name = "URL", requires = "chain")]
     neighbors: Option<String>,
-    /// Largest number of questions that are answered at a time; for further ones, API servers are told to ask another
-    /// chain server
+    /// Largest number of requests that are answered at a time; API servers send further ones to another chain server
     #[arg(
         long,
         value_name = "NUMBER",
@@ -90,7 +89,7 @@ pub(in crate::commands) struct ServeArgs {
     /// Time to keep accepting connections after the stop signal [default: 1s]
     #[arg(long, value_name = "TIME")]
     drain_delay: Option<String>,
-    /// Time for questions under way to be answered after the stop signal [default: 30s]
+    /// Time for requests in flight to be answered after the stop signal [default: 30s]
     #[arg(long, value_name = "TIME")]
     shutdown_grace: Option<String>,
     /// Interval between checks for changed lists and labels [default: 250ms]
@@ -139,7 +138,7 @@ impl ServeArgs {
         Ok(servers.of(chain).cloned())
     }
 
-    /// The chain that is followed, if one is.
+    /// The followed chain, if there is one.
     fn followed(&self, environment: Environment) -> Option<Followed> {
         let sample = environment == Environment::Sample;
         Some(Followed {
@@ -214,7 +213,7 @@ pub(super) async fn run(args: ServeArgs, context: Context) -> Result<CommandOutc
     Ok(CommandOutcome::Success)
 }
 
-/// The tokens of those who may ask. Without them, only programs of this machine may.
+/// The tokens of the programs that may send requests. Without tokens, only programs of this machine may.
 fn tokens(settings: &CliSettings) -> Result<Option<Tokens>, Failure> {
     match &settings.chain_token_file {
         Some(path) => {

@@ -1,4 +1,4 @@
-//! `assay export exposures`: what the money that each address of a chain received is made of.
+//! `assay export exposures`: the origins of the money that each address of a chain received.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -27,16 +27,16 @@ Examples:
 /// Transactions whose compositions are computed at once.
 const SLICE: u64 = 200_000;
 
-/// Export what the money that each address received is made of
+/// Export the origins of the money that each address received
 ///
 /// One row per address and origin of its money: `blockchain`, `address`, `received` (base units, net of change),
-/// `origin` (a category, `mining` or `unknown`), `listing_period` (`before` or `since` the listing of a listed party),
-/// `share` (of all that the address received), `mixed` (the share that passed a joint transaction). Shares follow from
-/// the whole chain, at any distance, by haircut: all outputs of a transaction are made of the same money. Labels that
-/// single policies hear and private labels do not count.
+/// `origin` (a category, `mining` or `unknown`), `listing_period` (`before` or `since` the listing of a listed
+/// party), `share` (of all that the address received), `mixed` (the share that passed a joint transaction). Shares
+/// follow from the whole chain, at any distance, by haircut: all outputs of a transaction are made of the same money.
+/// Labels that count in some policies only, and private labels, do not count.
 ///
-/// Assay keeps beside the graph what each transaction is made of, and first computes what is missing. After a change
-/// of lists or labels it computes the whole chain anew.
+/// Assay stores the composition of each transaction beside the graph, and first computes missing ones. After a change
+/// of lists or labels, Assay computes the whole chain anew.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::commands) struct ExposuresArgs {
@@ -110,7 +110,7 @@ pub(super) async fn run(args: ExposuresArgs, context: &Context) -> Result<(), Fa
     sink.finish()
 }
 
-/// Writes the rows of an owner; none of one without an address.
+/// Writes the rows of an owner; an owner without an address has none.
 fn write(chain: ChainId, exposure: &Exposure, sink: &mut Sink) -> Result<(), Failure> {
     let Some(address) = exposure.owner.address(chain) else { return Ok(()) };
     let composition = &exposure.composition;

@@ -93,7 +93,7 @@ fn rows(intel: &Intel, only: Option<ChainId>) -> impl Iterator<Item = Row<'_>> {
         .filter(move |row| only.is_none_or(|chain| row.blockchain == Some(chain.as_str())))
 }
 
-/// A row for each chain on which the entry lists an address; one without a chain where it lists none.
+/// A row for each chain on which the entry lists an address; one row without a chain if the entry lists none.
 fn rows_of(listing: &Listing) -> Vec<Row<'_>> {
     let entry = &listing.entry;
     let row = |blockchain: Option<ChainId>, address: Option<String>, valid: Option<bool>| Row {

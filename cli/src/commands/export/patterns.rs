@@ -55,7 +55,7 @@ pub(in crate::commands) struct PatternsArgs {
     output: Option<PathBuf>,
 }
 
-/// Members of a cluster among which one with an address is looked for.
+/// Number of members of a cluster that are searched for one with an address.
 const MEMBERS: u32 = 50;
 
 /// A transaction that shows a pattern.

@@ -80,7 +80,7 @@ impl Sink {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the buffered rows.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Csv(mut csv) => Ok(csv.flush()?),

@@ -19,13 +19,13 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 64;
 const ADMIN_GRACE: Duration = Duration::from_secs(1);
 
-/// What a server answers with, and what it does when it is about to stop.
+/// Routers of a server, and an action before it stops.
 pub(in crate::commands) struct Services<D> {
     /// Requests of callers.
     pub(in crate::commands) api: Router,
     /// Health checks and metrics.
     pub(in crate::commands) admin: Router,
-    /// Called after the stop signal.
+    /// Action after the stop signal.
     pub(in crate::commands) draining: D,
 }
 
@@ -108,7 +108,7 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-/// Completes once the channel has a value.
+/// Waits until the channel has a value.
 async fn wait_for(receiver: oneshot::Receiver<()>) {
     // The sender outlives this future, so that an error cannot happen.
     let _ = receiver.await;

@@ -205,7 +205,7 @@ async fn flush(writing: JoinHandle<()>, limits: Option<SharedLimits>, service: &
     }
 }
 
-/// Requests a refresh whenever a database notifies of a change, until it is dropped.
+/// Requests a refresh whenever a database notifies of a change, until the future is dropped.
 async fn refresh_on_change(service: Arc<Service>, mut changes: ChangeSubscription) {
     loop {
         changes.changed().await;

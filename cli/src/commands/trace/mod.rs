@@ -326,7 +326,7 @@ fn shown<'a>(part: &'a FlowPart, share: u64) -> ShownEnd<'a> {
     }
 }
 
-/// The amount of a part that took none of its paths.
+/// The amount of a part that took none of its kept paths.
 fn by_other_paths(part: &FlowPart) -> u128 {
     part.amount.saturating_sub(part.paths.iter().map(|path| path.amount).sum())
 }

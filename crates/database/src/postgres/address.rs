@@ -10,14 +10,13 @@ use std::{
 use super::server::{self, Server};
 use crate::DatabaseError;
 
-/// Maximum age of a connection, so that a change of the database's location (a password, an
-/// address, a certificate) always takes effect in the end.
+/// Maximum age of a connection, after which a change of the database's location (a password, an address, a
+/// certificate) has taken effect.
 const LIFETIME: Duration = Duration::from_mins(30);
 /// Default number of connections that read fetched histories at once.
 const READERS: u32 = 10;
 
-/// Location of a database, and the credentials for it. Its contents are never shown, because they
-/// may include a password.
+/// Location of a database, and the credentials for it. `Debug` shows neither, because both may include a password.
 #[derive(Clone)]
 pub struct DatabaseAddress {
     url: Url,
@@ -40,7 +39,7 @@ impl DatabaseAddress {
         Self::new(Url::Text(url.to_owned()))
     }
 
-    /// The database whose URL is in a file. The file is read again as it changes.
+    /// The database whose URL is in a file. The file is read again when it changes.
     #[must_use]
     pub fn from_url_file(file: &Path) -> Self {
         Self::new(Url::File(file.to_owned()))
@@ -50,14 +49,14 @@ impl DatabaseAddress {
         Self { url, password_file: None, lifetime: LIFETIME, readers: READERS }
     }
 
-    /// With the password from a file, which is read again as it changes.
+    /// Sets a file with the password, which is read again when it changes.
     #[must_use]
     pub fn with_password_file(mut self, file: &Path) -> Self {
         self.password_file = Some(file.to_owned());
         self
     }
 
-    /// With connections that are replaced after `lifetime`; 30 minutes where nothing is said.
+    /// Sets the maximum age of a connection; 30 minutes by default.
     #[must_use]
     pub const fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = lifetime;
@@ -65,7 +64,7 @@ impl DatabaseAddress {
     }
 
     /// Sets the maximum number of connections that read and keep histories of chains that are read on demand; 10 by
-    /// default. Other work of a program uses a few connections of its own.
+    /// default. Other work of a program uses a few separate connections.
     #[must_use]
     pub const fn with_readers(mut self, readers: u32) -> Self {
         self.readers = readers;
@@ -78,7 +77,7 @@ impl DatabaseAddress {
         self.password_file.is_some() || matches!(self.url, Url::File(_))
     }
 
-    /// The servers, in the order in which they are tried, as the files say now.
+    /// The servers in the order in which they are tried, by the present contents of the files.
     pub(super) fn servers(&self) -> Result<Vec<Server>, DatabaseError> {
         let url = match &self.url {
             Url::Text(url) => url.clone(),

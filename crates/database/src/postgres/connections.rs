@@ -1,10 +1,9 @@
 //! Connections to the primary, which follow changes of its location and of the password.
 //!
-//! The pool knows one server at a time. If it cannot connect, or is slow to, the servers of the
-//! address are
-//! tried in order with the current contents of the credential files, and the pool is switched to the one that
-//! takes writes. A server that takes no writes is skipped: it is a standby, or was the primary until a moment
-//! ago. Every connection is probed when it is acquired (one for reads only if the last probe is older than
+//! The pool knows one server at a time. If the pool cannot connect, or connects slowly, the servers of the address
+//! are tried in order with the current contents of the credential files, and the pool is switched to the one that
+//! takes writes. A server that takes no writes is skipped: it is a standby, or was the primary until a moment ago.
+//! Every connection is probed when it is acquired (one for reads only if the last probe is older than
 //! [`PRIMARY_CHECK_TTL`]) and when it is released, because a canceled statement may leave an answer pending.
 
 use std::{
@@ -29,12 +28,12 @@ use tokio::time::timeout;
 use super::{address::DatabaseAddress, server::Server};
 use crate::DatabaseError;
 
-/// Timeout of one short statement, and of closing the pool. Such statements take milliseconds; after this long
-/// the network is cut, and nothing else would report that.
+/// Timeout of one short statement, and of closing the pool. Such statements take milliseconds: a timeout means that
+/// the network is cut, which nothing else reports.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of the next part of a long answer: the server may have to sort all of it first.
 const NEXT_PART_TIMEOUT: Duration = Duration::from_mins(1);
-/// Interval of the liveness probes beside long work.
+/// Interval of the liveness probes during long work.
 const PROBE_EVERY: Duration = Duration::from_secs(5);
 /// Consecutive failed probes after which the server counts as gone.
 const FAILED_PROBES: u32 = 2;
@@ -42,7 +41,7 @@ const FAILED_PROBES: u32 = 2;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of searching for the primary, divided among the servers of the address.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(4);
-/// After how long a pending acquisition triggers a search for the primary.
+/// Time after which a pending acquisition triggers a search for the primary.
 const SEARCH_AFTER: Duration = Duration::from_millis(300);
 /// Timeout of one probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -52,11 +51,10 @@ const PRIMARY_CHECK_TTL: Duration = Duration::from_millis(250);
 /// Interval at which credential files are read again, and the shortest interval between two searches.
 const RELOAD_EVERY: Duration = Duration::from_secs(1);
 
-/// Settings of every connection. No statement runs long enough to be worth compiling. A single
-/// statement has the isolation level that this program relies on, regardless of the server's
-/// default.
+/// Settings of every connection: no just-in-time compilation, since no statement runs long enough, and the isolation
+/// level that single statements rely on, regardless of the server's default.
 const SETTINGS: &str = "SET jit = off; SET default_transaction_isolation = 'read committed'";
-/// Query that returns true if the server takes writes; during recovery it does not.
+/// Query that returns true if the server takes writes; a standby returns false.
 const TAKES_WRITES: &str = "SELECT current_setting('transaction_read_only') = 'off'";
 
 /// Connections to a database.
@@ -73,7 +71,7 @@ struct Shared {
     changes: AtomicU64,
     /// Time of the last change of the server.
     last_switch: LastSwitch,
-    /// One search at a time; when the last one found a server.
+    /// Admits one search at a time; holds the time at which the last search found a server.
     searching: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -85,12 +83,13 @@ struct Current {
 }
 
 impl Connections {
-    /// A pool of at most `count` connections to the primary of an address. Each is probed when it is acquired.
+    /// A pool of at most `count` connections to the primary of an address. Each connection is probed when it is
+    /// acquired.
     pub(super) fn new(server: Server, address: DatabaseAddress, count: u32) -> Self {
         Self::with_probe_ttl(Duration::ZERO, server, address, count)
     }
 
-    /// The same for reads: one probe serves many statements in a row.
+    /// A pool for reads, in which one probe serves many statements in a row.
     pub(super) fn for_reads(server: Server, address: DatabaseAddress, count: u32) -> Self {
         Self::with_probe_ttl(PRIMARY_CHECK_TTL, server, address, count)
     }
@@ -162,9 +161,8 @@ impl Connections {
         self.within(NEXT_PART_TIMEOUT, async { part.await.map_err(DatabaseError::from) }).await
     }
 
-    /// Runs work of any length, such as an import, while probing the server beside it. If the
-    /// server is gone or replaced, the work is canceled and its connection closed; a write may or
-    /// may not have been committed.
+    /// Runs work of any length, such as an import, while another connection probes the server. If the server is gone
+    /// or replaced, the work is canceled and its connection closed; a write may or may not have been committed.
     ///
     /// # Errors
     ///
@@ -325,8 +323,8 @@ impl Connections {
         }
     }
 
-    /// Applies changed credential files to new connections. A file that cannot be read is just being written;
-    /// the previous credentials are used then.
+    /// Applies changed credential files to new connections. A file that cannot be read counts as being written; the
+    /// previous credentials stay in use.
     fn reload_files(&self) {
         let mut current = self.current();
         if !self.shared.address.has_files() || current.looked_at.elapsed() < RELOAD_EVERY {

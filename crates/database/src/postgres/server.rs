@@ -8,8 +8,7 @@ use crate::DatabaseError;
 
 /// Name of this program in the server's list of connections, unless the URL sets another one.
 const APPLICATION_NAME: &str = "assay";
-/// Parameters that a URL can have after `?`. Others are refused: the driver would ignore and log
-/// them.
+/// Parameters that a URL can have after `?`. Other parameters are refused: the driver would ignore and log them.
 const PARAMETERS: [&str; 11] = [
     "sslmode",
     "sslrootcert",
@@ -23,7 +22,7 @@ const PARAMETERS: [&str; 11] = [
     "application_name",
     "options",
 ];
-/// Understood elsewhere and always so here: only a server that takes writes is used.
+/// Parameter for the kind of server. The parameter has no effect: only a server that takes writes is ever used.
 const PRIMARY_ONLY: &str = "target_session_attrs";
 
 /// A server that may hold the database.
@@ -33,7 +32,7 @@ pub(super) struct Server {
     pub(super) options: PgConnectOptions,
     /// Name in messages.
     pub(super) name: String,
-    /// Text that distinguishes it from other servers, the password included.
+    /// Text that distinguishes the server from others, the password included.
     pub(super) identity: String,
 }
 
@@ -43,7 +42,7 @@ impl fmt::Debug for Server {
     }
 }
 
-/// The servers that a URL names, in order; with another password than the URL's where one is given.
+/// The servers that a URL names, in order. `password` replaces the password of the URL.
 pub(super) fn read(url: &str, password: Option<&str>) -> Result<Vec<Server>, DatabaseError> {
     expect_plain(url)?;
     let (url, asks_for_certificate) = checked_parameters(url)?;
@@ -89,8 +88,8 @@ fn expect_plain(url: &str) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// The URL with the parameters that the driver knows, and whether it names a root certificate. Parameters
-/// are not repeated in messages: a part of a password may stand where one should.
+/// The URL with the parameters that the driver knows, and true if the URL names a root certificate. Messages do not
+/// show parameters, because a part of a misplaced password may look like one.
 fn checked_parameters(url: &str) -> Result<(String, bool), DatabaseError> {
     let Some((before, parameters)) = url.split_once('?') else {
         return Ok((url.to_owned(), false));

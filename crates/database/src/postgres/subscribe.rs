@@ -19,7 +19,7 @@ const CHANNEL: &str = "assay";
 /// Wait before connecting again; doubled after each failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// After how long a silence the server is probed: a cut network reports nothing.
+/// Time without a notification after which the server is probed, because a cut network reports nothing.
 const PROBE_AFTER: Duration = Duration::from_secs(5);
 /// Time limit for the server to connect or to answer the probe.
 const TIMEOUT: Duration = Duration::from_secs(5);

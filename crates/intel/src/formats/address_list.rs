@@ -1,10 +1,10 @@
 //! Formats `phishing-list` and `stolen-funds-list`: lists of addresses of one kind, as wallets and
 //! investigators publish them.
 //!
-//! A list is plain text with one address per line, or JSON: an array of addresses, an array of objects with
-//! an `address` and perhaps a `comment`, or an object whose keys are addresses. In text, `#` begins a
-//! comment, and what follows an address and white space or a comma is its reason. The chain is Ethereum
-//! unless the import names another one.
+//! A list is plain text with one address per line, or JSON: an array of addresses, an array of objects with an
+//! `address` and perhaps a `comment`, or an object whose keys are addresses. In text, `#` begins a comment, and the
+//! text after an address, behind white space or a comma, is its reason. The chain is Ethereum unless the import names
+//! another one.
 
 use std::io::Read;
 

@@ -1,7 +1,7 @@
 //! Format `exchange-csv`: addresses of exchanges, as proofs of reserves and public collections list them.
 //!
-//! A header names the columns in any order: an address, an exchange, and a chain or currency. Other columns
-//! are left alone.
+//! A header names the columns in any order: an address, an exchange, and a chain or currency. Other columns are
+//! ignored.
 
 use std::io::Read;
 

@@ -1,9 +1,8 @@
 //! Format `fr-json`: the French national register of asset freezes, as JSON.
 //!
-//! The Direction générale du Trésor publishes it: one object with the date of the publication and one
-//! `PublicationDetail` for each party, whose facts are typed fields (`TypeChamp`) with values (`Valeur`).
-//! The register states crypto addresses, several in one text, as identifications; they are found in all
-//! texts.
+//! The Direction générale du Trésor publishes the register: one object with the date of the publication and one
+//! `PublicationDetail` for each party, whose facts are typed fields (`TypeChamp`) with values (`Valeur`). The
+//! register states crypto addresses, several in one text, as identifications; addresses are found in all texts.
 
 use std::io::Read;
 

@@ -94,7 +94,7 @@ struct Properties {
     holder: Vec<Reference>,
     #[serde(rename = "managingExchange")]
     managing_exchange: Vec<String>,
-    /// As earlier versions of the schema spell it.
+    /// Spelling of earlier versions of the schema.
     #[serde(rename = "mangingExchange")]
     manging_exchange: Vec<String>,
     #[serde(rename = "sourceUrl")]
@@ -134,7 +134,7 @@ struct Wallet {
 ///
 /// Returns an error if the file is not UTF-8 or too large, or a line is no entity.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
-    let mut lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
+    let mut lines = TextLines::new(input).with_max_bytes(MAX_STREAMED_BYTES);
     let mut holders: HashMap<String, (String, Vec<String>)> = HashMap::new();
     let (mut wallets, mut names_bytes) = (Vec::new(), 0_usize);
     let mut newest: Option<Date> = None;
@@ -196,7 +196,7 @@ fn wallet(line: u64, entity: Entity) -> Wallet {
     }
 }
 
-/// Keeps the labels of a wallet: its own topics count, else those of its holder.
+/// Adds the labels of a wallet, by its own topics, else by those of its holder.
 fn keep(
     collector: &mut LabelCollector<'_>,
     file: &str,

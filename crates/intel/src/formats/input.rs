@@ -24,7 +24,7 @@ pub struct FormatFile<'a> {
 }
 
 impl<'a> FormatInput<'a> {
-    /// Input that consists of `files`; `progress` is called after each one.
+    /// Input that consists of `files`; `progress` is called after each file.
     #[must_use]
     pub fn new(files: Files, progress: &'a dyn Fn()) -> Self {
         Self { files, progress }

@@ -1,9 +1,9 @@
 //! Format `japan-mof`: Japan's list of parties whose assets are frozen, as XLSX or CSV.
 //!
-//! The Ministry of Finance publishes one workbook with a sheet for each program. The first row of a sheet
-//! names the program; the header row begins with the day of the notice (告示日付). A workbook is a zip archive
-//! of XML files, which are read one by one: the shared texts first, then the sheets. The list has no numbers
-//! of its own and no column for crypto addresses; these are found in all texts.
+//! The Ministry of Finance publishes one workbook with a sheet for each program. The first row of a sheet names the
+//! program; the header row begins with the day of the notice (告示日付). A workbook is a zip archive of XML files, which
+//! are read one by one: the shared texts first, then the sheets. The list has no numbers of its own and no column for
+//! crypto addresses; addresses are found in all texts.
 
 use std::io::BufRead;
 
@@ -30,7 +30,7 @@ const MAX_ROW_BYTES: usize = 8 * 1024 * 1024;
 /// Largest number of shared texts. The real workbook has some ten thousand.
 const MAX_TEXTS: usize = 1_000_000;
 
-/// Japan's list.
+/// Japan's list of frozen assets.
 pub static FORMAT: Format = Format {
     id: "japan-mof",
     short_id: None,
@@ -175,7 +175,7 @@ fn shared_texts(input: impl BufRead) -> Result<Vec<String>, XmlError> {
     Ok(texts)
 }
 
-/// The text of a shared or inline text: of its `t`, or of those of its runs.
+/// The content of a shared or inline text: of its element `t`, or of the elements `t` of its runs.
 fn text_of(item: &ElementTree) -> String {
     let runs = item.all("r").filter_map(|run| run.child("t"));
     item.all("t").chain(runs).map(ElementTree::text).collect()

@@ -30,7 +30,7 @@ use jiff::civil::Date;
 use super::{FileError, Format, FormatReader, ReadOption};
 use crate::listings::{
     Publication,
-    column::{ListingColumn, wrong},
+    column::{ListingColumn, column_error},
     rows::{ListingRow, ListingRows},
 };
 
@@ -52,11 +52,11 @@ pub static FORMAT: Format = Format {
 ///
 /// # Errors
 ///
-/// Returns an error if the file is damaged or of another format. Nothing of it is kept then.
+/// Returns an error if the file is damaged or of another format. A refused file has no effect.
 pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
     let mut records = CsvRows::new(TextLines::new(input), Quotes::Strict);
     let Some(header) = records.next_row()? else {
-        return Err(wrong(1, "the file is empty".to_owned()));
+        return Err(column_error(1, "the file is empty".to_owned()));
     };
     let columns = read_header(header)?;
     let mut rows = ListingRows::new(published_on);
@@ -71,12 +71,12 @@ fn read_header(CsvRow { line, cells, .. }: CsvRow<'_>) -> Result<Vec<ListingColu
     for name in cells.iter().map(str::trim) {
         let column = ListingColumn::named(name, line)?;
         if columns.contains(&column) {
-            return Err(wrong(line, format!("column `{name}` is repeated")));
+            return Err(column_error(line, format!("column `{name}` is repeated")));
         }
         columns.push(column);
     }
     match ListingColumn::REQUIRED.into_iter().find(|required| !columns.contains(required)) {
-        Some(missing) => Err(wrong(line, format!("column `{}` is missing", missing.name()))),
+        Some(missing) => Err(column_error(line, format!("column `{}` is missing", missing.name()))),
         None => Ok(columns),
     }
 }

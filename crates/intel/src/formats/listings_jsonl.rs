@@ -19,7 +19,7 @@ use crate::{
     labels::text::json_reason,
     listings::{
         Publication,
-        column::{ListingColumn, wrong},
+        column::{ListingColumn, column_error},
         rows::{ListingRow, ListingRows},
     },
 };
@@ -42,7 +42,7 @@ pub static FORMAT: Format = Format {
 ///
 /// # Errors
 ///
-/// Returns an error if the file is damaged or of another format. Nothing of it is kept then.
+/// Returns an error if the file is damaged or of another format. A refused file has no effect.
 pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, FileError> {
     let mut lines = TextLines::new(input);
     let mut rows = ListingRows::new(published_on);
@@ -55,7 +55,7 @@ pub fn read(input: impl BufRead, published_on: Date) -> Result<Publication, File
         rows.add(line, &read_row(line, text)?, text.len())?;
     }
     if is_empty {
-        return Err(wrong(1, "the file is empty".to_owned()));
+        return Err(column_error(1, "the file is empty".to_owned()));
     }
     Ok(rows.publish())
 }
@@ -94,7 +94,7 @@ fn malformed(line: u64, reason: String) -> FileError {
     FileError::Syntax { line, format: "a listing in JSON", reason }
 }
 
-/// The message of a JSON error with its column. Its line is always the first and is left out.
+/// The message of a JSON error with its column. The line, which is always the first, is left out.
 fn describe(error: &serde_json::Error) -> String {
     format!("{}, column {}", json_reason(error), error.column())
 }

@@ -87,7 +87,7 @@ pub struct Format {
     pub title: &'static str,
     /// Files that an input of this format consists of.
     pub files: FileSelection,
-    /// Facts that files of this format do not state and that an import may be given.
+    /// Options that an import of this format may set, because the files do not state these facts.
     pub options: &'static [ReadOption],
     /// Name of the source that an import belongs to unless another one is given, for formats of one
     /// publisher.
@@ -134,7 +134,7 @@ pub enum ReadOption {
     Blockchain,
 }
 
-/// Facts about an input beside its files.
+/// Facts about an input that its files do not state.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadContext<'a> {
     /// Source that the input is imported as.
@@ -146,7 +146,7 @@ pub struct ReadContext<'a> {
 }
 
 impl fmt::Display for ReadOption {
-    /// The option as the command line has it.
+    /// Writes the option as a flag of the command line.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::PublishedOn => "--published-on",
@@ -185,7 +185,7 @@ impl Format {
         }
     }
 
-    /// Says whether imports of this format may be given an option.
+    /// True if imports of this format may set an option.
     #[must_use]
     pub fn takes(&self, option: ReadOption) -> bool {
         self.options.contains(&option)
@@ -201,7 +201,7 @@ pub fn of_kind(kind: IntelKind) -> impl Iterator<Item = &'static Format> {
 ///
 /// # Errors
 ///
-/// Returns an error if no format of this kind has it.
+/// Returns an error if no format of this kind has the name.
 pub fn by_name(kind: IntelKind, name: &str) -> Result<&'static Format, UnknownFormat> {
     of_kind(kind)
         .find(|format| format.id == name || format.short_id == Some(name))

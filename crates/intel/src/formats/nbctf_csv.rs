@@ -1,12 +1,11 @@
 //! Format `nbctf-csv`: the seizure orders of Israel's National Bureau for Counter Terror Financing (NBCTF),
 //! as the two tables of its page saved as CSV.
 //!
-//! The table of orders states the last update and the validity of each order; the table of wallets states
-//! the order, the person, and a virtual currency address or the number of an account at an exchange. Both
-//! are kept by hand: an order's number stands in its first row only or in a row of its own, a cell may hold
-//! several addresses, letters may be Greek or Cyrillic, and days are written in several ways. An order is
-//! valid for two years unless it is renewed; a forfeiture has no end. Account numbers are no addresses:
-//! they are counted.
+//! The table of orders states the last update and the validity of each order; the table of wallets states the order,
+//! the person, and a virtual currency address or the number of an account at an exchange. Both tables are maintained
+//! by hand: an order's number stands in its first row only or in a row of its own, a cell may hold several addresses,
+//! letters may be Greek or Cyrillic, and days are written in several ways. An order is valid for two years unless it
+//! is renewed; a forfeiture has no end. Account numbers are no addresses and are only counted.
 
 use std::collections::BTreeMap;
 
@@ -104,14 +103,14 @@ impl Order {
         self.valid_until.or_else(|| since?.checked_add(VALIDITY_YEARS.years()).ok())
     }
 
-    /// Day of the order: as stated, else two years before it ends.
+    /// Day of the order: as stated, else two years before the end of the order.
     fn issued_on(&self) -> Option<Date> {
         let by_validity = || self.valid_until?.checked_sub(VALIDITY_YEARS.years()).ok();
         self.issued.or_else(by_validity).or(self.updated)
     }
 
-    /// Takes over the facts of another row about the order. The first row counts; amendments and annexes
-    /// have no validity of their own.
+    /// Adds the facts of another row about the order. The first row takes precedence; amendments and annexes have no
+    /// validity of their own.
     fn add(&mut self, other: Self) {
         self.updated = self.updated.or(other.updated);
         self.issued = self.issued.or(other.issued);

@@ -1,9 +1,9 @@
 //! Format `seco-xml`: Switzerland's list of sanctioned individuals, entities and objects, read in one pass.
 //!
-//! The State Secretariat for Economic Affairs (SECO) publishes it. The file names the programs first, each
-//! with sets of measures to which a `target` refers. A target holds an individual, an entity or an object,
-//! and its modifications, the newest of which may be its delisting. Modifications repeat what was added and
-//! removed; those copies are not read. Crypto addresses are found in the other texts.
+//! The State Secretariat for Economic Affairs (SECO) publishes the list. The file names the programs first, each with
+//! sets of measures to which a `target` refers. A target holds an individual, an entity or an object, and its
+//! modifications, the newest of which may be its delisting. Modifications repeat what was added and removed; those
+//! copies are not read. Crypto addresses are found in the other texts.
 
 use std::{collections::HashMap, io::BufRead};
 

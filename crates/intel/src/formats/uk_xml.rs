@@ -1,9 +1,9 @@
 //! Format `uk-xml`: the UK Sanctions List, read in one pass.
 //!
-//! The Foreign, Commonwealth & Development Office publishes it; since 28 January 2026 it is the only
-//! official list of the UK. A file holds `Designation` elements. A designation has a unique identifier, the
-//! number of its group at OFSI, names in six parts, a regime, a statement of reasons and other information.
-//! It has no field for crypto addresses; they are found in its texts.
+//! The Foreign, Commonwealth & Development Office publishes the list; since 28 January 2026 it is the only official
+//! list of the UK. A file holds `Designation` elements. A designation has a unique identifier, the number of its
+//! group at OFSI, names in six parts, a regime, a statement of reasons and other information. A designation has no
+//! field for crypto addresses; they are found in its texts.
 
 use std::io::BufRead;
 

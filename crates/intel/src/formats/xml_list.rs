@@ -15,7 +15,7 @@ pub(super) fn list_id<R: BufRead>(id: &str, elements: &Elements<R>) -> Result<Li
     id.parse().map_err(|_| elements.unexpected(format!("`{id}` is no identifier of a list")))
 }
 
-/// Reads the children of the current element one by one; those with one of the `names` are handed over.
+/// Reads the children of the current element one by one, and passes those with one of the `names` to `party`.
 pub(super) fn read_elements<R: BufRead>(
     elements: &mut Elements<R>,
     names: &[&str],

@@ -9,7 +9,7 @@ use crate::{
     plan::PublicationRefusal,
 };
 
-/// Reason why an import failed. Nothing changed then.
+/// Reason why an import failed. A failed import changes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The input cannot be fetched.
@@ -27,7 +27,7 @@ pub enum ImportError {
         #[source]
         source: PublicationRefusal,
     },
-    /// The label set is empty. The labels of the source are not replaced by nothing.
+    /// The label set is empty. The source keeps its labels.
     #[error("{origin} holds no label that can be imported: nothing was changed")]
     NoLabels {
         /// Path or URL of the input.
@@ -36,7 +36,7 @@ pub enum ImportError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The name of a manifest is no name of a source.
+    /// The name of a manifest is not valid as the name of a source.
     #[error(transparent)]
     Name(#[from] InvalidName),
     /// No format has the identifier in a manifest.
@@ -50,7 +50,7 @@ pub enum ImportError {
         /// Option that was given.
         option: ReadOption,
     },
-    /// The thread that reads the input ended.
+    /// The thread that reads the input ended without a result.
     #[error("reading the input stopped unexpectedly")]
     Stopped,
 }

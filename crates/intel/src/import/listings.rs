@@ -1,4 +1,4 @@
-//! Recording a publication of listings, as planned.
+//! Recording a planned publication of listings.
 
 use assay_engine::names::SourceId;
 use assay_store::{

@@ -1,7 +1,7 @@
 //! Importing a list or a label set: fetched, spooled, read, and recorded in one transaction.
 //!
-//! The path is the same for both kinds up to the last step. [`listings`] plans the changes of a
-//! publication; [`labels`] replaces the labels of the source.
+//! Both kinds take the same steps except the last: [`listings`] plans the changes of a publication, [`labels`]
+//! replaces the labels of the source.
 
 mod error;
 pub mod labels;
@@ -27,7 +27,7 @@ pub use self::{
 pub enum ImportOutcome {
     /// The server has nothing newer. The source counts as verified now.
     NotModified,
-    /// The content is known. Nothing changed.
+    /// The content was imported before. Nothing changed.
     Unchanged {
         /// SHA-256 of the content.
         digest: String,
@@ -52,8 +52,8 @@ pub enum ImportedContent {
 ///
 /// # Errors
 ///
-/// Returns an error if the input cannot be fetched or read, the publication is refused, or the
-/// store fails. Nothing changed then.
+/// Returns an error if the input cannot be fetched or read, the publication is refused, or the store fails. A failed
+/// import changes nothing.
 pub async fn import(
     store: &dyn IntelStore,
     request: &ImportRequest,

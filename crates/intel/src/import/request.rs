@@ -32,7 +32,7 @@ pub struct ImportRequest {
     pub options: ImportOptions,
     /// Limit of the time for fetching.
     pub timeout: Duration,
-    /// Networks and credentials for fetching it.
+    /// Networks and credentials for fetching the input.
     pub access: UrlAccess,
 }
 
@@ -80,8 +80,8 @@ impl ImportRequest {
         hash
     }
 
-    /// Key of the conditions of a download. A program that would read the same file differently has another
-    /// key and downloads the file again.
+    /// Key under which the validators of a download are stored. A program that reads the same file differently has
+    /// another key, and downloads the file again.
     pub(super) fn conditions_key(&self) -> String {
         let mut hash = self.reading_digest();
         // The store keeps no secrets of a URL.
@@ -90,7 +90,8 @@ impl ImportRequest {
         format!("{}#read-as-{reading}", redacted(&self.location))
     }
 
-    /// Digest of labels: the same content is imported again if it is read differently.
+    /// Digest of imported labels: includes how files are read, so that a program that reads them differently imports
+    /// the same content again.
     pub(super) fn digest_of_labels(&self, content_digest: &str) -> String {
         let mut hash = self.reading_digest();
         hash.update(content_digest);

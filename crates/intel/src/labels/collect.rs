@@ -47,7 +47,7 @@ pub(crate) struct LabelFields<'a> {
 }
 
 impl LabelFields<'_> {
-    /// A label without more than the claim itself; `percent` is the confidence in it.
+    /// A label without texts; `percent` is the confidence.
     pub(crate) fn new(
         address: CanonicalAddress,
         category: Category,
@@ -131,7 +131,7 @@ impl<'a> LabelCollector<'a> {
             tier: claim.tier,
             confidence: claim.confidence,
             source: self.source.clone(),
-            upstream: upstream.unwrap_or_else(|| self.share(self.source.as_str())),
+            upstream: upstream.unwrap_or_else(|| self.intern(self.source.as_str())),
             author: self.text("author", claim.author, MAX_NAME)?,
             term: self.text("term", claim.term, MAX_TERM)?,
             cites_list: claim.cites_list,
@@ -165,11 +165,11 @@ impl<'a> LabelCollector<'a> {
             let code = u32::from(control);
             return Err(format!("`{field}` holds a control character (U+{code:04X}): remove it"));
         }
-        Ok(Some(self.share(&tidy)))
+        Ok(Some(self.intern(&tidy)))
     }
 
     /// The shared copy of a text.
-    pub(crate) fn share(&mut self, text: &str) -> Arc<str> {
+    pub(crate) fn intern(&mut self, text: &str) -> Arc<str> {
         if let Some(shared) = self.texts.get(text) {
             return Arc::clone(shared);
         }

@@ -15,7 +15,7 @@ pub(crate) struct DistinctLabels {
 }
 
 impl DistinctLabels {
-    /// Appends `entry` to `labels` unless they contain it; says whether it was appended.
+    /// Appends `entry` to `labels` unless they contain it; returns true if it was appended.
     pub(crate) fn push(&mut self, labels: &mut Vec<AddressLabel>, entry: AddressLabel) -> bool {
         let mut hash = self.hash(&entry);
         loop {

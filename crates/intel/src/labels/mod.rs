@@ -33,8 +33,8 @@ pub struct LabelSet {
     /// Rows that are left out, each with the reason.
     pub rejected: Vec<Rejected>,
     /// Number of uses of each term that is in no table. A label with an unknown term for its category is
-    /// `uncategorized` and keeps the term. An unknown term for a confidence, counted as
-    /// `confidence: TERM`, counts as none.
+    /// `uncategorized` and keeps the term. An unknown term for a confidence is counted as `confidence: TERM`, and
+    /// treated as no term.
     pub unknown_terms: BTreeMap<String, u64>,
     /// Number of labels that are left out because Assay does not support their chain, by the source's code
     /// for the chain.
@@ -42,8 +42,8 @@ pub struct LabelSet {
 }
 
 impl LabelSet {
-    /// This set and `other`, in this order, each label once. To merge more than two sets, collect them:
-    /// that compares each label only once.
+    /// This set and `other`, in this order, each label once. To merge more than two sets, use `collect`, which
+    /// compares each label only once.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         [self, other].into_iter().collect()

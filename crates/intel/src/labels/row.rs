@@ -43,7 +43,7 @@ pub(crate) fn field_index(name: &str) -> Option<usize> {
 }
 
 /// An error about the columns or fields of a file.
-pub(crate) fn wrong(line: u64, problem: String) -> FileError {
+pub(crate) fn column_error(line: u64, problem: String) -> FileError {
     FileError::Columns { line, problem, known: FIELDS.join(", ") }
 }
 

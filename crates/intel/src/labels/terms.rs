@@ -46,7 +46,7 @@ impl TermTable {
     }
 }
 
-/// Says whether two words differ in nothing but case and separators.
+/// True if two words differ only in case and separators.
 pub(crate) fn is_same(known: &str, word: &str) -> bool {
     let plain = |byte: u8| match byte {
         b' ' | b'-' => b'_',

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn all(bytes: &[u8], max: u64) -> Result<Vec<String>, String> {
-        let mut lines = TextLines::new(bytes).within(max);
+        let mut lines = TextLines::new(bytes).with_max_bytes(max);
         let failed = |error| FileError::from(error).to_string();
         let mut all = Vec::new();
         while let Some((line, text)) = lines.next_line().map_err(failed)? {

@@ -49,7 +49,7 @@ impl ListingColumn {
         Self::ALL
             .into_iter()
             .find(|column| column.name() == name)
-            .ok_or_else(|| wrong(line, format!("no such column: `{}`", excerpt(name))))
+            .ok_or_else(|| column_error(line, format!("no such column: `{}`", excerpt(name))))
     }
 
     pub(crate) const fn name(self) -> &'static str {
@@ -72,12 +72,12 @@ impl ListingColumn {
         }
     }
 
-    /// Says whether a cell holds several texts.
+    /// True if a cell holds several texts.
     pub(crate) const fn is_several(self) -> bool {
         matches!(self, Self::Programs | Self::Aliases)
     }
 
-    /// Says whether the column holds free text, which people open in spreadsheets.
+    /// True if the column holds free text, which people open in spreadsheets.
     pub(crate) const fn is_free_text(self) -> bool {
         matches!(
             self,
@@ -94,7 +94,7 @@ impl ListingColumn {
 }
 
 /// An error about the columns of a file.
-pub(crate) fn wrong(line: u64, problem: String) -> FileError {
+pub(crate) fn column_error(line: u64, problem: String) -> FileError {
     FileError::Columns {
         line,
         problem,

@@ -3,9 +3,9 @@
 /// Currency that a text names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Currency {
-    /// Its asset code.
+    /// Asset code of the currency.
     pub(crate) code: &'static str,
-    /// True if nothing but punctuation, and words such as `wallet`, stand between it and the address.
+    /// True if nothing but punctuation, and words such as `wallet`, stand between the name and the address.
     pub(crate) is_adjacent: bool,
 }
 
@@ -133,8 +133,8 @@ const FILLERS: [&str; 14] = [
     "token",
 ];
 
-/// The currencies that a text names for an address: one in parentheses right after it, then those before
-/// it, the nearest first.
+/// The currencies that a text names for an address: the one in parentheses right after the address, then those before
+/// the address, the nearest first.
 pub(crate) fn currencies_near(before: &str, after: &str) -> Vec<Currency> {
     let mut named = Vec::new();
     let bracket = after.trim_start().strip_prefix(['(', '[']);

@@ -10,11 +10,11 @@ use assay_address::{AddressRules, AssetScope, CanonicalAddress, ChainId};
 
 use super::currency::{self, Currency};
 
-/// Shortest word that is looked at, in characters. The shortest address with a checksum has 26.
+/// Shortest word that is examined, in characters. The shortest address with a checksum has 26.
 const SHORTEST: usize = 25;
-/// Longest word that is looked at, in characters. A Byron address of Cardano has up to 116.
+/// Longest word that is examined, in characters. A Byron address of Cardano has up to 116.
 const LONGEST: usize = 130;
-/// Largest number of characters before an address in which its currency is looked for.
+/// Largest number of characters before an address that are searched for its currency.
 const CONTEXT: usize = 400;
 /// Largest number of characters of a sentence that is kept as evidence.
 const LONGEST_SENTENCE: usize = 600;
@@ -22,15 +22,15 @@ const LONGEST_SENTENCE: usize = 600;
 /// Address that a text holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundAddress {
-    /// Code of the asset: the one that the text names, else the one whose chain has such addresses.
+    /// Code of the asset that the text names, else of the asset whose chain has such addresses.
     pub(crate) asset_code: String,
     /// The address as the text prints it.
     pub(crate) text: String,
-    /// The sentence around it.
+    /// The sentence around the address.
     pub(crate) sentence: String,
 }
 
-/// Word that a text names as an address and that is none.
+/// Word that a text calls an address, but that is not a valid one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NearMiss {
     /// The word, and the reason to reject it.
@@ -62,9 +62,9 @@ pub(crate) fn find(text: &str) -> (Vec<FoundAddress>, Vec<NearMiss>) {
 enum WordReading {
     /// An address, under this asset code.
     Address(String),
-    /// No address, although the text says that it is one.
+    /// No valid address, although the text calls the word an address.
     InvalidAddress(String),
-    /// A word like any other.
+    /// An ordinary word.
     OrdinaryWord,
 }
 

@@ -28,7 +28,7 @@ pub struct Publication {
     pub rejected: Vec<Rejected>,
     /// Number of parties that the publication lists, with and without addresses.
     pub parties: u64,
-    /// The list names parties and states addresses only now and then: a publication without any address is
+    /// True if the list names parties and seldom states addresses: a publication without any address is then
     /// plausible if it names parties.
     pub addresses_are_rare: bool,
 }

@@ -1,4 +1,4 @@
-//! From the parties of a list that states addresses in free text to a publication.
+//! Building a publication from the parties of a list that states addresses in free text.
 
 use std::{collections::HashSet, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The parts that OFAC's formats share: limits, names of lists and entities, and the step from parties to
-//! a publication. The same facts give the same entries in every format.
+//! The parts that OFAC's formats share: limits, names of lists and entities, and the conversion of parties to a
+//! publication. The same facts give the same entries in every format.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! From the rows of Assay's own formats for listings to a publication.
+//! Building a publication from the rows of Assay's own formats for listings.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -14,11 +14,11 @@ use jiff::civil::Date;
 
 use super::{
     MAX_ENTRIES, MAX_KEPT_BYTES, Publication, Rejected,
-    column::{ListingColumn, excerpt, wrong},
+    column::{ListingColumn, column_error, excerpt},
 };
 use crate::error::{FileError, NUL};
 
-/// Memory that a row takes beside its own bytes.
+/// Memory in bytes that a row takes in addition to its text.
 const ROW_BYTES: usize = 256;
 
 /// Row of a file: the texts of each column.
@@ -47,7 +47,7 @@ impl ListingRow {
         }
         match self.0.insert(column, texts) {
             None => Ok(()),
-            Some(_) => Err(wrong(line, format!("column `{}` is repeated", column.name()))),
+            Some(_) => Err(column_error(line, format!("column `{}` is repeated", column.name()))),
         }
     }
 

@@ -20,12 +20,12 @@ use serde::Serialize;
 
 use crate::listings::{Publication, Rejected};
 
-/// Addresses added or dropped beyond this share of the previous ones, in per cent, are implausible...
+/// Largest plausible number of addresses added or dropped, in percent of the previous addresses.
 const PLAUSIBLE_PERCENT: usize = 20;
-/// ...if they are more than this number too.
+/// Number of addresses added or dropped that is always plausible.
 const PLAUSIBLE_NUMBER: usize = 25;
 
-/// Decisions of the person who imports.
+/// Decisions of the operator about an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// An older publication is filed in the past instead of being refused.
@@ -34,10 +34,10 @@ pub struct ImportOptions {
     pub accept_digest: Option<String>,
 }
 
-/// The digests by which a publication is known.
+/// The digests that identify a publication.
 #[derive(Clone, Copy, Debug)]
 pub struct Digests<'a> {
-    /// SHA-256 of the file as it came.
+    /// SHA-256 of the file before unpacking.
     pub file: &'a str,
     /// SHA-256 of the unpacked content: it identifies a publication in any packing.
     pub content: &'a str,
@@ -46,20 +46,20 @@ pub struct Digests<'a> {
 /// Result of planning an import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportPlan<Id> {
-    /// This very publication is known already: nothing changes.
+    /// The publication was imported before: nothing changes.
     Known {
-        /// True if it is the newest, so that the source counts as verified now.
+        /// True if the publication is the newest, so that the source counts as verified now.
         newest: bool,
     },
     /// A publication to be recorded.
     Record {
-        /// Its place in the source's history.
+        /// Position of the publication in the source's history.
         reference: PublicationRef,
         /// Number of addresses in the publication.
         entries: u64,
-        /// True if it is the newest now.
+        /// True if the publication is now the newest.
         newest: bool,
-        /// Recorded listings that no longer hold as they are.
+        /// Recorded listings that end.
         ended: Vec<Id>,
         /// Listings to be recorded.
         begun: Vec<(ListingEntry, Presence)>,
@@ -73,22 +73,22 @@ pub enum ImportPlan<Id> {
 pub struct ImportReport {
     /// Addresses that the publication adds.
     pub added: Vec<ReportedEntry>,
-    /// Addresses that it drops.
+    /// Addresses that the publication drops.
     pub removed: Vec<ReportedEntry>,
-    /// Addresses of which it says something else than before.
+    /// Number of addresses whose other fields changed.
     pub updated: u64,
-    /// Addresses that stay as they were.
+    /// Number of unchanged addresses.
     pub unchanged: u64,
     /// Rows that could not be imported.
     pub rejected: Vec<Rejected>,
     /// Addresses that are kept and marked, because they are not valid on their chain.
     pub invalid: Vec<InvalidEntry>,
-    /// Numbers of addresses by asset code, kept verbatim, whose chain Assay does not read yet.
+    /// Numbers of addresses by asset code, kept verbatim, whose chain Assay does not support.
     pub unsupported: BTreeMap<String, u64>,
 }
 
 impl ImportReport {
-    /// Counts an entry that is both added and removed as updated: only its validity is another one.
+    /// Counts an entry that is both added and removed as updated: only its validity changed.
     fn note_renewals(&mut self) {
         let added: BTreeSet<&ReportedEntry> = self.added.iter().collect();
         let renewed: BTreeSet<ReportedEntry> =
@@ -120,11 +120,11 @@ pub struct InvalidEntry {
     /// The entry.
     #[serde(flatten)]
     pub entry: ReportedEntry,
-    /// Why.
+    /// Reason why the address is not valid.
     pub reason: String,
 }
 
-/// Why a publication is refused. Nothing changes then.
+/// Reason why a publication is refused. A refusal changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublicationRefusal {
     /// A newer publication was imported before.
@@ -133,49 +133,50 @@ pub enum PublicationRefusal {
          in the past with --history"
     )]
     Older {
-        /// Its date.
+        /// Date of the refused publication.
         published_on: Date,
-        /// The newest publication's date.
+        /// Date of the newest publication.
         newest: Date,
     },
-    /// It was issued in the future: its listings would not be in force, and no newer one could follow.
+    /// The publication is dated in the future: its listings would not be in force, and no newer publication could
+    /// follow.
     #[error("its date of issue is {published_on}, which is in the future: today is {today}")]
     Future {
-        /// Its date.
+        /// Date of the refused publication.
         published_on: Date,
         /// The day of the import.
         today: Date,
     },
-    /// The addresses changed beyond belief.
+    /// Implausibly many addresses changed.
     #[error(
         "it adds {added} and drops {removed} of the {previous} addresses that the publication of \
          {compared} holds: implausible; if it is right, import it with --accept-digest {digest}"
     )]
     Implausible {
-        /// Number of addresses that it adds.
+        /// Number of addresses that the publication adds.
         added: usize,
-        /// Number of addresses that it drops.
+        /// Number of addresses that the publication drops.
         removed: usize,
-        /// Number of addresses in the publication with which it is compared.
+        /// Number of addresses in the previous publication, with which the new one is compared.
         previous: usize,
-        /// That publication's date.
+        /// Date of the previous publication.
         compared: Date,
-        /// The digest that accepts it.
+        /// Digest by which an operator can accept the publication.
         digest: String,
     },
-    /// It holds no address at all.
+    /// The publication holds no address.
     #[error(
         "there is no address in it: is it the right file? If so, import it with --accept-digest \
          {digest}"
     )]
     Empty {
-        /// The digest that accepts it.
+        /// Digest by which an operator can accept the publication.
         digest: String,
     },
 }
 
-/// Identifies an entry within its source, even if its other fields change. An entry with another validity
-/// is another one, so that an order which expired and was renewed later was not in force in between.
+/// Identifies an entry within its source, even if its other fields change. Entries with different validities are
+/// different, so that an order which expired and was renewed later was not in force in between.
 type Key = (ListId, String, String, String, Option<Date>);
 
 fn key(entry: &ListingEntry) -> Key {
@@ -244,8 +245,8 @@ impl Digests<'_> {
     }
 }
 
-/// Compares a publication with its neighbour in time: the one before it, or, where it is the first, the
-/// one after it. Addresses count, not entities: one that moves to another entity stays listed.
+/// Compares a publication with its neighbor in time: the publication before it, or after it if it is the first.
+/// Addresses count, not entities: an address that moves to another entity stays listed.
 fn check_plausible<Id>(
     known: &SourceHistory<Id>,
     publication: &Publication,
@@ -279,7 +280,7 @@ fn address(entry: &ListingEntry) -> (&str, &str) {
     (&entry.asset_code, &entry.address_as_published)
 }
 
-/// Rows that end, entries that begin, and the numbers.
+/// Rows that end, entries that begin, and the report.
 type Changes<Id> = (Vec<Id>, Vec<(ListingEntry, Presence)>, ImportReport);
 
 fn changes<Id: Copy>(

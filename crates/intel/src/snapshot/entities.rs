@@ -26,10 +26,10 @@ pub struct FoundEntity {
     pub name: String,
     /// Name that matches: the primary one or another one.
     pub matched_name: String,
-    /// Way in which it matches.
+    /// Way in which the name matches.
     #[serde(rename = "match")]
     pub kind: NameMatch,
-    /// Likeness, 75 to 100. It is about names only and never part of a risk score.
+    /// Likeness of the names, 75 to 100. The score is never part of a risk score.
     pub score: u8,
     /// Sanctions programs under which the party is listed.
     pub programs: Vec<String>,
@@ -41,7 +41,7 @@ pub struct FoundEntity {
     pub official_link: Option<String>,
     /// Date on which the party was listed, as the list states it.
     pub listed_on: Option<Date>,
-    /// Source that it was imported from.
+    /// Source that the entry was imported from.
     pub source: SourceId,
     /// Addresses of the party on this list, ended ones included.
     pub addresses: Vec<FoundAddress>,
@@ -50,7 +50,7 @@ pub struct FoundEntity {
 /// Address of a listed party.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FoundAddress {
-    /// Blockchains on which it is listed; empty if Assay does not read it.
+    /// Blockchains on which the address is listed; empty if Assay does not support its chain.
     pub blockchains: Vec<String>,
     /// Canonical address, else the address as the list prints it.
     pub address: String,

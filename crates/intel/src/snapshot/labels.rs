@@ -1,7 +1,7 @@
 //! Labels in memory: hundreds of thousands of them in little space.
 //!
-//! Addresses stand in one text, labels that say the same stand once, and both indexes are sorted
-//! hashes. Built whole, never changed.
+//! All addresses are stored in one text, equal labels once, and all indexes are sorted hashes. An index never changes
+//! after it is built.
 
 use std::{
     collections::HashMap,
@@ -21,19 +21,19 @@ pub struct LabelIndex {
     /// The canonical addresses, one after the other.
     texts: String,
     addresses: Vec<LabelledAddress>,
-    /// Places in `labels`, those of one address together.
+    /// Indices in `labels`, those of one address together.
     claims: Vec<u32>,
     /// Every distinct label.
     labels: Vec<Label>,
-    /// Hash of an address, place in `addresses`; sorted.
+    /// Hash of an address and index in `addresses`; sorted.
     by_address: Vec<(u64, u32)>,
-    /// Hash of a key identity, place in `addresses`; sorted.
+    /// Hash of a key identity and index in `addresses`; sorted.
     by_key: Vec<(u64, u32)>,
-    /// Hash of the visible ends of an address, place in `addresses`; sorted.
+    /// Hash of the visible ends of an address and index in `addresses`; sorted.
     by_ends: Vec<(u64, u32)>,
 }
 
-/// An address with labels. Its text and its claims end where the next one's begin.
+/// An address with labels. The text and the labels of an address end at the beginning of those of the next address.
 #[derive(Clone, Copy, Debug)]
 struct LabelledAddress {
     chain: ChainId,
@@ -139,31 +139,31 @@ impl LabelIndex {
     }
 }
 
-/// The places that stand under a hash.
+/// The indices with a hash.
 fn matching(index: &[(u64, u32)], hash: u64) -> impl Iterator<Item = u32> {
     let from = index.partition_point(|(other, _)| *other < hash);
     let rest = index.get(from..).unwrap_or_default();
     rest.iter().take_while(move |(other, _)| *other == hash).map(|(_, place)| *place)
 }
 
-/// The same in every run; texts with equal hashes are distinguished by the texts themselves.
+/// A hash that is equal in every run. Texts with equal hashes are distinguished by comparison.
 fn hash(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Takes labels in and makes an index of them.
+/// Builds an index from labels.
 #[derive(Debug, Default)]
 pub struct LabelIndexBuilder {
     index: LabelIndex,
-    /// Places of labels that are known already.
+    /// Indices of known labels.
     known: HashMap<Label, u32>,
     last: Option<CanonicalAddress>,
 }
 
 impl LabelIndexBuilder {
-    /// Takes a label in. Least space is used where an address's labels come one after the other.
+    /// Adds a label. The index is smallest if an address's labels are added one after the other.
     pub fn add(&mut self, AddressLabel { address, label }: AddressLabel) {
         let index = &mut self.index;
         let place = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -188,7 +188,7 @@ impl LabelIndexBuilder {
         index.claims.push(claim);
     }
 
-    /// The index, as of a generation.
+    /// Builds the index of a generation.
     #[must_use]
     pub fn finish(self, generation: u64) -> LabelIndex {
         let mut index = LabelIndex { generation, ..self.index };

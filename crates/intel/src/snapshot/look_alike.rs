@@ -1,7 +1,7 @@
 //! Addresses that look alike: listed or labelled ones that share the ends that wallets show.
 //!
-//! Poisoning sends money from an address whose first and last characters are those of an address that the
-//! victim pays often. Wallets show little more than these.
+//! Poisoning sends money from an address whose first and last characters are those of an address that the victim pays
+//! often. Wallets show little more than these characters.
 
 use std::{
     collections::HashMap,
@@ -22,8 +22,8 @@ const MOST: usize = 20;
 /// Look-alikes of listed addresses, by a hash of their ends.
 pub(super) type ListedEnds = HashMap<u64, Vec<Arc<CanonicalAddress>>>;
 
-/// Hash of the visible ends of an address; `None` if it is too short to have two. EVM chains count as one,
-/// and letter case does not there.
+/// Hash of the visible ends of an address; `None` if the address is too short. On EVM chains, hashes depend neither
+/// on the chain nor on letter case.
 pub(super) fn ends_hash(chain: ChainId, text: &str) -> Option<u64> {
     let body = body(text);
     // Ends that touch are the whole address.
@@ -66,8 +66,8 @@ fn shared(one: &str, other: &str) -> (usize, usize) {
 }
 
 impl IntelSnapshot {
-    /// Listed or labelled addresses that share the visible ends of `subject`, the most alike first. The
-    /// subject itself and the same account on other chains are none.
+    /// Listed or labelled addresses that share the visible ends of `subject`, the most alike first. The subject
+    /// itself and the same account on other chains are excluded.
     #[must_use]
     pub fn look_alikes(&self, subject: &CanonicalAddress) -> Vec<LookAlike> {
         let Some(hash) = ends_hash(subject.chain(), subject.as_str()) else { return Vec::new() };

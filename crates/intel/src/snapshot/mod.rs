@@ -1,5 +1,4 @@
-//! In-memory index of lists and labels by address. It is built whole, immutable, and swapped
-//! atomically.
+//! In-memory index of lists and labels by address. An index is immutable; a new one replaces it atomically.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -37,7 +36,7 @@ pub struct IntelSnapshot {
     data_revision: String,
     sources: Vec<SourceState>,
     listings: Vec<Listing>,
-    /// Places in `listings` by listed address.
+    /// Indices in `listings` by listed address.
     listed: HashMap<Arc<CanonicalAddress>, Vec<usize>>,
     /// Listed addresses by the keys, scripts and accounts that control them.
     controlled: HashMap<KeyIdentity, Vec<Arc<CanonicalAddress>>>,
@@ -65,8 +64,8 @@ impl IntelSnapshot {
         Ok(Self::new(intel, labels))
     }
 
-    /// Indexes the listings in `intel`. Those whose address is not valid, or whose chain is not read
-    /// yet, stay out of the index: they name no address that could be asked for.
+    /// Indexes the listings in `intel`. Listings with an invalid address, or of an unsupported chain, are left out:
+    /// no check can ask for them.
     #[must_use]
     pub fn new(intel: Intel, labels: Arc<LabelIndex>) -> Self {
         let mut snapshot = Self {
@@ -119,7 +118,7 @@ impl IntelSnapshot {
         self.generation
     }
 
-    /// Names the data.
+    /// Identifier of the data.
     #[must_use]
     pub fn data_revision(&self) -> &str {
         &self.data_revision
@@ -222,8 +221,7 @@ impl IntelSnapshot {
         }
     }
 
-    /// Attribution of a party on a path of money. Nearly all parties are unknown; for these nothing
-    /// is allocated.
+    /// Attribution of a party on a path of money. Nearly all parties are unknown, and cost no allocation.
     #[must_use]
     pub fn attribution(
         &self,
@@ -239,8 +237,8 @@ impl IntelSnapshot {
         attribute(&self.facts(&address), policy, today)
     }
 
-    /// True if an address is listed or labelled, or if its key or script controls a listed one. Only these are
-    /// attributed, whatever the policy and the day.
+    /// True if an address is listed or labelled, or if its key or script controls a listed one. Only such addresses
+    /// can be attributed, under any policy and on any day.
     #[must_use]
     pub fn has_attribution(&self, address: &CanonicalAddress) -> bool {
         self.is_attributed(address)
@@ -281,7 +279,7 @@ impl IntelSnapshot {
     }
 }
 
-/// The owners that a key or script is on a Bitcoin-like chain.
+/// The script owners that a key or script can be on a Bitcoin-like chain.
 fn owners_of(identity: &KeyIdentity) -> Vec<ScriptOwner> {
     match identity {
         KeyIdentity::PublicKeyHash(hash) => {

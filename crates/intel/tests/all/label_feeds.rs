@@ -1,5 +1,5 @@
-//! Label feeds, made up in their publishers' structures, imported as they come: a checkout of TagPacks, the
-//! export of Ransomwhere, and a set with a day of its own.
+//! Imports of label feeds with made-up content in the publishers' structures: a checkout of TagPacks, the export of
+//! Ransomwhere, and a set that states its date.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 

@@ -1,5 +1,5 @@
-//! The promise of the registry: a format is one value. Formats that are made up here go through the import
-//! and end in the index that checks read.
+//! Tests that a format is one value: formats that this file defines are imported and found in the index that checks
+//! read.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -51,7 +51,7 @@ static NOTICES: Format = Format {
     }),
 };
 
-/// Labels with a chain that only the import knows: an address, a space and a name per line.
+/// Labels whose chain only the import states: an address, a space and a name per line.
 static NAMES: Format = Format {
     id: "made-up-names",
     short_id: None,

@@ -25,7 +25,7 @@ pub(crate) mod tests;
 #[cfg(feature = "shared")]
 mod watch;
 
-/// Number of buckets. Never change it: the first epoch of each is recorded durably.
+/// Number of buckets. The number must never change, because the first epoch of each bucket is recorded durably.
 pub const BUCKETS: u32 = 64;
 
 /// A Lua script for Redis.
@@ -69,7 +69,7 @@ pub trait ScriptRunner: Send + Sync + std::fmt::Debug {
 /// Durable record of the buckets that ever had an epoch.
 #[async_trait::async_trait]
 pub trait EpochRegistry: Send + Sync {
-    /// Returns true exactly once for each bucket: the first time that any replica asks.
+    /// Returns true exactly once for each bucket: at the first call by any replica.
     ///
     /// # Errors
     ///
@@ -83,17 +83,17 @@ pub struct RedisTokenStore {
     scripts: Arc<dyn ScriptRunner>,
     /// Identifies this run of this replica.
     replica: u64,
-    /// See [`Self::new`].
+    /// Time for which a Redis that lost its memory grants nothing: see [`Self::new`].
     margin: u64,
     /// True after a request that found a bucket without its epoch, until the others are opened.
     forgotten: Arc<AtomicBool>,
 }
 
 impl RedisTokenStore {
-    /// Creates a store. `replica` is a random number unique to this run of this replica. `margin`
-    /// (microseconds) is the time for which a Redis that lost its memory grants nothing, beyond the
-    /// windows in which it noticed: more than the clocks of a primary and its successor differ, and
-    /// than a replaced primary goes on unaware of its successor.
+    /// Creates a store. `replica` is a random number unique to this run of this replica. `margin` (microseconds) is
+    /// the time for which a Redis that lost its memory grants nothing, in addition to the windows in which the loss
+    /// was noticed. The margin exceeds the difference between the clocks of a primary and its successor, and the time
+    /// for which a replaced primary still answers.
     pub fn new(scripts: Arc<dyn ScriptRunner>, replica: u64, margin: u64) -> Self {
         Self { scripts, replica, margin, forgotten: Arc::default() }
     }
@@ -196,7 +196,7 @@ pub fn parse_grant(answer: &[i64], expected: usize) -> Option<LeaseGrant> {
     Some(LeaseGrant { epoch, windows: windows.collect::<Option<_>>()? })
 }
 
-/// Returns the bucket of a subject: FNV-1a of its name. It must never change.
+/// Returns the bucket of a subject: FNV-1a of its name. The bucket of a subject must never change.
 fn bucket(subject: &LimitSubject) -> u32 {
     let mut name = String::new();
     // Writing to a string cannot fail.

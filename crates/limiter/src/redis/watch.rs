@@ -6,14 +6,14 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::{BUCKETS, EpochRegistry, RedisTokenStore};
 
-/// Interval of looks at a bucket: one server that forgets is noticed within it, of several servers each within 64 of
-/// them, and sooner the more replicas look.
+/// Interval between reads of one bucket after the other. The loss of a single server's memory is noticed within one
+/// interval, that of one of several servers within 64 intervals, and sooner with more replicas.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 impl RedisTokenStore {
-    /// Looks at one bucket after the other until the future is dropped, and opens an epoch in all of them as soon as one
-    /// has lost its own, or a request found it so. Otherwise a bucket would notice by its first request, and grant
-    /// nothing in that window, however long ago the loss was.
+    /// Reads one bucket after the other until the future is dropped. As soon as a bucket, or a request, shows a lost
+    /// epoch, an epoch is opened in all buckets. Otherwise a bucket would notice the loss at its first request, and
+    /// grant nothing in that window, however long ago the loss was.
     pub async fn watch(&self, epochs: &dyn EpochRegistry) {
         let mut ticks = interval(INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

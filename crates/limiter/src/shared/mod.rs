@@ -55,8 +55,8 @@ struct Inner {
 }
 
 impl SharedLimiter {
-    /// Creates a limiter on these token stores. Until [`Self::set_slots`] it has no fallback allowance,
-    /// and leaves the others theirs. [`Self::run_maintenance`] must run beside it.
+    /// Creates a limiter on these token stores. Until [`Self::set_slots`], the limiter has no fallback allowance, and
+    /// leaves the other replicas theirs. [`Self::run_maintenance`] must run in another task.
     pub fn new(
         short: Arc<dyn TokenStore>,
         long: Arc<dyn TokenStore>,
@@ -239,13 +239,13 @@ impl SharedLimiter {
         decide: impl FnOnce(&mut [ApplicableLimits<'_>], &DecisionContext<'_>) -> T,
     ) -> T {
         let sharded = &self.0.sharded;
-        let (decided, due) = sharded.with(
+        let (decided, due) = sharded.with_applicable(
             account,
             limits,
             || self.0.now(),
             |applicable, context| {
                 let decided = decide(applicable, context);
-                (decided, sharded.due(account, applicable, context))
+                (decided, sharded.due_requests(account, applicable, context))
             },
         );
         for due in due {

@@ -1,7 +1,7 @@
 //! State that the replicas of a service share to enforce limits together.
 //!
-//! - [`slots`]: which replicas run, and the share of every limit that each may spend on its own
-//! - [`quotas`]: tokens granted of limits with long windows
+//! - [`slots`]: the running replicas, and the share of every limit that each may spend on its own
+//! - [`quotas`]: granted tokens of limits with long windows
 
 pub mod quotas;
 pub mod slots;

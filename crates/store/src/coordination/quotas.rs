@@ -1,7 +1,7 @@
 //! Quotas: tokens granted of a limit in a long window, counted in the database so that the loss of
 //! a cache cannot reset them.
 //!
-//! The number of a window is the database's time divided by the window's length; servers take both from the
+//! The number of a window is the database's time divided by the window's length. Servers take the number from the
 //! answers.
 
 use std::{num::NonZeroU32, time::Duration};
@@ -37,7 +37,7 @@ pub struct QuotaRequest {
 pub struct QuotaGrant {
     /// The amount granted.
     pub granted: u64,
-    /// The window in which it may be spent.
+    /// The window in which the grant may be spent.
     pub window_number: u64,
     /// The amount that may still be granted in the window.
     pub remaining: u64,
@@ -51,7 +51,7 @@ pub struct QuotaGrant {
 pub struct QuotaReturn {
     /// The counter.
     pub counter: QuotaCounter,
-    /// The window for which it was granted.
+    /// The window for which the amount was granted.
     pub window_number: u64,
     /// The amount.
     pub count: u64,
@@ -60,9 +60,9 @@ pub struct QuotaReturn {
 /// The store of quotas.
 #[async_trait]
 pub trait QuotaStore: std::fmt::Debug + Send + Sync {
-    /// Grants parts of several limits in one statement: of each as much as is wanted and left, and never more
-    /// than is allowed, however many servers ask at the same time. The answers are in the order of the
-    /// requests. A second request for the same counter is granted nothing.
+    /// Grants parts of several limits in one statement: of each, the requested amount as far as it is left, and never
+    /// more than is allowed, even if many servers ask at the same time. The answers are in the order of the requests.
+    /// A second request for the same counter is granted nothing.
     async fn reserve(&self, requests: &[QuotaRequest]) -> Result<Vec<QuotaGrant>, StoreError>;
 
     /// Returns amounts that were not spent. Each must have been granted, and is returned once.

@@ -42,9 +42,9 @@ pub struct LabelImport {
 pub struct LabelChange {
     /// New labels.
     pub added: u64,
-    /// Labels that ended.
+    /// Labels that are no longer in force.
     pub removed: u64,
-    /// Labels that stay as they were.
+    /// Unchanged labels.
     pub unchanged: u64,
 }
 
@@ -54,14 +54,14 @@ pub type LabelSink<'a> = dyn FnMut(AddressLabel) + Send + 'a;
 /// A request for the labels in force.
 #[expect(missing_debug_implementations, reason = "a closure has nothing to show")]
 pub struct LabelRequest<'a> {
-    /// The generation of labels that the caller has: if it is the current one, no labels are handed out.
+    /// The generation of labels that the caller has: if it is the current generation, `each` receives no labels.
     pub known: Option<u64>,
-    /// Receives them.
+    /// Receives the labels one by one.
     pub each: &'a mut LabelSink<'a>,
 }
 
-/// A decision that a label, or all labels of a source for an address, no longer counts. It holds
-/// for later imports too.
+/// A decision that a label, or all labels of a source for an address, no longer counts. The decision also applies to
+/// later imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
     /// The source of the labels.
@@ -91,18 +91,18 @@ pub struct RecordedLabel {
     pub recorded_to: Option<Timestamp>,
 }
 
-/// A filter of recorded labels.
+/// Filter for recorded labels.
 #[derive(Clone, Debug, Default)]
 pub struct LabelFilter {
     /// Only labels of this source.
     pub source: Option<SourceId>,
     /// Only labels of this chain.
     pub chain: Option<ChainId>,
-    /// Ended labels too.
+    /// True to include ended labels.
     pub history: bool,
 }
 
-/// A hash of everything that a label says: two labels with the same fingerprint are the same.
+/// A hash of all fields of a label: labels with the same fingerprint are equal.
 pub(crate) type Fingerprint = [u8; 16];
 
 /// The fingerprint of a label.

@@ -1,7 +1,7 @@
 //! Sources, publications, listings and labels.
 //!
-//! - `publications`: what importing a sanctions list records
-//! - `labels`: what importing a label set records, and suppressions of labels
+//! - `publications`: records of an imported sanctions list
+//! - `labels`: records of an imported label set, and suppressions of labels
 
 mod labels;
 mod publications;
@@ -28,8 +28,8 @@ use crate::StoreError;
 /// The store of sources, publications, listings and labels.
 #[async_trait]
 pub trait IntelStore: std::fmt::Debug + Send + Sync {
-    /// All data that checks need: sources, recorded listings and, if `labels` are requested, every
-    /// label in force, one by one, in the order of their addresses. All of it is of one moment.
+    /// All data that checks need: sources, recorded listings and, if `labels` are requested, every label in force,
+    /// one by one, in the order of their addresses. All data are of one moment.
     async fn intel(&self, labels: Option<LabelRequest<'_>>) -> Result<Intel, StoreError>;
 
     /// The recorded history of one source, to plan an import against.
@@ -53,7 +53,7 @@ pub trait IntelStore: std::fmt::Debug + Send + Sync {
         each: &mut (dyn FnMut(RecordedLabel) + Send),
     ) -> Result<(), StoreError>;
 
-    /// Suppresses labels. Returns how many recorded labels that concerns now.
+    /// Suppresses labels. Returns the number of recorded labels that are suppressed.
     async fn suppress_labels(&self, suppression: &Suppression) -> Result<u64, StoreError>;
 
     /// Lifts the suppressions of a source's labels of an address. Returns how many.
@@ -102,7 +102,7 @@ pub struct Intel {
     pub label_generation: u64,
 }
 
-/// Refuses listings for a source of labels, and the other way round: one kind must not replace the other.
+/// Refuses listings for a source of labels, and labels for a source of listings: one kind must not replace the other.
 pub(crate) fn expect_kind(
     source: &SourceId,
     held: String,

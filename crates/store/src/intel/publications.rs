@@ -9,7 +9,7 @@ use assay_engine::{
 };
 use jiff::Timestamp;
 
-/// The row of a listing.
+/// Identifier of a listing's row.
 pub type RowId = i64;
 
 /// The recorded history of a source at one intel revision.
@@ -63,7 +63,7 @@ pub struct PublicationRecord {
     pub report: serde_json::Value,
 }
 
-/// The validators of an HTTP answer (RFC 9110), to ask for a newer one only.
+/// The validators of an HTTP response (RFC 9110), for a conditional request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FetchConditions {
     /// The entity tag.

@@ -1,9 +1,9 @@
 //! Background jobs: work that outlives a request and a server, and is done once for all servers.
 //!
-//! A job is a row. A server claims it for a while, extends the claim as long as it works, and stores the
-//! outcome. If the server dies, the claim expires and another server claims the job: a job is run at least
-//! once, so its work must be idempotent. [`state`] decides all of this as a function of values; the backends
-//! only see to it that one server at a time changes a row.
+//! A job is a row. A server claims it for a while, extends the claim as long as it works, and stores the outcome. If
+//! the server dies, the claim expires and another server claims the job: a job is run at least once, so its work must
+//! be idempotent. Pure functions in [`state`] decide all of this; the backends ensure that one server at a time
+//! changes a row.
 
 mod state;
 
@@ -15,8 +15,8 @@ use crate::StoreError;
 /// The store of background jobs.
 #[async_trait]
 pub trait JobStore: std::fmt::Debug + Send + Sync {
-    /// Enqueues a job. Returns whether that changed anything: a job that is pending or being worked on is
-    /// not enqueued twice (see [`Job::enqueued`]).
+    /// Enqueues a job. Returns false if nothing changed: a job that is pending or being worked on is not enqueued
+    /// twice (see [`Job::enqueued`]).
     async fn enqueue_job(&self, job: &NewJob, now: Timestamp) -> Result<bool, StoreError>;
 
     /// Claims at most `limit` jobs of these kinds that are due, the longest due first. Jobs that another
@@ -29,11 +29,11 @@ pub trait JobStore: std::fmt::Debug + Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<Job>, StoreError>;
 
-    /// Extends the claim on a job. Returns whether the worker still had it.
+    /// Extends the claim on a job. Returns false if the worker no longer had the claim.
     async fn extend_claim(&self, id: &JobId, claim: &JobClaim) -> Result<bool, StoreError>;
 
-    /// Stores the outcome of a job and ends the claim. Returns whether the worker still had it; if not,
-    /// nothing changes.
+    /// Stores the outcome of a job and ends the claim. Returns false, and changes nothing, if the worker no longer
+    /// had the claim.
     async fn finish_job(
         &self,
         id: &JobId,
@@ -55,7 +55,7 @@ pub trait JobStore: std::fmt::Debug + Send + Sync {
 /// The identity of a job. At most one job has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId {
-    /// The kind, which decides what the work is.
+    /// The kind, which decides the work.
     pub kind: String,
     /// The subject of the work, such as the name of a source.
     pub key: String,
@@ -112,7 +112,7 @@ pub struct Job {
 pub enum JobStatus {
     /// The job waits until it is due and a server claims it.
     Pending,
-    /// A server works on it.
+    /// A server works on the job.
     Claimed(JobClaim),
     /// The work is done.
     Done,
@@ -136,7 +136,7 @@ impl JobStatus {
 /// A worker's right to work on a job, for a limited time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobClaim {
-    /// The worker: a name drawn at the start of its process.
+    /// The worker: a random name of its process.
     pub worker: String,
     /// Expiry time. Afterwards, any worker may claim the job.
     pub until: Timestamp,

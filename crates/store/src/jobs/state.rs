@@ -1,4 +1,4 @@
-//! The state machine of a job. It reads no clock and does no I/O.
+//! The state machine of a job. The state machine reads no clock and does no I/O.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,7 +10,7 @@ const LONGEST_ERROR: usize = 1_000;
 const MAX_DOUBLINGS: u32 = 20;
 
 impl Job {
-    /// A job that was enqueued at `now`. A time that has passed means: at once.
+    /// A job that was enqueued at `now`. A due time in the past means: at once.
     #[must_use]
     pub fn new(new: &NewJob, now: Timestamp) -> Self {
         Self {

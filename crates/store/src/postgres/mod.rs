@@ -34,8 +34,8 @@ const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bi
 
 /// A store in a PostgreSQL database.
 ///
-/// However many checks read fetched histories at once, limits, revocations and usage do not wait for them: they have
-/// connections of their own.
+/// Limits, revocations and usage have connections of their own, so that they never wait for checks that read fetched
+/// histories.
 #[derive(Clone, Debug)]
 pub struct PostgresStore {
     database: PostgresDatabase,
@@ -93,8 +93,8 @@ impl PostgresStore {
         self.database.control.with_liveness_probe(working).await
     }
 
-    /// Writes the name of the cluster installation that the data belongs to, unless one is written already, and
-    /// returns the name that is.
+    /// Writes the name of the cluster installation that the data belongs to, unless a name is stored already, and
+    /// returns the stored name.
     ///
     /// # Errors
     ///

@@ -40,7 +40,7 @@ const RESERVE: &str = "
                - (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) AS until_end
     FROM given";
 
-/// Locked in the same order.
+/// Locks rows in the same order as [`RESERVE`].
 const GIVE_BACK: &str = "
     WITH given AS MATERIALIZED (
         SELECT q.payer, q.limit_name, q.window_seconds, q.window_number, back.count
@@ -55,8 +55,8 @@ const GIVE_BACK: &str = "
     WHERE q.payer = given.payer AND q.limit_name = given.limit_name
       AND q.window_seconds = given.window_seconds AND q.window_number = given.window_number";
 
-/// Windows stay for two days after their end: should the clock be put back by less, nothing is forgotten.
-/// Two programs that purge at once pass over each other's rows.
+/// Counters stay for two days after the end of their windows, so that a clock set back by less forgets no grant.
+/// Programs that purge at once skip each other's rows.
 const PURGE: &str = "
     DELETE FROM quota_windows AS q USING (
         SELECT payer, limit_name, window_seconds, window_number FROM quota_windows

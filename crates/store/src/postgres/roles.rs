@@ -1,5 +1,5 @@
-//! Roles: the rights of each program in the database. They are created if the migrating login may
-//! create roles; otherwise an administrator runs the statements of [`sql`].
+//! Roles: the rights of each program in the database. The roles are created if the migrating login may create roles;
+//! otherwise an administrator runs the statements of [`sql`].
 
 use sqlx::{Executor, PgConnection, Row};
 
@@ -15,20 +15,20 @@ const ROLES_EXIST: &str = "SELECT count(*) = 4 FROM pg_roles WHERE rolname IN
 /// State of the roles of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Roles {
-    /// They are there, and have the rights that they need.
+    /// The roles exist, and have the rights that they need.
     Ready,
-    /// They are not, and this login may not make them.
+    /// Roles are missing, and this login may not create them.
     Missing,
 }
 
-/// The statements that create the roles and grant them their rights, for an administrator. They can
-/// be run again at any time, and run after every migration.
+/// The statements that create the roles and grant them their rights, for an administrator. The statements can be run
+/// again at any time, and are run after every migration.
 #[must_use]
 pub fn sql() -> String {
     format!("{CREATE}\n{GRANT}")
 }
 
-/// Makes the roles where that is allowed, and gives them their rights where they are there.
+/// Creates the roles if this login may, and grants existing roles their rights.
 pub(super) async fn ensure(connection: &mut PgConnection) -> Result<Roles, StoreError> {
     if !create(connection).await? {
         return Ok(Roles::Missing);
@@ -42,7 +42,7 @@ pub(super) async fn ensure(connection: &mut PgConnection) -> Result<Roles, Store
     Ok(Roles::Ready)
 }
 
-/// Makes the roles where this login may. The result is `false` if they are not there.
+/// Creates the roles if this login may. Returns false if roles are missing afterwards.
 async fn create(connection: &mut PgConnection) -> Result<bool, StoreError> {
     if connection.fetch_one(MAY_CREATE).await?.try_get(0)? {
         connection.execute(CREATE).await?;

@@ -15,8 +15,8 @@ use crate::{
 /// The server's code for a missing privilege.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
-/// The migrations that this program knows. The first makes the schema of version 15 as a whole; others are only
-/// ever appended. Each records in `schema_versions` the oldest program that is compatible with it.
+/// The migrations that this program knows. The first creates the whole schema of version 15; others are only ever
+/// appended. Each records in `schema_versions` the oldest program that is compatible with it.
 fn known() -> [Migration; 1] {
     [migration(15, "schema", include_str!("../../migrations/postgres/0015_schema.sql"))]
 }
@@ -60,8 +60,8 @@ async fn migrate_to(known: &[Migration], connection: &mut PgConnection) -> Resul
     connection.unlock().await.map_err(failed)
 }
 
-/// Acts as the group that owns the tables, where this login is in it: so that what one member makes,
-/// every other can change.
+/// Acts as the role that owns the tables, if this login is a member, so that every other member can change the
+/// objects that this login creates.
 async fn become_owner(connection: &mut PgConnection) -> Result<(), StoreError> {
     let owned = sqlx::query(
         "SELECT FROM pg_tables WHERE schemaname = 'public' AND tablename = 'installation'

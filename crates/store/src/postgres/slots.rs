@@ -14,15 +14,15 @@ use crate::{
     value,
 };
 
-/// The server's time in microseconds, once for the whole statement. It is read before the statement waits for
-/// a lock, so that a lease can be shorter than requested, never longer.
+/// The server's time in microseconds, once for the whole statement. The time is read before the statement waits for a
+/// lock, so that a lease can be shorter than requested, never longer.
 const CLOCK: &str = "clock AS MATERIALIZED
     (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now)";
 /// The holder's own slot, renewed.
 const RENEWED: &str = "renewed AS
     (UPDATE seats SET expires_at = greatest(expires_at, clock.now + $2) FROM clock
      WHERE holder = $1 AND expires_at > clock.now RETURNING seats.*)";
-/// The lowest free slot. One that another program is claiming is skipped.
+/// The lowest free slot. A slot that another program is claiming is skipped.
 const CLAIMED: &str = "free AS
     (SELECT number FROM seats, clock
      WHERE (holder IS NULL OR expires_at <= clock.now) AND NOT EXISTS (SELECT FROM renewed)
@@ -30,7 +30,7 @@ const CLAIMED: &str = "free AS
     claimed AS
     (UPDATE seats SET holder = $1, claimed_at = clock.now, expires_at = clock.now + $2
      FROM free, clock WHERE seats.number = free.number RETURNING seats.*)";
-/// All slots, as this statement leaves them.
+/// All slots after this statement.
 const ALL: &str = "SELECT clock.now, own.number IS NOT NULL AS is_own,
         coalesce(own.expires_at, seats.expires_at) AS expires_at
     FROM clock CROSS JOIN seats LEFT JOIN own ON own.number = seats.number ORDER BY seats.number";

@@ -35,7 +35,7 @@ fn revision(row: &Row) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.control_revision", row.integer("control_revision")?)?)
 }
 
-/// The number of changes that were not of the other part alone.
+/// The revision of manifests or of keys: the number of all control changes without those of the `other` part alone.
 fn revision_without(row: &Row, other: &'static str) -> Result<u64, StoreError> {
     let changes = row.integer("control_revision")?.saturating_sub(row.integer(other)?);
     Ok(value::unsigned("installation.control_revision", changes)?)
@@ -110,7 +110,7 @@ pub(crate) fn key(row: &Row) -> Result<KeyRecord, StoreError> {
     })
 }
 
-/// Scopes as they are written down.
+/// The stored text of scopes.
 pub(crate) fn scopes(scopes: &[Scope]) -> Result<String, StoreError> {
     serde_json::to_string(scopes).map_err(|error| StoreError::unreadable("api_keys.scopes", error))
 }

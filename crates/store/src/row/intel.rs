@@ -54,7 +54,7 @@ impl PublicationRows {
         Self(publications.iter().map(row).collect())
     }
 
-    /// A plan that refers to a publication that is not there was made for another state.
+    /// The row of a publication. A missing one is a conflict: the plan was made for another state.
     pub(crate) fn row(&self, reference: PublicationRef) -> Result<RowId, StoreError> {
         self.0.get(&reference).copied().ok_or(StoreError::Conflict)
     }
@@ -64,7 +64,7 @@ pub(crate) fn generation(installation: &Row) -> Result<u64, StoreError> {
     Ok(value::unsigned("installation.intel_generation", installation.integer("intel_generation")?)?)
 }
 
-/// Everything that checks need, from the rows that hold it.
+/// Everything that checks need, from its stored rows.
 pub(crate) fn intel(
     installation: &Row,
     publications: &[StoredPublication],
@@ -191,7 +191,7 @@ fn presence(
     })
 }
 
-/// The history of one source, from the rows that hold it.
+/// The history of one source, from its stored rows.
 pub(crate) fn history(
     generation: u64,
     publications: Vec<StoredPublication>,
@@ -224,12 +224,12 @@ pub(crate) fn fetch_conditions(row: &Row) -> Result<FetchConditions, StoreError>
     })
 }
 
-/// A listed entity as it is written down.
+/// The stored text of a listed entity.
 pub(crate) fn entity(entity: &ListedEntity) -> Result<String, StoreError> {
     serde_json::to_string(entity).map_err(|error| StoreError::unreadable("listings.entity", error))
 }
 
-/// The hash that chains a further change to all those before it.
+/// The hash that chains a change to all changes before it.
 pub(crate) fn chained_hash(before: &str, source: &SourceId, digest: &str) -> String {
     hex::encode(Sha256::digest(format!("{before}\n{source}\n{digest}")))
 }

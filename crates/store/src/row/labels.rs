@@ -18,7 +18,7 @@ use crate::{
     value,
 };
 
-/// True of a row of `labels` that a person withdrew.
+/// SQL condition that a person withdrew the label in a row of `labels`.
 pub(crate) const WITHDRAWN: &str = "EXISTS (
     SELECT 1 FROM label_suppressions AS s
     WHERE s.lifted_at IS NULL AND s.chain = labels.chain AND s.address = labels.address
@@ -89,8 +89,7 @@ pub(crate) fn suppression(row: &Row) -> Result<Suppression, StoreError> {
     })
 }
 
-/// The publication that an import of labels is, after those known; `None` where it says what the
-/// newest said already.
+/// The publication record of a label import; `None` if the newest known publication has the same digest.
 pub(crate) fn publication(
     import: &LabelImport,
     known: &[StoredPublication],
@@ -118,7 +117,7 @@ pub(crate) fn publication(
 pub(crate) struct RecordedLabelRows(HashMap<Option<Fingerprint>, Vec<RowId>>);
 
 impl RecordedLabelRows {
-    /// Takes a row of id and fingerprint.
+    /// Adds a row with id and fingerprint.
     pub(crate) fn add(&mut self, row: &Row) -> Result<(), StoreError> {
         let print = row.optional_bytes("fingerprint")?;
         let print = print.and_then(|print| Fingerprint::try_from(print).ok());
@@ -151,7 +150,7 @@ impl RecordedLabelRows {
 pub(crate) struct LabelReplacement<'a> {
     /// Labels that are new.
     pub(crate) begun: Vec<(&'a AddressLabel, Fingerprint)>,
-    /// Rows that no longer hold.
+    /// Rows that are no longer in force.
     pub(crate) ended: Vec<RowId>,
     /// Numbers of added, removed and unchanged labels.
     pub(crate) change: LabelChange,

@@ -1,4 +1,4 @@
-//! Rows of usage and kept answers.
+//! Rows of usage and stored answers.
 
 use assay_tenancy::Name;
 

@@ -148,7 +148,7 @@ impl<B: Backend> ControlStore for B {
     }
 }
 
-/// Tells whether a tenant without any manifest has an active key.
+/// Query that returns true if a tenant without any manifest has an active key.
 const FORMER_TENANT_HAS_KEYS: &str = "
     SELECT EXISTS (SELECT 1 FROM api_keys WHERE tenant = $1 AND revoked_at IS NULL
                                                 AND (expires_at IS NULL OR expires_at > $2))
@@ -220,7 +220,7 @@ async fn add_key(
     count_key_change(session, &key.id, inserted).await
 }
 
-/// Counts the change of one key, where there was one to change.
+/// Counts the change of one key, if a row changed.
 async fn count_key_change(
     session: &mut Session,
     id: &KeyId,
@@ -235,8 +235,8 @@ async fn count_key_change(
     Ok(())
 }
 
-/// Changes no counter, and so runs beside other writers. Rows are locked in the order of their ids:
-/// two programs that note the same keys wait for each other and never in a circle.
+/// Changes no counter, and so runs in parallel with other writers. Rows are locked in the order of their ids, so that
+/// programs that record the same keys never deadlock.
 async fn record_key_use(
     session: &mut Session,
     used: &[(KeyId, Timestamp)],

@@ -43,8 +43,8 @@ impl<B: Backend> FetchedStore for B {
         session.rows(AssertSqlSafe(fetched), &values).await?.iter().map(record).collect()
     }
 
-    /// Keeps texts, each key once, as PostgreSQL demands of one statement, and in one order, so that programs that
-    /// fetch the same never wait for each other in a circle.
+    /// Stores each key once, as PostgreSQL requires of one statement, and in the order of keys, so that programs that
+    /// fetch the same never deadlock.
     async fn put_fetched(&self, records: &[FetchedRecord]) -> Result<(), StoreError> {
         let last: BTreeMap<_, _> = records
             .iter()
@@ -72,7 +72,7 @@ impl<B: Backend> FetchedStore for B {
         self.with_liveness_probe(working).await
     }
 
-    /// Rows that are being replaced at the moment stay; the statement does not wait for them.
+    /// Rows that another program is replacing are skipped.
     async fn purge_fetched(&self, before: Timestamp) -> Result<u64, StoreError> {
         let working = async {
             let mut session = self.session(SessionMode::Write(RowScope::Common)).await?;

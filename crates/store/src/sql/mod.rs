@@ -20,14 +20,14 @@ use crate::{Revisions, StoreError, row};
 const REVISIONS: &str =
     "SELECT intel_generation, control_revision, manifest_changes, key_changes FROM installation";
 
-/// What a session is for.
+/// Purpose of a session, which decides its connection and its transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SessionMode<'a> {
     /// Single statements, each a transaction of its own.
     Statements,
     /// A transaction in which every statement reads the same state.
     Read(RowScope<'a>),
-    /// A transaction for what changes no counter.
+    /// A transaction for writes that change no counter.
     Write(RowScope<'a>),
     /// A transaction that holds the lock on the counters from the start, so that values it read stay valid.
     Change(RowScope<'a>),

@@ -1,5 +1,5 @@
-//! Row-level scope of a transaction: the only place that sets it in the database, which enforces it
-//! (see the policies in the schema).
+//! Row-level scope of a transaction. Only this module sets the scope; the database enforces it by the policies in the
+//! schema.
 
 use assay_tenancy::Name;
 use sqlx::PgConnection;
@@ -9,13 +9,13 @@ use crate::StoreError;
 /// Part of the tenants' rows that a transaction may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowScope<'a> {
-    /// No tenant's.
+    /// Rows of no tenant.
     Common,
-    /// One tenant's.
+    /// Rows of one tenant.
     Tenant(&'a Name),
     /// Every key, to serve from memory or to find one by its id.
     Directory,
-    /// Writes records of many tenants at once; no answer can be read.
+    /// Writes records of many tenants at once; stored answers cannot be read.
     Record,
     /// Reads the charges of all tenants.
     Report,

@@ -16,7 +16,8 @@ use crate::{StoreError, row::Row, value};
 
 /// Rows of one statement that inserts: `SQLite` allows 32,766 values in one.
 const SQLITE_BATCH: usize = 500;
-/// The same for PostgreSQL: enough that a million labels are not a question of how far away the server is.
+/// Rows of one statement that inserts into PostgreSQL: enough that network latency does not dominate the import of a
+/// million labels.
 const POSTGRES_BATCH: usize = 5_000;
 
 /// A value of a statement. Times are milliseconds since 1970, days ISO 8601 text.
@@ -115,7 +116,8 @@ impl Session {
         }
     }
 
-    /// The clause that locks the rows that are read. A transaction of `SQLite` that writes has the whole database.
+    /// The clause that locks the rows that are read. A writing transaction of `SQLite` locks the whole database
+    /// without a clause.
     pub(crate) const fn for_update(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "",
@@ -123,7 +125,7 @@ impl Session {
         }
     }
 
-    /// The same; rows that another program has locked are passed over.
+    /// The clause that locks the rows that are read, and skips rows that another program has locked.
     pub(crate) const fn for_update_of_unlocked(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "",
@@ -193,7 +195,7 @@ impl Session {
         })
     }
 
-    /// Inserts rows in their order, many by one statement. `otherwise` is the clause for rows that are there.
+    /// Inserts rows in their order, many by one statement. `otherwise` is the clause for rows that exist already.
     pub(crate) async fn insert<const N: usize>(
         &mut self,
         table: &'static str,
@@ -228,7 +230,7 @@ impl Session {
         }
     }
 
-    /// Commits the transaction, and returns what it did.
+    /// Commits the transaction, and returns `done`.
     pub(crate) async fn commit<T>(self, done: T) -> Result<T, StoreError> {
         match self {
             Self::Sqlite(held) => held.commit().await?,
@@ -238,7 +240,8 @@ impl Session {
     }
 }
 
-/// The placeholders of rows that are inserted. They have no numbers: `SQLite` looks names of placeholders up one by one.
+/// The placeholders of rows that are inserted. Placeholders have no numbers, because `SQLite` searches numbered ones
+/// one by one.
 fn placeholders<const N: usize>(rows: &[[Value<'_>; N]]) -> String {
     let row = format!("({})", ["?"; N].join(", "));
     vec![row; rows.len()].join(", ")

@@ -1,4 +1,4 @@
-//! Usage and kept answers. None of it changes a counter: all of it runs beside other writers.
+//! Usage and stored answers. No statement changes a counter: all run in parallel with other writers.
 
 use std::collections::BTreeMap;
 
@@ -106,8 +106,8 @@ async fn is_new(session: &mut Session, batch: &UsageBatch) -> Result<bool, Store
     Ok(session.execute(note, &values).await? == 1)
 }
 
-/// Adds counts. Each row once, as PostgreSQL demands of one statement; and in one order, so that
-/// programs that count the same never wait for each other in a circle.
+/// Adds counts: each row once, as PostgreSQL requires of one statement, and in the order of keys, so that programs
+/// that count the same never deadlock.
 async fn add(session: &mut Session, counts: &[UsageCount]) -> Result<(), StoreError> {
     let mut sums: BTreeMap<&ChargeKey, u64> = BTreeMap::new();
     for UsageCount { charged, count } in counts {

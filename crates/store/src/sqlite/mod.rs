@@ -1,5 +1,4 @@
-//! The embedded backend: one `SQLite` file in WAL mode. One server per file, command-line programs
-//! beside it.
+//! The embedded backend: one `SQLite` file in WAL mode, for one server and any number of command-line programs.
 
 mod schema;
 
@@ -154,7 +153,8 @@ impl SqliteStore {
     }
 }
 
-/// A file answers at once: nothing is waited for. Writers wait for each other, as the file's options say.
+/// Backend of a local file, which answers at once, so that timeouts and probes do nothing. Writers wait for each
+/// other, by the options of the file.
 impl Backend for SqliteStore {
     async fn session(&self, access: SessionMode<'_>) -> Result<Session, StoreError> {
         Ok(Session::Sqlite(match access {
@@ -205,7 +205,7 @@ impl Store for SqliteStore {
         Ok(None)
     }
 
-    /// None: looking is cheap where the file is.
+    /// Returns `None`: polling a local file is cheap.
     fn subscribe(&self) -> Option<ChangeSubscription> {
         None
     }

@@ -8,8 +8,8 @@ use crate::{
     migrations::{AppliedMigration, SchemaState, apply, migration, schema_state},
 };
 
-/// Brings the schema up to date. The first migration makes the schema of version 9 as a whole; others are only
-/// ever appended.
+/// Brings the schema up to date. The first migration creates the whole schema of version 9; others are only ever
+/// appended.
 pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     let known = [migration(9, "schema", include_str!("../../migrations/sqlite/0009_schema.sql"))];
     let applied = applied(pool).await?;
@@ -20,7 +20,7 @@ pub(super) async fn migrate(pool: &SqlitePool) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The migrations that the file has had. None of them says anything about compatibility.
+/// The migrations that were applied to the file, which records nothing about compatibility.
 async fn applied(pool: &SqlitePool) -> Result<Vec<AppliedMigration>, StoreError> {
     let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '_sqlx_migrations'";
     if sqlx::query(table).fetch_optional(pool).await?.is_none() {

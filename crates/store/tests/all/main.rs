@@ -1,4 +1,4 @@
-//! Every backend of the store from outside: what all of them must do, and what each of them does beyond.
+//! Tests of every backend of the store from outside: the contract of all backends, and the further behavior of each.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

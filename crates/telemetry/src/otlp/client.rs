@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest response in bytes.
 const MAX_RESPONSE_BYTES: u64 = 64 << 10;
 
-/// HTTP client of the collector. It blocks the calling thread, which must not serve requests.
+/// HTTP client of the collector. The client blocks the calling thread, which must not serve requests.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     agent: Agent,

@@ -17,7 +17,7 @@ use opentelemetry_sdk::{
 };
 use tokio::{task::spawn_blocking, time::timeout};
 
-use crate::Now;
+use crate::TimeSource;
 use client::Client;
 
 /// Longest time between two batches of traces.
@@ -41,7 +41,7 @@ pub struct Collector {
     traces: SdkTracerProvider,
     resource: Resource,
     started: u64,
-    now: Now,
+    now: TimeSource,
 }
 
 impl Collector {
@@ -52,7 +52,7 @@ impl Collector {
     /// # Errors
     ///
     /// Returns an error if the endpoint cannot be used.
-    pub fn new(service: &str, endpoint: &str, now: Now) -> Result<Self, CollectorError> {
+    pub fn new(service: &str, endpoint: &str, now: TimeSource) -> Result<Self, CollectorError> {
         let base = endpoint.trim_end_matches('/');
         let headers = env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
         let client = Client::new(base, &headers);

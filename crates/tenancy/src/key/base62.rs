@@ -13,7 +13,7 @@ pub(super) fn write(mut value: u128, width: usize) -> String {
     digits.into_iter().collect()
 }
 
-/// Says whether `text` has digits of base 62 only.
+/// True if `text` has digits of base 62 only.
 pub(super) fn is_base62(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

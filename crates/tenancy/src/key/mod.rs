@@ -1,8 +1,8 @@
 //! API keys: `assay_<environment>_<id>_<secret>_<checksum>`.
 //!
-//! The id is visible: it names the key in lists and logs and finds its record. The secret has 256 bits;
-//! only a SHA-256 hash of the whole key is kept. The checksum lets junk and typing errors be refused
-//! without asking any store, and lets secret scanners recognise keys.
+//! The id is visible: it names the key in lists and logs and finds its record. The secret has 256 bits; only a
+//! SHA-256 hash of the whole key is kept. The checksum reveals typing errors without a query to a store, and lets
+//! secret scanners recognize keys.
 
 mod base62;
 
@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 
 use crate::text_form::text_form;
 
-/// Never change it: keys in use start with it.
+/// First part of every key, which must never change, because keys in use start with it.
 const KEY_PREFIX: &str = "assay";
 const ID_DIGITS: usize = 11;
 const SECRET_DIGITS: usize = 44;
@@ -74,14 +74,14 @@ impl fmt::Debug for KeyId {
     }
 }
 
-/// A well-formed API key. Shows only its id.
+/// A well-formed API key. `Debug` shows only the id of the key.
 #[derive(Clone)]
 pub struct ApiKey {
     id: KeyId,
     text: String,
 }
 
-/// A text that is no API key. It says nothing about the text, which may be a secret.
+/// A text that is no API key. The message does not show the text, which may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not an API key: expected `assay_<environment>_<id>_<secret>_<checksum>` with a right checksum"
@@ -111,7 +111,7 @@ impl ApiKey {
         KeyHash(Sha256::digest(&self.text).into())
     }
 
-    /// The whole key. Shown to its owner once, and to nobody else.
+    /// The whole key, which only its owner sees, and only once.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.text
@@ -148,19 +148,18 @@ fn checksum(body: &str) -> String {
     base62::write(crc32fast::hash(body.as_bytes()).into(), CHECKSUM_DIGITS)
 }
 
-/// The SHA-256 hash of a key. Right for secrets of 256 bits; comparing takes the same time whatever
-/// differs.
+/// The SHA-256 hash of a key, which is strong enough for secrets of 256 bits. Comparisons take constant time.
 #[derive(Clone, Copy)]
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
-    /// A stored hash.
+    /// Creates the hash from stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The hash.
+    /// The bytes of the hash.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

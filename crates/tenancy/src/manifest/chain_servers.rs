@@ -42,10 +42,10 @@ pub(crate) const MOST_ENTRIES: usize = 16;
     ),
 ]))]
 pub struct VolumeSpec {
-    /// Size of each volume, such as `600Gi`: at least `1Gi`. It can grow if the storage class can expand volumes, and
-    /// never shrink. Default `20Gi`.
+    /// Size of each volume, such as `600Gi`: at least `1Gi`. The size can grow if the storage class can expand
+    /// volumes, and never shrink. Default `20Gi`.
     pub size: ResourceQuantity,
-    /// Name of the `StorageClass` of the volumes. It cannot be changed. Unset: the cluster's default.
+    /// Name of the `StorageClass` of the volumes. Immutable. Unset: the cluster's default.
     #[schemars(length(min = 1, max = 253))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_class: Option<String>,
@@ -81,13 +81,13 @@ pub struct ResourcesSpec {
     /// CPU and memory that the node reserves for the pod. Default: `250m` and `1Gi`, or the limits if these are
     /// smaller.
     pub requests: ResourceQuantities,
-    /// Most CPU and memory that the pod may use. Cached pages of the graph count, and are given back where
+    /// Most CPU and memory that the pod may use. Cached pages of the graph count; the kernel reclaims them when
     /// memory is short. Default: no limits.
     pub limits: ResourceQuantities,
 }
 
 impl ResourcesSpec {
-    /// Says whether each limit is at least as large as the request.
+    /// True if each limit is at least as large as its request.
     pub(crate) fn is_consistent(&self) -> bool {
         let holds = |limit: Option<ResourceQuantity>, request: Option<ResourceQuantity>| match (
             limit, request,

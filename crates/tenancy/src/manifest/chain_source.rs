@@ -64,7 +64,7 @@ pub(crate) const LONGEST_FETCH_TIMEOUT: Period = Period::from_seconds(60);
     between("fetchTimeout", Period::from_seconds(1), LONGEST_FETCH_TIMEOUT),
 ]))]
 pub struct ChainSourceSpec {
-    /// Identifier of the chain, such as `btc`. It cannot be changed.
+    /// Identifier of the chain, such as `btc`. Immutable.
     #[schemars(length(min = 1, max = 16))]
     pub chain: String,
     /// Way in which the chain is read: `follow` reads every block, `on_demand` the histories of checked addresses.
@@ -74,8 +74,8 @@ pub struct ChainSourceSpec {
     /// URL of the node or indexer (http or https), without credentials.
     #[schemars(length(max = 2048))]
     pub endpoint: String,
-    /// Path of a file that holds `user:password`, a node's cookie or a token in one line. It lies below the `source-dir`
-    /// of the machine, or one of its `credentials-dirs`, and is read for every request.
+    /// Path of a file that holds `user:password`, a node's cookie or a token in one line. The file lies below the
+    /// `source-dir` of the machine, or one of its `credentials-dirs`, and is read for every request.
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
@@ -84,8 +84,8 @@ pub struct ChainSourceSpec {
     /// `assay.dev/source-hosts` with the `host:port` of the endpoint; otherwise the chain is not followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_secret: Option<SecretKey>,
-    /// Height of the first block that is read, with mode `follow`. Funds from earlier blocks have no known
-    /// origin. It cannot be changed. Default 0, the whole chain.
+    /// Height of the first block that is read, with mode `follow`. Funds from earlier blocks have no known origin.
+    /// Immutable. Default 0, the whole chain.
     #[serde(default)]
     #[schemars(range(max = 1_000_000_000_000_u64))]
     pub start_height: u64,
@@ -97,16 +97,16 @@ pub struct ChainSourceSpec {
     /// unless the installation holds the demo data set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_test_network: bool,
-    /// Hash of a block on a branch of the source that is to be followed although it replaces more blocks than a
-    /// reorganization does, with mode `follow`: 64 hexadecimal digits. The block is above the fork, so that no other
-    /// branch is accepted. Unset: a server stays on the branch that it has.
+    /// Hash of a block (64 hexadecimal digits) on a branch that chain servers accept although the branch replaces
+    /// more blocks than a reorganization does, with mode `follow`. The block is above the fork, so that no other
+    /// branch is accepted. Unset: a chain server stays on its branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accept_branch: Option<String>,
-    /// Suspends reading; what was read stays, and answers go on from it. Default `false`.
+    /// Suspends reading; recorded blocks stay, and checks go on using them. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
-    /// Number of chain servers, with mode `follow` in a cluster: 1 to 16. Each has a volume with the whole graph, so
-    /// that more of them answer more checks, and one can fail or be replaced. Default 1.
+    /// Number of chain servers, with mode `follow` in a cluster: 1 to 16. Each chain server has a volume with the
+    /// whole graph: more servers answer more checks, and one can fail or be replaced. Default 1.
     #[serde(default = "default_replicas")]
     #[schemars(range(min = 1, max = 16))]
     pub replicas: u8,

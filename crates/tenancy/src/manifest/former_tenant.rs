@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::RetentionSpec;
 
-/// A tenant that was deleted. Its keys are refused. While anything that was recorded of it is kept, applying
-/// the tenant again restores it with its keys.
+/// A tenant that was deleted. The API refuses the keys of a former tenant. While records of the tenant are kept,
+/// applying the tenant again restores the tenant and its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FormerTenantSpec {
     /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// Retention of what was recorded of it, as its plan had it at that time.
+    /// Retention of the tenant's records, as the plan set it at the deletion.
     pub retention: RetentionSpec,
 }
 
 impl FormerTenantSpec {
-    /// Time from which on nothing of it is kept.
+    /// Time from which no record of the tenant is kept.
     #[must_use]
     pub fn forgotten_at(&self) -> Timestamp {
         let longest = self.retention.checks.max(self.retention.usage).seconds();
@@ -25,7 +25,7 @@ impl FormerTenantSpec {
         self.deleted_at.saturating_add(longest).unwrap_or(Timestamp::MAX)
     }
 
-    /// Says whether everything that was recorded of it is due for deletion.
+    /// True if every record of the tenant is due for deletion.
     #[must_use]
     pub fn is_forgotten(&self, now: Timestamp) -> bool {
         self.forgotten_at() <= now

@@ -8,7 +8,7 @@ use super::intel_formats::{LABELS, LISTINGS};
 
 use crate::text_form::text_form;
 
-/// Format of a sanctions list or a label set, as the registry of formats in `assay-intel` has it.
+/// Format of a sanctions list or a label set: one of the registry of formats in `assay-intel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntelFormat {
     id: &'static str,
@@ -28,7 +28,7 @@ impl IntelFormat {
         self.id
     }
 
-    /// Says whether the format holds labels and not listings.
+    /// True if the format holds labels, false if it holds listings.
     #[must_use]
     pub const fn is_labels(self) -> bool {
         self.is_labels

@@ -57,8 +57,8 @@ pub struct IntelSourceSpec {
     /// `source-dir` only.
     #[schemars(length(min = 1, max = 2048))]
     pub location: String,
-    /// Path of a file that holds `user:password` or a token in one line, by which the server of the URL knows the
-    /// program. It lies below the `source-dir` of the machine, or one of its `credentials-dirs`. Default: none.
+    /// Path of a file with the credentials for the server of the URL: `user:password` or a token in one line. The
+    /// file lies below the `source-dir` of the machine, or one of its `credentials-dirs`. Default: none.
     #[schemars(length(max = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_file: Option<PathBuf>,
@@ -72,8 +72,7 @@ pub struct IntelSourceSpec {
     /// Times of fetching, as the five fields of a crontab line in UTC, such as `17 */6 * * *`.
     #[schemars(length(max = 128))]
     pub schedule: String,
-    /// Names of the sanctions lists in the file, such as `ofac-sdn`. Needed if `mandatory` is true. Default:
-    /// none.
+    /// Names of the sanctions lists in the file, such as `ofac-sdn`. Required if `mandatory` is true. Default: none.
     #[schemars(length(max = 64), with = "Vec<Name>", extend("x-kubernetes-list-type" = "set"))]
     #[serde(default)]
     pub lists: Vec<String>,
@@ -90,7 +89,7 @@ pub struct IntelSourceSpec {
     #[schemars(length(max = 64))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accept_digest: Option<String>,
-    /// Suspends fetching; what was imported stays. Default `false`.
+    /// Suspends fetching; imported data stay. Default `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
 }
@@ -108,7 +107,7 @@ impl FetchSchedule {
     ///
     /// # Errors
     ///
-    /// A sentence that says why the text is no crontab line.
+    /// Returns the reason why the text is no crontab line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |error: cronexpr::Error| {
             format!("`{text}` is no crontab line, such as `17 */6 * * *`: {error}")
@@ -122,7 +121,7 @@ impl FetchSchedule {
         cronexpr::parse_crontab_with(text, options).map(Self).map_err(wrong)
     }
 
-    /// The next time after `time`; `None` where there never is one.
+    /// The next scheduled time after `time`; `None` if there is none.
     #[must_use]
     pub fn next_after(&self, time: Timestamp) -> Option<Timestamp> {
         self.0.find_next(time).ok().map(|next| next.timestamp())

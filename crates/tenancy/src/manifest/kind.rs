@@ -9,13 +9,13 @@ pub enum Kind {
     IntelSource,
     /// A [`ChainSourceSpec`](super::ChainSourceSpec).
     ChainSource,
-    /// A risk policy, whose content the engine knows.
+    /// A risk policy, whose spec the engine defines.
     RiskPolicy,
     /// A [`TenantSpec`](super::TenantSpec).
     Tenant,
     /// A [`RateLimitSpec`](super::RateLimitSpec).
     RateLimit,
-    /// A [`FormerTenantSpec`](super::FormerTenantSpec), which the operator writes and nobody else.
+    /// A [`FormerTenantSpec`](super::FormerTenantSpec), which only the operator writes.
     FormerTenant,
 }
 

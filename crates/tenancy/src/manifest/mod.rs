@@ -1,4 +1,4 @@
-//! Manifests: plans, tenants, rate limits, risk policies and sources. They have the same form in files on a
+//! Manifests: plans, tenants, rate limits, risk policies and sources. Manifests have the same form in files on a
 //! laptop and in custom resources in a cluster.
 
 mod chain_servers;

@@ -11,15 +11,15 @@ use crate::{Period, period::between, schema::field_rule, text_form::text_form};
 pub(crate) const LONGEST_WINDOW: Period = Period::from_seconds(31 * 86_400);
 /// Largest number of requests in a window.
 pub(crate) const MOST_REQUESTS: u64 = 1_000_000_000_000;
-/// Largest share of a limit that may be set aside, in percent.
+/// Largest fallback share of a limit, in percent.
 pub(crate) const LARGEST_FALLBACK_SHARE: u8 = 50;
-/// Longest time for which anything of a tenant is kept: ten years and a bit.
+/// Longest retention of a tenant's records: ten years and a few days.
 pub(crate) const LONGEST_RETENTION: Period = Period::from_seconds(3660 * 86_400);
 /// Most rows that one bulk request may have.
 pub(crate) const MOST_SCREEN_ROWS: u64 = 100_000_000;
 /// Most requests of a tenant in flight that a plan may allow.
 pub(crate) const MOST_IN_FLIGHT: u32 = 1_000_000;
-/// Longest time an answer may be repeated from the cache.
+/// Longest time for which an answer may be served from the cache.
 pub(crate) const LONGEST_CACHE: Period = Period::from_seconds(86_400);
 const NONE: Period = Period::from_seconds(0);
 const SECOND: Period = Period::from_seconds(1);
@@ -66,18 +66,18 @@ pub struct PlanSpec {
     #[schemars(range(min = 1, max = MOST_SCREEN_ROWS))]
     pub max_full_screen_rows: u64,
     /// Most requests of one tenant that are in flight on one server: 1 to 1000000. Checks are counted for each
-    /// blockchain by itself. Further ones are refused with 429. Unset: a tenant may have three times as many as there
-    /// are free places on the server.
+    /// blockchain separately. Further requests are refused with 429. Unset: three times as many as the server could
+    /// still admit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub max_in_flight: Option<u32>,
     /// Most requests to `/screen` of one tenant that are in flight on one server: 1 to 1000000, and within
-    /// `maxInFlight`. Further ones are refused with 429. Unset: as for `maxInFlight`, of the places for such
-    /// requests.
+    /// `maxInFlight`. Further requests are refused with 429. Unset: three times as many requests to `/screen` as the
+    /// server could still admit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub max_streams: Option<u32>,
-    /// Upper bounds for `trace` of the tenants' risk policies. They limit how long a check takes. Default: none.
+    /// Upper bounds for `trace` of the tenants' risk policies, which limit the duration of a check. Default: none.
     #[serde(default)]
     pub trace: TraceCeiling,
     /// Behavior while the token store of a limit cannot be reached: Redis for windows below an hour,
@@ -85,9 +85,9 @@ pub struct PlanSpec {
     /// answers 503. Default `fallback`.
     #[serde(default)]
     pub on_token_store_loss: OnTokenStoreLoss,
-    /// Share of each limit, in percent, that stays usable while the token store cannot be reached. It is
-    /// divided among the replicas; each admits its part on its own. Otherwise it is the last part of the
-    /// limit to be used. 0 to 50, default 10.
+    /// Share of each limit, in percent, that stays usable while the token store cannot be reached: 0 to 50. Each
+    /// replica admits an equal part of the share on its own. While the token store can be reached, the share is the
+    /// last part of the limit to be used. Default 10.
     #[serde(default = "default_fallback_share")]
     #[schemars(range(max = LARGEST_FALLBACK_SHARE))]
     pub fallback_share: u8,
@@ -116,7 +116,7 @@ pub struct TraceCeiling {
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transactions: Option<u32>,
-    /// Most inputs and outputs of these transactions that are read in each direction.
+    /// Most inputs and outputs of traced transactions that are read in each direction.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<u32>,
@@ -203,7 +203,7 @@ pub struct LimitSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
-    /// Authenticated requests, whatever their status.
+    /// Authenticated requests with any response status.
     Requests,
     /// Checks that were answered with status 200, and answered rows of `/screen`.
     Checks,
@@ -242,7 +242,7 @@ const LIMIT_NAME_RULE: &str = "a limit's name has 1 to 32 lowercase letters, dig
 pub struct LimitName(Arc<str>);
 
 impl LimitName {
-    /// The name.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! Rate limits: changed numbers for limits of a plan or a tenant, without end or until a time.
+//! Rate limits: new numbers for limits of a plan or a tenant, permanent or until a time.
 
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -10,8 +10,8 @@ use crate::{
     schema::{RULES, rule},
 };
 
-/// Changes of the limits of a plan, for all its tenants or for one tenant, without end or until a time. Changes
-/// for a tenant take precedence over changes for its plan.
+/// New numbers for the limits of a plan, for all its tenants or for one tenant, permanent or until a time. Numbers
+/// for a tenant take precedence over numbers for its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitSpec {
@@ -44,8 +44,8 @@ impl JsonSchema for RateLimitTarget {
         "RateLimitTarget".into()
     }
 
-    /// By hand: of an object with neither or both, a derived schema could only say that no variant or
-    /// more than one fits.
+    /// Written by hand: for an object with neither or both fields, a derived schema would only report that no
+    /// variant, or more than one, matches.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (mut plan, mut tenant) =
             (generator.subschema_for::<Name>(), generator.subschema_for::<Name>());
@@ -65,7 +65,7 @@ impl JsonSchema for RateLimitTarget {
     }
 }
 
-/// The number of requests of one limit of the plan, replaced for one tenant.
+/// A limit of the plan, and the number that replaces its `requests`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimitNumber {

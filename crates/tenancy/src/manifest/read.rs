@@ -1,4 +1,4 @@
-//! From a document to a typed manifest.
+//! Parsing of documents into typed manifests.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub const API_VERSION: &str = "assay.dev/v1alpha1";
 /// One YAML document that was not parsed as a manifest yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The file or object that it comes from, such as `tenants.yaml, document 2`. Problems name it.
+    /// The file or object that the document comes from, such as `tenants.yaml, document 2`. Problems name the origin.
     pub origin: String,
     /// The content.
     pub content: Value,
@@ -33,7 +33,7 @@ pub enum ManifestSpec<R> {
     RiskPolicy(R),
     /// A tenant.
     Tenant(TenantSpec),
-    /// Changed numbers for limits.
+    /// New numbers for limits.
     RateLimit(RateLimitSpec),
     /// A deleted tenant.
     FormerTenant(FormerTenantSpec),
@@ -68,20 +68,20 @@ fn parse_spec_as<T: DeserializeOwned>(spec: &Value) -> Result<T, FieldProblem> {
 /// A manifest that was parsed once: its kind and name are valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedManifest<R> {
-    /// The file, object or record that it comes from. Problems name it.
+    /// The file, object or record that the manifest comes from. Problems name the origin.
     pub origin: String,
-    /// Its kind.
+    /// Kind of the manifest.
     pub kind: Kind,
-    /// Its name.
+    /// Name of the manifest.
     pub name: Name,
-    /// Its spec, or the problems of the spec.
+    /// The spec, or its problems.
     pub spec: Result<ManifestSpec<R>, Vec<FieldProblem>>,
-    /// The spec as it was written. The store keeps it so, without defaults.
+    /// The spec as it was written, without defaults. The store keeps this form.
     pub source: CompactJson,
 }
 
 impl<R> ParsedManifest<R> {
-    /// Its kind and name.
+    /// Kind and name of the manifest.
     #[must_use]
     pub fn key(&self) -> (Kind, Name) {
         (self.kind, self.name.clone())
@@ -106,7 +106,7 @@ impl<R: DeserializeOwned> ParsedManifest<R> {
     ///
     /// # Errors
     ///
-    /// The problem of its version, kind or name. Problems of the spec are in the manifest.
+    /// Returns the problem of the document's version, kind or name. Problems of the spec are in the manifest.
     pub fn parse(document: &Document) -> Result<Self, ManifestProblem> {
         let problem = |path: &str, message: String| ManifestProblem {
             origin: document.origin.clone(),
@@ -137,7 +137,7 @@ impl<R: DeserializeOwned> ParsedManifest<R> {
     }
 }
 
-/// The frame of every manifest, as Kubernetes writes it. `status` is what a cluster adds.
+/// The envelope of every manifest, as in Kubernetes. A cluster adds `status`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Envelope {
@@ -149,7 +149,7 @@ struct Envelope {
     _status: Option<Value>,
 }
 
-/// Only the name counts; labels, annotations and what a cluster adds are let through.
+/// Metadata of a manifest. Only the name is used; labels, annotations and other fields are ignored.
 #[derive(Deserialize)]
 struct Metadata {
     name: String,

@@ -110,7 +110,7 @@ pub(super) fn check(
     }
 }
 
-/// Says whether a text is a name that a `StorageClass` can have: a DNS subdomain.
+/// True if a text is a valid name of a `StorageClass`: a DNS subdomain.
 fn is_subdomain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = text.as_bytes();

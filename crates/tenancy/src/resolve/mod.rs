@@ -1,4 +1,4 @@
-//! From all manifests to one directory, or to every problem at once.
+//! Resolving all manifests to one directory, or to every problem.
 
 mod chain_source;
 mod intel_source;
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// The directory of all manifests, and the manifests.
+/// All manifests and their directory.
 #[derive(Debug)]
 pub struct Resolution<R, P> {
     /// The directory.
@@ -41,13 +41,13 @@ pub type ManifestMap<R> = BTreeMap<(Kind, Name), Arc<ParsedManifest<R>>>;
 
 /// Parses all manifests, and resolves them to one directory.
 ///
-/// `compile` turns the spec of a risk policy (`R`) into a policy ready for use (`P`), or returns every
-/// field that is wrong; it also gets what intel sources make mandatory. Pure: the files of a laptop and
-/// the objects of a cluster are resolved by the same function.
+/// `compile` turns the spec of a risk policy (`R`) into a policy ready for use (`P`), or returns every field that is
+/// wrong; `compile` also receives the sources that are mandatory. The function is pure, and resolves the files of a
+/// laptop and the objects of a cluster alike.
 ///
 /// # Errors
 ///
-/// Every problem of every manifest, in the documents' order. Nothing is resolved then.
+/// Returns every problem of every manifest, in the documents' order.
 pub fn resolve<R: Clone + DeserializeOwned, P>(
     documents: &[Document],
     compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,
@@ -60,7 +60,7 @@ pub fn resolve<R: Clone + DeserializeOwned, P>(
 ///
 /// # Errors
 ///
-/// Every problem of every manifest: those of the earlier manifests, then in the documents' order.
+/// Returns every problem of every manifest: first of the earlier manifests, then in the documents' order.
 pub fn resolve_onto<R: Clone + DeserializeOwned, P>(
     stored: &ManifestMap<R>,
     documents: &[Document],
@@ -83,7 +83,7 @@ pub fn resolve_onto<R: Clone + DeserializeOwned, P>(
 ///
 /// # Errors
 ///
-/// Every problem of every manifest, by kind and name.
+/// Returns every problem of every manifest, by kind and name.
 pub fn resolve_manifests<R: Clone, P>(
     manifests: &ManifestMap<R>,
     compile: impl Fn(R, &[RequiredSource]) -> Result<P, Vec<FieldProblem>>,
@@ -171,7 +171,7 @@ fn combine<R: Clone, P>(
     directory
 }
 
-/// A manifest whose spec is valid by itself.
+/// A manifest whose spec is valid without regard to other manifests.
 #[derive(Debug)]
 struct ValidManifest<'a, T> {
     kind: Kind,

@@ -112,7 +112,7 @@ pub(super) fn check(
     }
 }
 
-/// Refuses bounds of places and of traces that nothing could satisfy.
+/// Refuses bounds of requests in flight and of traces that no request could satisfy.
 fn check_bounds(plan: &ValidManifest<'_, PlanSpec>, problems: &mut Vec<ManifestProblem>) {
     let spec = plan.spec;
     let mut require = |holds: bool, path: &str, message: String| {
@@ -139,7 +139,7 @@ fn check_bounds(plan: &ValidManifest<'_, PlanSpec>, problems: &mut Vec<ManifestP
     }
 }
 
-/// Two limits of which one can never be reached, in words.
+/// A description of two limits of which one can never be reached.
 pub(super) fn contradiction(limits: &[Limit]) -> Option<String> {
     let pairs = limits
         .iter()

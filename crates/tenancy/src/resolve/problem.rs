@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::{Name, manifest::Kind};
 
-/// The kind of a problem.
+/// Cause of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// The field has a value that is not allowed, whatever other manifests say.
+    /// The value of the field is not allowed, regardless of other manifests.
     InvalidValue,
     /// The field names a plan that does not exist.
     PlanNotFound,
@@ -19,18 +19,18 @@ pub enum Cause {
     LimitNotFound,
     /// The number is above the ceiling that the plan sets.
     AboveCeiling,
-    /// One limit can never be reached because of another, or two are about the same.
+    /// One limit can never be reached because of another limit, or two limits are nearly the same.
     LimitsContradict,
 }
 
 /// A problem of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldProblem {
-    /// The kind of the problem.
+    /// Cause of the problem.
     pub cause: Cause,
     /// The field, such as `spec.limits[0].requests`.
     pub path: String,
-    /// The value's problem, and what is allowed.
+    /// Description of the problem and of the allowed values.
     pub message: String,
 }
 
@@ -54,7 +54,7 @@ pub struct ManifestProblem {
 }
 
 impl ManifestProblem {
-    /// The same problem of another kind.
+    /// Returns the problem with another cause.
     pub(crate) const fn with_cause(mut self, cause: Cause) -> Self {
         self.field.cause = cause;
         self

@@ -82,7 +82,7 @@ fn check_numbers(
     }
 }
 
-/// For one target and limit there is at most one number for ever and one until a time.
+/// Refuses a second permanent number, or a second temporary number, for one target and limit.
 fn check_overlaps(
     rate_limits: &[ValidManifest<'_, RateLimitSpec>],
     problems: &mut Vec<ManifestProblem>,

@@ -43,8 +43,8 @@ pub(super) fn check<R, P>(
     })
 }
 
-/// Numbers for the tenant's plan, then for the tenant; of each, those for ever before those until a
-/// time. A later one goes before an earlier one.
+/// Overrides in rising precedence: first those for the tenant's plan, then those for the tenant; of each, first the
+/// permanent ones, then the temporary ones.
 fn overrides(
     tenant: &ValidManifest<'_, TenantSpec>,
     rate_limits: &[ValidManifest<'_, RateLimitSpec>],

@@ -1,4 +1,4 @@
-//! Given manifests, then a directory or every problem with its place.
+//! Tests that manifests give a directory, or every problem with its field.
 #![expect(clippy::needless_pass_by_value, reason = "fixtures read better without borrows")]
 
 use jiff::Timestamp;

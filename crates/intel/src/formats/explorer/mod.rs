@@ -163,7 +163,7 @@ struct Tags<'a> {
     /// Index of an address in `tagged`.
     indices: HashMap<CanonicalAddress, usize>,
     entries: u64,
-    /// Error of an entry, which the JSON reader can only pass on as an error of its own.
+    /// Error of an entry, kept here because the JSON reader passes on only errors of its own type.
     error: Option<FileError>,
 }
 
@@ -178,8 +178,8 @@ impl Tags<'_> {
                 return self.collector.reject(position(self.collector.file, self.entries), reason);
             }
         };
-        let name = self.collector.share(&entry.name);
-        let words = entry.labels.iter().map(|word| self.collector.share(word));
+        let name = self.collector.intern(&entry.name);
+        let words = entry.labels.iter().map(|word| self.collector.intern(word));
         let index = *self.indices.entry(address.clone()).or_insert(self.tagged.len());
         if let Some(tagged) = self.tagged.get_mut(index) {
             tagged.words.extend(words);

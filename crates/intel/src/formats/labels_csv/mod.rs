@@ -14,7 +14,7 @@ use super::{FileError, Format, FormatReader};
 use crate::labels::{
     FIELDS, LabelSet,
     collect::LabelCollector,
-    row::{LabelRow, REQUIRED, field_index, wrong},
+    row::{LabelRow, REQUIRED, column_error, field_index},
     text::MAX_STREAMED_BYTES,
 };
 
@@ -43,10 +43,10 @@ const FREE_TEXT: [&str; 5] = ["entity", "author", "reason", "upstream", "referen
 /// repeated; or a cell is a formula in a spreadsheet.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let mut collector = LabelCollector::new(file, source);
-    let lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
+    let lines = TextLines::new(input).with_max_bytes(MAX_STREAMED_BYTES);
     let mut rows = CsvRows::new(lines, Quotes::OneLine);
     let Some(first) = rows.next_row()? else {
-        return Err(wrong(1, "the file is empty, without a header".to_owned()));
+        return Err(column_error(1, "the file is empty, without a header".to_owned()));
     };
     let columns = header(first.cells, first.line)?;
     while let Some(CsvRow { line, cells, .. }) = rows.next_row()? {
@@ -62,24 +62,24 @@ pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelS
 
 /// Reads the header: the index of the field in each column.
 fn header(record: &StringRecord, line: u64) -> Result<Vec<usize>, FileError> {
-    let wrong = |problem| Err(wrong(line, problem));
+    let refuse = |problem| Err(column_error(line, problem));
     let mut columns = Vec::with_capacity(record.len());
     for cell in record {
         let name = cell.trim();
         match field_index(name) {
             None => {
                 let short: String = name.chars().take(64).collect();
-                return wrong(format!("no such column: `{short}`"));
+                return refuse(format!("no such column: `{short}`"));
             }
             Some(index) if columns.contains(&index) => {
-                return wrong(format!("column `{name}` is repeated"));
+                return refuse(format!("column `{name}` is repeated"));
             }
             Some(index) => columns.push(index),
         }
     }
     let missing = |index: &usize| !columns.contains(index);
     match (0..REQUIRED).find(missing).and_then(|index| FIELDS.get(index)) {
-        Some(name) => wrong(format!("column `{name}` is missing")),
+        Some(name) => refuse(format!("column `{name}` is missing")),
         None => Ok(columns),
     }
 }

@@ -40,7 +40,7 @@ pub static FORMAT: Format = Format {
 /// format. An unknown or repeated field refuses the file, because it may be of another format.
 pub fn read(input: impl BufRead, file: &str, source: &SourceId) -> Result<LabelSet, FileError> {
     let mut collector = LabelCollector::new(file, source);
-    let mut lines = TextLines::new(input).within(MAX_STREAMED_BYTES);
+    let mut lines = TextLines::new(input).with_max_bytes(MAX_STREAMED_BYTES);
     while let Some((line, text)) = lines.next_line()? {
         if text.trim().is_empty() {
             continue;

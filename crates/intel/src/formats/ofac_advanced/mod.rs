@@ -69,7 +69,7 @@ struct File {
 
 impl File {
     fn read_parties<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
-        self.once(elements, "DistinctParties", &["SanctionsEntries"])?;
+        self.require_once(elements, "DistinctParties", &["SanctionsEntries"])?;
         loop {
             elements.begin_part(MAX_PARTY_BYTES);
             let Some(element) = elements.child()? else { break };
@@ -90,7 +90,7 @@ impl File {
     }
 
     fn read_entries<R: BufRead>(&mut self, elements: &mut Elements<R>) -> Result<(), XmlError> {
-        self.once(elements, "SanctionsEntries", &[])?;
+        self.require_once(elements, "SanctionsEntries", &[])?;
         loop {
             elements.begin_part(MAX_PARTY_BYTES);
             let Some(element) = elements.child()? else { break };
@@ -119,7 +119,7 @@ impl File {
     }
 
     /// Checks that a section comes once, and before the sections that refer to it.
-    fn once<R: BufRead>(
+    fn require_once<R: BufRead>(
         &mut self,
         elements: &Elements<R>,
         section: &'static str,

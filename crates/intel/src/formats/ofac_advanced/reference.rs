@@ -1,4 +1,4 @@
-//! The vocabulary at the head of an Advanced XML file, which names the numbers that are used later.
+//! The vocabulary at the head of an Advanced XML file, which defines the numeric identifiers of the rest.
 
 use std::{collections::HashMap, io::BufRead};
 
@@ -7,7 +7,7 @@ use crate::{
     xml::{Elements, XmlError},
 };
 
-/// Names of the file's numbers.
+/// Meanings of the file's numeric identifiers.
 #[derive(Default)]
 pub(super) struct References {
     /// Asset codes by feature type.
@@ -38,7 +38,7 @@ impl References {
         self.name_part_types.get(part_type).is_some_and(|name| name == "Last Name")
     }
 
-    /// Says whether the comment of a sanctions measure is a program.
+    /// True if the comment of a sanctions measure is a program.
     pub(super) fn is_program(&self, measure_type: &str) -> bool {
         self.measure_types.get(measure_type).is_some_and(|name| name == "Program")
     }

@@ -51,13 +51,13 @@ pub fn read(input: impl BufRead) -> Result<Publication, XmlError> {
         match section.name() {
             "publicationInfo" => {
                 if file.info.is_some() {
-                    return Err(twice(&elements, &section));
+                    return Err(repeated_section(&elements, &section));
                 }
                 file.info = Some(Info::read(&mut elements)?);
             }
             "entities" => {
                 if file.entities.is_some() {
-                    return Err(twice(&elements, &section));
+                    return Err(repeated_section(&elements, &section));
                 }
                 file.entities = Some(read_entities(&mut elements)?);
             }
@@ -77,7 +77,7 @@ fn check_namespace<R: BufRead>(elements: &Elements<R>, root: &Element) -> Result
         .unexpected(format!("the namespace is `{shown}`, expected one that ends in `{NAMESPACE}`")))
 }
 
-fn twice<R: BufRead>(elements: &Elements<R>, section: &Element) -> XmlError {
+fn repeated_section<R: BufRead>(elements: &Elements<R>, section: &Element) -> XmlError {
     elements.unexpected(format!("`{}` comes twice", section.name()))
 }
 
@@ -135,8 +135,8 @@ impl Info {
     }
 }
 
-/// Refuses a file that OFAC's site was asked to limit to some programs. Read as the whole list, it would
-/// end the listings under all other programs.
+/// Refuses a file that OFAC's site limited to some programs: read as the whole list, such a file would end the
+/// listings under all other programs.
 fn refuse_partial_lists<R: BufRead>(elements: &mut Elements<R>) -> Result<(), XmlError> {
     while let Some(filter) = elements.child()? {
         if filter.name() != "sanctionsPrograms" {

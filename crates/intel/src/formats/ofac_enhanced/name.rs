@@ -70,8 +70,8 @@ fn read_translations<R: BufRead>(
     Ok(())
 }
 
-/// Reads a name. It is composed from its parts, as that of the Advanced format is, so that the two never
-/// differ in a space or a comma. The full name in the file is used if there are no parts.
+/// Reads a name. A name is composed from its parts, as in the Advanced format, so that the names of both formats
+/// never differ in a space or a comma. The full name in the file is used if there are no parts.
 fn read_translation<R: BufRead>(elements: &mut Elements<R>) -> Result<Translation, XmlError> {
     let (mut is_primary, mut whole, mut parts) = (false, String::new(), Vec::new());
     while let Some(part) = elements.child()? {

@@ -1,4 +1,4 @@
-//! From a tag to a label: inherited fields, category, confidence.
+//! Conversion of a tag to a label: inherited fields, category, confidence.
 
 use assay_engine::taxonomy::Category;
 use jiff::civil::Date;

@@ -131,7 +131,7 @@ pub static CONFIDENCES: [ConfidenceTerm; 14] = [
 ];
 
 impl ConfidenceTerm {
-    /// Meaning of no term and of an unknown one.
+    /// Meaning of a missing or unknown term.
     pub const UNKNOWN: Self = term("unknown", 30, Tier::Community);
 
     /// The meaning of a word; `None` if it is no term for confidence.

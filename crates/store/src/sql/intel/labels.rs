@@ -26,10 +26,10 @@ use crate::{
     value,
 };
 
-/// Labels whose rows are in memory at once.
+/// Number of labels whose rows are in memory at once.
 const BATCH: usize = 5_000;
 
-/// Hands out every label that stands.
+/// Passes every label in force to `each`.
 pub(super) async fn labels_in_force(
     backend: &impl Backend,
     session: &mut Session,
@@ -87,7 +87,7 @@ pub(super) async fn record(
     Ok(Some(change))
 }
 
-/// Ends the recorded labels that the import lacks, and records those that are new.
+/// Ends the recorded labels that the import lacks, and records new ones.
 async fn replace(session: &mut Session, import: &LabelImport) -> Result<LabelChange, StoreError> {
     let recorded = label_rows(session, &import.source).await?;
     let LabelReplacement { begun, ended, change } = recorded.replace_by(&import.labels);
@@ -113,7 +113,7 @@ async fn label_rows(
     Ok(found)
 }
 
-/// Inserts labels in their order, so that their ids are in it too.
+/// Inserts labels in order, so that their ids have the same order.
 async fn insert(
     session: &mut Session,
     batch: &[(&AddressLabel, Fingerprint)],

@@ -67,7 +67,7 @@ pub(super) async fn history(
     row::intel::history(generation, publications, &listings)
 }
 
-/// The kind of data that a source holds, if it is there.
+/// The kind of data that a source holds; `None` if there is no such source.
 async fn kind(session: &mut Session, source: &SourceId) -> Result<Option<String>, StoreError> {
     let kind = "SELECT kind FROM sources WHERE id = $1";
     let row = session.optional_row(kind, &[source.as_str().into()]).await?;
@@ -103,7 +103,7 @@ pub(super) async fn record_publication(
     change_data(session, &import.source, &record.digest).await
 }
 
-/// Inserts listings in their order, so that their ids are in it too.
+/// Inserts listings in order, so that their ids have the same order.
 async fn insert_listings(
     session: &mut Session,
     import: &PublicationImport,

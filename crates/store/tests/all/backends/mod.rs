@@ -7,7 +7,7 @@ use assay_store::{PostgresStore, SqliteStore, Store};
 use assay_test_servers::PostgresServer;
 use tempfile::TempDir;
 
-/// A store of its own, and what must outlive it.
+/// A new store, and the resources that must outlive it.
 pub(crate) struct Backend {
     pub(crate) store: Arc<dyn Store>,
     _directory: Option<TempDir>,

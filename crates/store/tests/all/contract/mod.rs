@@ -281,12 +281,12 @@ fn labels(digest: &str, labels: Vec<AddressLabel>, minute: i64) -> LabelImport {
     }
 }
 
-/// Everything but labels.
+/// All intel without labels.
 async fn read(store: &dyn Store) -> Intel {
     store.intel(None).await.unwrap()
 }
 
-/// The labels that stand.
+/// The labels in force.
 async fn labels_of(store: &dyn Store) -> Vec<AddressLabel> {
     let mut labels = Vec::new();
     store

@@ -1,4 +1,4 @@
-//! The second wall between tenants, and what each role may do.
+//! Row-level security between tenants, and the rights of each role.
 
 use std::{collections::BTreeMap, env};
 
@@ -153,7 +153,7 @@ async fn count(connection: &mut PgConnection, query: &str) -> i64 {
     row.unwrap_or_else(|error| panic!("{query}: {error}")).get(0)
 }
 
-/// A transaction's first words.
+/// Begins a transaction of one tenant.
 async fn begin_as(connection: &mut PgConnection, tenant: &Name) {
     let begin = format!("BEGIN; SELECT set_config('assay.tenant', '{tenant}', true)");
     connection.execute(AssertSqlSafe(begin)).await.unwrap();
@@ -428,8 +428,7 @@ const RIGHTS: [(&str, [&str; 3]); 18] = [
     ("usage_writers", ["si batch written_at", "", "sd"]),
 ];
 
-/// True if the server permits a statement. It is explained, which plans and checks it without
-/// running it.
+/// True if the server permits a statement. `EXPLAIN` plans and checks the statement without running it.
 async fn allows(connection: &mut PgConnection, statement: String) -> bool {
     match connection.execute(AssertSqlSafe(format!("EXPLAIN {statement}"))).await {
         Ok(_) => true,

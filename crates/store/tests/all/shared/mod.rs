@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::backends;
 
-/// Longer than anything takes; nothing is said about how long that is.
+/// Timeout that is longer than any operation of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn at(minute: i64) -> Timestamp {

@@ -1,4 +1,4 @@
-//! Reaching the server: whichever takes writes, with the credentials of now.
+//! Connections to the server that takes writes, with the present credentials.
 
 use std::{collections::BTreeSet, fs, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ async fn run(url: &str, statements: &str) {
     connection.execute(AssertSqlSafe(statements.to_owned())).await.unwrap();
 }
 
-/// Ends every connection to the database but the one that asks.
+/// Ends every connection to the database but its own.
 async fn end_connections(url: &str) {
     run(
         url,
@@ -37,7 +37,7 @@ async fn end_connections(url: &str) {
     .await;
 }
 
-/// Tries until it works.
+/// Repeats an attempt until it succeeds.
 async fn in_the_end<T>(mut attempt: impl AsyncFnMut() -> Result<T, StoreError>) -> T {
     let mut value = None;
     eventually("it works", async || {
@@ -48,7 +48,7 @@ async fn in_the_end<T>(mut attempt: impl AsyncFnMut() -> Result<T, StoreError>) 
     value.unwrap()
 }
 
-/// The URL for these hosts in the place of its own.
+/// The URL with these hosts instead of its own.
 fn at_hosts(url: &str, hosts: &[&str]) -> String {
     let (before, after) = url.split_once('@').unwrap();
     let (_, path) = after.split_once('/').unwrap();

@@ -11,10 +11,10 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use super::backends;
 
 const LONG: Duration = Duration::from_hours(1);
-/// Practically expired when the answer arrives.
+/// A lease that has expired when the answer arrives.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// A store, and a way to look at its tables.
+/// A store, and a connection for queries of its tables.
 struct SlotTable {
     store: Arc<PostgresStore>,
     connection: PgConnection,

@@ -1,4 +1,4 @@
-//! TLS to the server: who is believed, and how a client shows who it is.
+//! TLS to the server: verification of the server, and client certificates.
 
 use std::{
     fs,
@@ -16,8 +16,7 @@ use tempfile::TempDir;
 
 use super::PATIENCE;
 
-/// Certificates of a made-up authority: of a server called `localhost`, and of a client. The authority
-/// `other` has none.
+/// Certificates of a test CA: for a server called `localhost`, and for a client. The CA `other` has issued none.
 struct Certificates(TempDir);
 
 impl Certificates {
@@ -48,7 +47,7 @@ impl Certificates {
 struct Secured {
     server: PostgresServer,
     certificates: Certificates,
-    /// Of a store that is there, at `localhost`.
+    /// URL of an existing store at `localhost`.
     url: String,
 }
 

@@ -37,7 +37,7 @@ async fn next_told(listener: &mut PgListener) -> String {
     told.unwrap().payload().to_owned()
 }
 
-/// Ends the connections that listen, as a server that goes does.
+/// Ends the connections that listen, as a server that stops does.
 async fn end_listening(url: &str) -> usize {
     let mut connection = PgConnection::connect(url).await.unwrap();
     let ended = connection
