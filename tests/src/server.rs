@@ -167,8 +167,14 @@ impl Server {
     /// Panics if there is no such metric.
     #[must_use]
     pub fn metric<T: FromStr>(&self, name: &str) -> T {
-        let metrics = self.metrics();
-        metric(&metrics, name).unwrap_or_else(|| panic!("there is no {name} in {metrics}"))
+        self.metric_if_any(name)
+            .unwrap_or_else(|| panic!("there is no {name} in {}", self.metrics()))
+    }
+
+    /// The value of a metric that may not be recorded yet.
+    #[must_use]
+    pub fn metric_if_any<T: FromStr>(&self, name: &str) -> Option<T> {
+        metric(&self.metrics(), name)
     }
 
     /// Peak resident memory of the server, in bytes.

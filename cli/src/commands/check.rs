@@ -49,7 +49,7 @@ pub(super) struct CheckArgs {
     /// Assess the listings and labels in force on a past day, such as 2025-03-01
     #[arg(long, value_name = "DATE")]
     as_of: Option<Date>,
-    /// Print every path of the funds, every address on long ones and every component
+    /// Print every path of the funds, all evidence and the coverage in full
     #[arg(long, conflicts_with = "json")]
     all: bool,
     /// Print the JSON of the API
@@ -100,7 +100,8 @@ pub(super) async fn run(args: &CheckArgs, context: &Context) -> Result<CommandOu
         };
         print_json(&answer)?;
     } else {
-        let text = render::check(&subject, &assessment, args.as_of, now, text_width(), args.all);
+        let draw = if args.all { render::full } else { render::summary };
+        let text = draw(&subject, &assessment, args.as_of, now, text_width());
         write!(output(), "{text}")?;
     }
     Ok(done(args.exit_code, assessment.verdict))

@@ -59,7 +59,7 @@ pub(super) struct CheckTransferArgs {
     /// Name of the risk policy [default: default; with --sample: sample]
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Print every path of the funds, every address on long ones and every component
+    /// Print every path of the funds, all evidence and the coverage in full
     #[arg(long, conflicts_with = "json")]
     all: bool,
     /// Print the JSON of the API
@@ -114,7 +114,8 @@ pub(super) async fn run(
         print_json(&answer)?;
     } else {
         let receiver = &facts.transfer.receiver;
-        let text = render::check(receiver, &assessment, None, now, text_width(), args.all);
+        let draw = if args.all { render::full } else { render::summary };
+        let text = draw(receiver, &assessment, None, now, text_width());
         write!(output(), "{text}")?;
     }
     Ok(done(args.exit_code, assessment.verdict))

@@ -1,4 +1,4 @@
-//! An assessment for the terminal: verdict, reasons, scoring components, flows, evidence and coverage.
+//! An assessment in full: verdict, reasons, evidence, scoring components, flows and coverage.
 
 use std::cmp::Reverse;
 
@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use assay_address::{CanonicalAddress, Chain};
 use assay_engine::{
     assessment::{
-        Amount, AssessedLabel, AssessedListing, AssessedPattern, AssessedSource, AssessedTransfer,
-        Assessment, CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
+        Amount, AssessedLabel, AssessedListing, AssessedSource, AssessedTransfer, Assessment,
+        Coverage, CoverageBlock, CoverageStatus, LabelStatus, Sender, TransferBasis,
     },
     evidence::{EndedReason, ListingStatus},
     facts::Environment,
@@ -21,13 +21,11 @@ use jiff::{Timestamp, civil::Date};
 use super::{
     flows,
     page::Page,
-    text::{ago, coins, counted},
+    text::{ago, beginning, coins, counted},
 };
 
 /// Tenths of a point of the highest score.
 const HIGHEST: usize = 1_000;
-/// Largest number of components with points that are drawn each.
-const MAX_COMPONENTS: usize = 10;
 /// Largest number of components without points that are named.
 const MAX_WITHOUT_POINTS: usize = 3;
 /// Largest number of senders of a transfer that are shown.
@@ -36,50 +34,33 @@ const MAX_SENDERS: usize = 10;
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// Draws an assessment, in lines of at most `width` columns: the most important paths and components, or `all`.
-pub(crate) fn check(
+/// Draws an assessment in full, in lines of at most `width` columns.
+pub(crate) fn full(
     subject: &CanonicalAddress,
     assessment: &Assessment,
     as_of: Option<Date>,
     now: Timestamp,
     width: usize,
-    all: bool,
 ) -> String {
     let mut page = Page::new(width);
     let chain = subject.chain().info();
-    page.line(format!("{BOLD}{subject}{BOLD:#}  {} ({})", chain.name, subject.kind().as_str()));
-    if let Some(entity) = &assessment.entity {
-        page.line(format!("{}  {DIM}{}{DIM:#}", entity.name, entity.category));
-    }
-    if let Some(day) = as_of {
-        page.line(format!("as of {day}"));
-    }
+    head(&mut page, subject, assessment, as_of);
     if let Some(transfer) = &assessment.transfer {
         draw_transfer(&mut page, chain, transfer);
     }
-    page.gap();
-    page.line(headline(assessment));
-
     page.section("Why");
     for reason in &assessment.reasons {
         page.item(&reason.message);
     }
-    if !assessment.scoring_components.is_empty() {
-        page.section("Score");
-        waterfall(&mut page, assessment, all);
-    }
-    flows::draw(&mut page, chain, assessment, all);
-    let basis = assessment.transfer.as_ref().map(|transfer| transfer.basis);
-    // A deposit has no activity beside itself.
-    if basis != Some(TransferBasis::Origins) {
-        activity(&mut page, chain, assessment);
-    }
-    patterns(&mut page, assessment, all);
     if !assessment.sanctions.is_empty() {
         page.section("Sanctions lists");
         for listing in &assessment.sanctions {
             draw_listing(&mut page, listing);
         }
+    }
+    if !assessment.scoring_components.is_empty() {
+        page.section("Score");
+        waterfall(&mut page, assessment, Drawing::All);
     }
     if !assessment.labels.is_empty() {
         page.section("Labels");
@@ -87,6 +68,13 @@ pub(crate) fn check(
             page.hanging("  ", "    ", label_line(label));
         }
     }
+    flows::draw(&mut page, chain, assessment);
+    let basis = assessment.transfer.as_ref().map(|transfer| transfer.basis);
+    // A deposit has no activity beside itself.
+    if basis != Some(TransferBasis::Origins) {
+        activity(&mut page, chain, assessment);
+    }
+    patterns(&mut page, assessment);
     if !assessment.associated_wallets.is_empty() {
         page.section("Associated addresses");
         for wallet in &assessment.associated_wallets {
@@ -108,16 +96,40 @@ pub(crate) fn check(
     }
     coverage(&mut page, assessment, now);
     page.gap();
+    tail(&mut page, assessment);
+    page.finish()
+}
+
+/// Draws the address, its entity and the verdict.
+pub(super) fn head(
+    page: &mut Page,
+    subject: &CanonicalAddress,
+    assessment: &Assessment,
+    as_of: Option<Date>,
+) {
+    let (chain, kind) = (subject.chain().info().name, subject.kind().as_str());
+    page.line(format!("{BOLD}{subject}{BOLD:#}  {chain} ({kind})"));
+    if let Some(entity) = &assessment.entity {
+        page.line(format!("{}  {DIM}{}{DIM:#}", entity.name, entity.category));
+    }
+    if let Some(day) = as_of {
+        page.line(format!("as of {day}"));
+    }
+    page.gap();
+    page.line(headline(assessment));
+}
+
+/// Draws the versions of the inputs, and the digest of the assessment.
+pub(super) fn tail(page: &mut Page, assessment: &Assessment) {
     page.line(format!(
         "{DIM}data {}  policy {}  model {}{DIM:#}",
         assessment.data_revision, assessment.policy_revision, assessment.model_version
     ));
     page.line(format!("{DIM}{}{DIM:#}", assessment.digest()));
-    page.finish()
 }
 
 /// Draws a transfer below its receiver: the transaction and the senders.
-fn draw_transfer(page: &mut Page, chain: &Chain, transfer: &AssessedTransfer) {
+pub(super) fn draw_transfer(page: &mut Page, chain: &Chain, transfer: &AssessedTransfer) {
     const NAMES: usize = 12;
     let base_units = |amount: &Amount| coins(chain, amount.value.parse().unwrap_or_default());
     let what = match transfer.direction {
@@ -185,15 +197,13 @@ fn activity(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     page.field(2, 10, "balance", sum(&activity.balance));
 }
 
-/// Draws the behavior patterns; forms of single transactions only where everything is shown.
-fn patterns(page: &mut Page, assessment: &Assessment, all: bool) {
-    let is_shown = |pattern: &&AssessedPattern| all || !pattern.pattern.is_form_of_transaction();
-    let mut shown = assessment.transaction_patterns.iter().filter(is_shown).peekable();
-    if shown.peek().is_none() {
+/// Draws the behavior patterns.
+fn patterns(page: &mut Page, assessment: &Assessment) {
+    if assessment.transaction_patterns.is_empty() {
         return;
     }
     page.section("Behavior of the owner");
-    for pattern in shown {
+    for pattern in &assessment.transaction_patterns {
         let why = match pattern.unscored_reason {
             None => format!("confidence {} %", pattern.confidence.percent()),
             Some(reason) => format!("not scored: {}", reason.in_words()),
@@ -245,20 +255,33 @@ fn headline(assessment: &Assessment) -> String {
     )
 }
 
-/// Draws the components that have points, each with a bar that starts where the one before it ended, and names the
-/// others together. Of many components with points, those with the most points are drawn and the others summed up,
-/// unless `all` is set.
-fn waterfall(page: &mut Page, assessment: &Assessment, all: bool) {
+/// The scoring components that are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Drawing {
+    /// All of them.
+    All,
+    /// Those with most points, at most this number; the others with points are summed up.
+    Most(usize),
+}
+
+/// Draws the components that have points, each with a bar that starts where the one before it ended. In a drawing of all
+/// the others are named together.
+pub(super) fn waterfall(page: &mut Page, assessment: &Assessment, drawing: Drawing) {
     let style = color(assessment.risk_level);
-    let bar = page.width() / 4;
+    let bar = match drawing {
+        Drawing::All => page.width() / 4,
+        Drawing::Most(_) => page.width() / 8,
+    };
     let column = |tenths: u16| usize::from(tenths) * bar / HIGHEST;
     let (scored, without): (Vec<_>, Vec<_>) =
         assessment.scoring_components.iter().partition(|part| part.contribution.tenths() > 0);
     let mut lines: Vec<(u16, String)> =
         scored.iter().map(|part| (part.contribution.tenths(), part.detail.clone())).collect();
-    if !all && lines.len() > MAX_COMPONENTS {
+    if let Drawing::Most(most) = drawing
+        && lines.len() > most
+    {
         lines.sort_by_key(|(tenths, _)| Reverse(*tenths));
-        let summed = lines.split_off(MAX_COMPONENTS);
+        let summed = lines.split_off(most);
         let tenths = summed.iter().map(|(tenths, _)| *tenths).sum();
         lines.push((tenths, format!("{} more (--all)", summed.len())));
     }
@@ -275,7 +298,15 @@ fn waterfall(page: &mut Page, assessment: &Assessment, all: bool) {
             "#".repeat(length),
             " ".repeat(bar.saturating_sub(start + length)),
         );
+        let detail = match drawing {
+            Drawing::All => detail,
+            // Two lines; the reasons have the whole text.
+            Drawing::Most(_) => beginning(&detail, 2 * page.width().saturating_sub(bar + 18)),
+        };
         page.hanging(&first, &further, detail);
+    }
+    if matches!(drawing, Drawing::Most(_)) {
+        return;
     }
     page.hanging("  ", "  ", format!("{:>6}  of 100", Score::from_tenths(reached).to_string()));
     let named: Vec<&str> =
@@ -342,7 +373,7 @@ fn draw_listing(page: &mut Page, listing: &AssessedListing) {
     }
 }
 
-fn label_line(label: &AssessedLabel) -> String {
+pub(super) fn label_line(label: &AssessedLabel) -> String {
     let status = match label.status {
         LabelStatus::InForce => "",
         LabelStatus::Duplicate => "  (repeats another)",
@@ -364,26 +395,35 @@ fn label_line(label: &AssessedLabel) -> String {
 fn coverage(page: &mut Page, assessment: &Assessment, now: Timestamp) {
     const NAMES: usize = 13;
     page.section("Coverage");
-    let coverage = &assessment.coverage;
-    for (name, block) in [
-        ("sanctions", &coverage.sanctions),
-        ("labels", &coverage.labels),
-        ("association", &coverage.association),
-        ("exposure", &coverage.exposure),
-        ("behavior", &coverage.behavior),
-    ] {
-        page.field(2, NAMES, name, block_line(block));
+    for (name, block) in blocks(&assessment.coverage) {
+        let text = format!("{}: {}", status(block.status), block.detail);
+        page.field(2, NAMES, name, text);
     }
     let sources: Vec<String> = assessment.sources.iter().map(source).collect();
     if !sources.is_empty() {
         page.field(2, NAMES, "sources", sources.join(", "));
     }
-    let verified = assessment.sources.iter().map(|source| source.fetched_at);
-    if let (Some(first), Some(last)) = (verified.clone().min(), verified.max()) {
-        let (first, last) = (ago(first, now), ago(last, now));
-        let between = if first == last { last } else { format!("{first} to {last}") };
-        page.field(2, NAMES, "verified", between);
+    if let Some(verified) = verified(assessment, now) {
+        page.field(2, NAMES, "verified", verified);
     }
+}
+
+/// The blocks of the coverage with their names.
+pub(super) const fn blocks(coverage: &Coverage) -> [(&'static str, &CoverageBlock); 5] {
+    [
+        ("sanctions", &coverage.sanctions),
+        ("labels", &coverage.labels),
+        ("association", &coverage.association),
+        ("exposure", &coverage.exposure),
+        ("behavior", &coverage.behavior),
+    ]
+}
+
+/// The time since the sources were verified, from the first to the last of them; `None` without sources.
+pub(super) fn verified(assessment: &Assessment, now: Timestamp) -> Option<String> {
+    let times = assessment.sources.iter().map(|source| source.fetched_at);
+    let (first, last) = (ago(times.clone().min()?, now), ago(times.max()?, now));
+    Some(if first == last { last } else { format!("{first} to {last}") })
 }
 
 /// A source with the date of its publication.
@@ -393,13 +433,13 @@ fn source(source: &AssessedSource) -> String {
     format!("{}{published}{stale}", source.id)
 }
 
-fn block_line(block: &CoverageBlock) -> String {
-    let status = match block.status {
+/// The status of a block of the coverage in words.
+pub(super) const fn status(status: CoverageStatus) -> &'static str {
+    match status {
         CoverageStatus::Assessed => "assessed",
         CoverageStatus::Partial => "partial",
         CoverageStatus::NotAssessed => "not assessed",
         CoverageStatus::Unavailable => "unavailable",
         CoverageStatus::NotApplicable => "not applicable",
-    };
-    format!("{status}: {}", block.detail)
+    }
 }

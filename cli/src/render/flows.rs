@@ -27,49 +27,75 @@ pub(super) const fn title(direction: Direction) -> &'static str {
     }
 }
 
-/// Largest number of paths of a direction that are drawn unless all are requested.
-pub(super) const MAX_PATHS: usize = 10;
-/// Largest number of addresses of one path that are drawn, and how many of them from its beginning.
-const MAX_ADDRESSES: (usize, usize) = (8, 4);
+/// Largest number of endpoints of a direction that are drawn without their paths.
+const MAX_ENDPOINTS: usize = 3;
 
-/// Draws both directions; nothing where no flow is known. Of a direction with many paths the risky ones come first, then
-/// those with the largest amounts; `all` draws the others too, and every address on long paths.
-pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment, all: bool) {
+/// Draws both directions as trees; nothing where no flow is known.
+pub(super) fn draw(page: &mut Page, chain: &Chain, assessment: &Assessment) {
     for direction in [Direction::Source, Direction::Destination] {
-        let lines: Vec<&Exposure> =
-            assessment.exposure.iter().filter(|line| line.direction == direction).collect();
-        if lines.is_empty() {
-            continue;
-        }
-        let whole: u128 =
-            lines.iter().filter_map(|line| line.amount.value.parse::<u128>().ok()).sum();
+        let Some(lines) = lines_of(assessment, direction) else { continue };
         page.gap();
-        page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), coins(chain, whole)));
-        let mut pieces: Vec<FlowPiece<'_>> = lines.into_iter().flat_map(pieces).collect();
-        let left_out = if all { Vec::new() } else { without_most_important(&mut pieces) };
+        head(page, chain, direction, &lines);
         let mut root = Node::default();
-        for piece in &pieces {
-            root.add(piece, &piece.stops(all));
+        for piece in lines.into_iter().flat_map(pieces) {
+            root.add(&piece, &piece.stops());
         }
         root.draw(page, chain, "");
-        if !left_out.is_empty() {
-            let share = left_out.iter().map(|piece| piece.share).sum();
-            let amount = left_out.iter().map(|piece| piece.amount).sum();
-            let count = u64::try_from(left_out.len()).unwrap_or(u64::MAX);
-            let paths = counted(count, "path", "paths");
-            let text = format!("{paths} more  {DIM}{}  (--all){DIM:#}", coins(chain, amount));
+    }
+}
+
+/// Draws the endpoints of both directions without the paths to them: the risky ones, then those with the largest
+/// amounts, and the sum of the others.
+pub(super) fn draw_endpoints(page: &mut Page, chain: &Chain, assessment: &Assessment) {
+    if !assessment.exposure.is_empty() {
+        page.gap();
+    }
+    for direction in [Direction::Source, Direction::Destination] {
+        let Some(mut lines) = lines_of(assessment, direction) else { continue };
+        head(page, chain, direction, &lines);
+        let rest = without_most_important(&mut lines);
+        let mut draw = |share: u64, text: String, amount: u128| {
+            let text = format!("{text}  {DIM}{}{DIM:#}", coins(chain, amount));
             page.hanging(&format!("  {:>7}  ", percent(share)), "           ", text);
+        };
+        for line in lines {
+            draw(
+                millionths(&line.share),
+                endpoint_in_words(line, line.hops.map(usize::from)),
+                amount(line),
+            );
+        }
+        if !rest.is_empty() {
+            let count = u64::try_from(rest.len()).unwrap_or(u64::MAX);
+            let share = rest.iter().map(|line| millionths(&line.share)).sum();
+            let text = format!("{} more (--all)", counted(count, "endpoint", "endpoints"));
+            draw(share, text, rest.iter().map(|line| amount(line)).sum());
         }
     }
 }
 
-/// Removes and returns the pieces that are not drawn: risky pieces are drawn first, then the largest.
-fn without_most_important<'a>(pieces: &mut Vec<FlowPiece<'a>>) -> Vec<FlowPiece<'a>> {
-    if pieces.len() <= MAX_PATHS {
-        return Vec::new();
-    }
-    pieces.sort_by_key(|piece| (!is_risky(piece.line), std::cmp::Reverse(piece.amount)));
-    pieces.split_off(MAX_PATHS)
+/// The exposures of a direction; `None` if there are none.
+fn lines_of(assessment: &Assessment, direction: Direction) -> Option<Vec<&Exposure>> {
+    let lines = assessment.exposure.iter().filter(|line| line.direction == direction);
+    Some(lines.collect::<Vec<_>>()).filter(|lines| !lines.is_empty())
+}
+
+/// Draws the title of a direction with its whole amount.
+fn head(page: &mut Page, chain: &Chain, direction: Direction, lines: &[&Exposure]) {
+    let whole: u128 = lines.iter().map(|line| amount(line)).sum();
+    page.line(format!("{BOLD}{}{BOLD:#}  {}", title(direction), coins(chain, whole)));
+}
+
+/// The amount of an exposure in base units.
+fn amount(line: &Exposure) -> u128 {
+    line.amount.value.parse().unwrap_or_default()
+}
+
+/// Takes the lines that are not drawn out of all of a direction: the risky ones stay first, then the largest.
+fn without_most_important<'a>(lines: &mut Vec<&'a Exposure>) -> Vec<&'a Exposure> {
+    lines.sort_by_key(|line| (!is_risky(line), std::cmp::Reverse(amount(line))));
+    let most = if lines.len() == MAX_ENDPOINTS + 1 { lines.len() } else { MAX_ENDPOINTS };
+    lines.split_off(lines.len().min(most))
 }
 
 /// True if a list names the party, or its category or a label on the path is risky.
@@ -78,7 +104,7 @@ fn is_risky(line: &Exposure) -> bool {
     line.listed || claims.any(|claim| claim.category.info().severity >= RISKY_FROM)
 }
 
-/// The part of an exposure that took one route.
+/// The part of an exposure that took one way.
 #[derive(Clone, Copy)]
 struct FlowPiece<'a> {
     line: &'a Exposure,
@@ -88,14 +114,14 @@ struct FlowPiece<'a> {
     route: FundsRoute<'a>,
 }
 
-/// The route that funds took.
+/// The way that funds took.
 #[derive(Clone, Copy)]
 enum FundsRoute<'a> {
-    /// No known address between the subject and the endpoint.
+    /// Without a known address in between.
     Direct,
     /// One of the exposure's paths.
     Path(&'a [PathStep]),
-    /// A path that the exposure, which holds only its largest paths, does not name.
+    /// Another path than those of the exposure, which are its largest only.
     Further,
 }
 
@@ -119,25 +145,15 @@ fn pieces(line: &Exposure) -> Vec<FlowPiece<'_>> {
 }
 
 impl<'a> FlowPiece<'a> {
-    /// The addresses between the subject and the endpoint; the last step of a path leads to the endpoint itself. The
-    /// middle of a long path is only counted, unless `all` is set.
-    fn stops(&self, all: bool) -> Vec<Stop<'a>> {
+    /// The addresses between the subject and the endpoint; the last step of a path leads to the endpoint itself.
+    fn stops(&self) -> Vec<Stop<'a>> {
         let FundsRoute::Path(steps) = self.route else { return Vec::new() };
         let between = steps.split_last().map_or(&[][..], |(_, between)| between);
         let stop = |step: &'a PathStep| {
             let address = step.address.as_deref();
             Stop { key: address.unwrap_or(&step.transaction), name: short(address) }
         };
-        let (most, first) = MAX_ADDRESSES;
-        if all || between.len() <= most {
-            return between.iter().map(stop).collect();
-        }
-        let (begin, rest) = between.split_at(first);
-        let (middle, end) = rest.split_at(rest.len() - (most - first));
-        let count = u64::try_from(middle.len()).unwrap_or(u64::MAX);
-        let name = format!("{} (--all)", counted(count, "more address", "more addresses"));
-        let skipped = middle.first().map(|step| Stop { key: &step.transaction, name });
-        begin.iter().map(stop).chain(skipped).chain(end.iter().map(stop)).collect()
+        between.iter().map(stop).collect()
     }
 
     /// Fewest hops to the endpoint; `None` if it is further away than the trace went.
@@ -158,7 +174,7 @@ impl<'a> FlowPiece<'a> {
     }
 }
 
-/// An address on a path, or several that are not drawn.
+/// An address on a path.
 #[derive(Clone)]
 struct Stop<'a> {
     /// The address, else a transaction.
@@ -166,7 +182,7 @@ struct Stop<'a> {
     name: String,
 }
 
-/// An address on a path, with the funds that passed it.
+/// An address on the way, with the funds that passed it.
 #[derive(Default)]
 struct Node<'a> {
     /// The address, else the transaction.
@@ -175,13 +191,13 @@ struct Node<'a> {
     /// Millionths of all funds of the direction.
     share: u64,
     amount: u128,
-    /// Funds that go from this node to their endpoints.
+    /// Funds that ended here.
     ends: Vec<FlowPiece<'a>>,
     next: Vec<Self>,
 }
 
 impl<'a> Node<'a> {
-    /// Adds a piece whose route goes from this node along `stops`.
+    /// Adds a piece that takes this way from here.
     fn add(&mut self, piece: &FlowPiece<'a>, stops: &[Stop<'a>]) {
         self.share += piece.share;
         self.amount += piece.amount;
@@ -195,14 +211,14 @@ impl<'a> Node<'a> {
                 if let Some(all) = self.next(FURTHER, || FURTHER.to_owned()) {
                     all.share += piece.share;
                     all.amount += piece.amount;
-                    all.add_end(piece);
+                    all.end(piece);
                 }
             }
-            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.add_end(piece),
+            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.end(piece),
         }
     }
 
-    /// The next node with a key, added if it is missing.
+    /// The node behind this one with a key, added where it is missing.
     fn next(&mut self, key: &'a str, name: impl FnOnce() -> String) -> Option<&mut Self> {
         let known = self.next.iter().position(|node| node.key == key);
         let index = known.unwrap_or_else(|| {
@@ -212,8 +228,8 @@ impl<'a> Node<'a> {
         self.next.get_mut(index)
     }
 
-    /// Adds funds that go from this node to their endpoint, to the piece of the same exposure if there is one.
-    fn add_end(&mut self, piece: &FlowPiece<'a>) {
+    /// Adds funds that end here, to the endpoint of the same exposure where there is one.
+    fn end(&mut self, piece: &FlowPiece<'a>) {
         match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
             Some(end) => {
                 end.share += piece.share;
@@ -261,9 +277,17 @@ impl Branch<'_, '_> {
     }
 }
 
-/// An endpoint: its name, the labels on the path, the distance, the amount and a transaction.
+/// An endpoint with the amount and a transaction.
 fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
-    let line = piece.line;
+    let amount = coins(chain, piece.amount);
+    let transaction = piece.transaction().map(|transaction| short(Some(transaction)));
+    let transaction = transaction.map(|transaction| format!("  {DIM}tx:{transaction}{DIM:#}"));
+    let words = endpoint_in_words(piece.line, piece.hops());
+    format!("{words}  {DIM}{amount}{DIM:#}{}", transaction.unwrap_or_default())
+}
+
+/// An endpoint: its name, the labels on the way and the distance.
+fn endpoint_in_words(line: &Exposure, distance: Option<usize>) -> String {
     let style = match (line.listed, line.category) {
         (true, _) => AnsiColor::Red.on_default().bold(),
         (false, Some(_)) => BOLD,
@@ -279,7 +303,7 @@ fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
         (None, None) => line.endpoint_type.replace('_', " "),
     };
     let mut remarks = vec![format!("{style}{name}{style:#}{}", on_the_way(line).concat())];
-    match (piece.hops(), line.further_than_transactions) {
+    match (distance, line.further_than_transactions) {
         (Some(number), _) if number > 1 => remarks.push(hops(number)),
         (None, Some(transactions)) => remarks.push(further_than(transactions)),
         _ => {}
@@ -290,13 +314,11 @@ fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
     if !line.solicited {
         remarks.push("unsolicited".to_owned());
     }
-    let amount = coins(chain, piece.amount);
-    let transaction = piece.transaction().map(|transaction| short(Some(transaction)));
-    let transaction = transaction.map(|transaction| format!("  {DIM}tx:{transaction}{DIM:#}"));
-    format!("{}  {DIM}{amount}{DIM:#}{}", remarks.join(", "), transaction.unwrap_or_default())
+    remarks.join(", ")
 }
 
-/// Joint transactions on the paths of an exposure, and addresses with labels of other categories than the endpoint's.
+/// What the funds of an exposure passed on their way: joint transactions, and addresses with labels of other categories
+/// than the endpoint's.
 fn on_the_way(line: &Exposure) -> Vec<String> {
     let mut passed: Vec<String> = Vec::new();
     for claim in line.parts.iter().flat_map(|part| &part.claims) {
@@ -390,28 +412,14 @@ mod tests {
     }
 
     #[test]
-    fn of_many_paths_the_risky_ones_stay_then_the_largest() {
+    fn of_many_endpoints_the_risky_ones_stay_then_the_largest() {
         let mut lines: Vec<Exposure> =
             (0..30).map(|rank| line(100 - rank, Category::Exchange, 0)).collect();
         lines.push(line(1, Category::Scam, 0));
-        let mut kept: Vec<FlowPiece<'_>> = lines.iter().flat_map(pieces).collect();
-        let left_out = without_most_important(&mut kept);
-        let amounts: Vec<u128> = kept.iter().map(|piece| piece.amount).collect();
-        assert_eq!(amounts, [1, 100, 99, 98, 97, 96, 95, 94, 93, 92]);
-        assert_eq!(left_out.len(), 21);
-    }
-
-    #[test]
-    fn the_middle_of_a_long_path_is_counted_unless_all_is_asked_for() {
-        let long = line(5, Category::Scam, 600);
-        let pieces = pieces(&long);
-        let names = |all| -> Vec<String> {
-            pieces.iter().flat_map(|piece| piece.stops(all)).map(|stop| stop.name).collect()
-        };
-        assert_eq!(names(true).len(), 600);
-        let short = names(false);
-        assert_eq!((short.len(), short[4].as_str()), (9, "592 more addresses (--all)"));
-        assert_eq!(short[8], "address-599");
+        let mut drawn: Vec<&Exposure> = lines.iter().collect();
+        let rest = without_most_important(&mut drawn);
+        let amounts: Vec<u128> = drawn.into_iter().map(amount).collect();
+        assert_eq!((amounts.as_slice(), rest.len()), ([1, 100, 99].as_slice(), 28));
     }
 
     #[test]

@@ -6,15 +6,17 @@ mod cluster;
 mod flows;
 mod import;
 mod page;
+mod summary;
 mod table;
 mod text;
 mod trace;
 mod tx;
 
-pub(crate) use check::check;
+pub(crate) use check::full;
 pub(crate) use cluster::{ClusterPage, ClusterRow, cluster};
 pub(crate) use import::import_outcome;
 pub(crate) use page::Page;
+pub(crate) use summary::summary;
 pub(crate) use table::table;
 pub(crate) use text::{ago, coins, counted};
 pub(crate) use trace::{TracedDirection, TracedEnd, TracedPath, trace};

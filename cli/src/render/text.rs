@@ -37,6 +37,16 @@ pub(super) fn percent(millionths: u64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
+/// The words of a text up to a number of characters.
+pub(super) fn beginning(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(most).collect();
+    let words = cut.rsplit_once(' ').map_or(&*cut, |(words, _)| words);
+    format!("{} ...", words.trim_end_matches([',', ';', ':']))
+}
+
 /// An identifier by its two ends.
 pub(super) fn short(text: Option<&str>) -> String {
     let Some(text) = text else { return "(no address)".to_owned() };
@@ -76,6 +86,8 @@ mod tests {
         assert_eq!(percent(0), "0.0 %");
         assert_eq!(short(Some("bc1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp25")), "bc1qft5p...pjaqlp25");
         assert_eq!(short(None), "(no address)");
+        assert_eq!(beginning("one two, three", 10), "one two ...");
+        assert_eq!(beginning("one two", 7), "one two");
         assert_eq!((hops(1), hops(2)), ("1 hop".to_owned(), "2 hops".to_owned()));
     }
 

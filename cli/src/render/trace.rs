@@ -8,11 +8,13 @@ use assay_engine::evidence::{Direction, FlowDistance, PathStep};
 use jiff::civil::Date;
 
 use super::{
-    flows::{MAX_PATHS, title},
+    flows::title,
     page::Page,
     text::{coins, counted, further_than, hops, percent},
 };
 
+/// Largest number of paths of a direction that are drawn unless all are asked for.
+const MAX_PATHS: usize = 10;
 /// Largest number of transactions of one path that are drawn, and how many of them from its beginning.
 const MAX_STEPS: (usize, usize) = (8, 4);
 /// Columns of a date.

@@ -92,11 +92,11 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
         let of_sample =
             |arguments: &[&str]| terminal_output(server.directory().path(), columns, arguments);
         for example in &examples {
-            fits(
-                &of_sample(&[&["check", "--sample"], example.as_slice()].concat()),
-                columns,
-                "check",
-            );
+            let check = [&["check", "--sample"], example.as_slice()].concat();
+            let summary = of_sample(&check);
+            fits(&summary, columns, "check");
+            assert!(summary.lines().count() <= 40, "a screen has 40 lines: {summary}");
+            fits(&of_sample(&[&check[..], &["--all"]].concat()), columns, "check --all");
             if example[0] == "btc" {
                 let trace = of_sample(&[&["trace", "--sample"], example.as_slice()].concat());
                 fits(&trace, columns, "trace");

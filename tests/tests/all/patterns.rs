@@ -320,16 +320,17 @@ fn the_command_line_shows_the_patterns_of_an_owner_and_the_forms_of_a_transactio
         found.unwrap_or_else(|| panic!("no {kind}")).clone()
     };
     let structured = row("structuring", "actor");
-    let shown =
-        printed(directory.path(), &["check", "--sample", "btc", &text(&structured, "address")]);
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    let shown = words.join(" ");
-    assert!(shown.contains("Behavior of the owner"), "{shown}");
-    assert!(
-        shown.contains("structuring (actor): made 5 payments of 0.0485 BTC together"),
-        "{shown}"
-    );
-    assert!(!shown.contains("peel step"), "forms are shown with --all: {shown}");
+    let check = |options: &[&str]| {
+        let address = text(&structured, "address");
+        let arguments = [&["check", "--sample", "btc", &address], options].concat();
+        let shown = printed(directory.path(), &arguments);
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (summary, full) = (check(&[]), check(&["--all"]));
+    assert!(summary.contains("Behavior structuring (actor)"), "{summary}");
+    assert!(!summary.contains("peel step"), "forms are shown with --all: {summary}");
+    assert!(full.contains("Behavior of the owner"), "{full}");
+    assert!(full.contains("structuring (actor): made 5 payments of 0.0485 BTC together"), "{full}");
     let joint = text(&row("joint_transaction", "actor"), "txid");
     let shown = printed(directory.path(), &["tx", "--sample", "btc", &joint, "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();
