@@ -91,7 +91,7 @@ fn amount(line: &Exposure) -> u128 {
     line.amount.value.parse().unwrap_or_default()
 }
 
-/// Takes the lines that are not drawn out of all of a direction: the risky ones stay first, then the largest.
+/// Removes and returns the lines that are not drawn: risky lines are drawn first, then the largest.
 fn without_most_important<'a>(lines: &mut Vec<&'a Exposure>) -> Vec<&'a Exposure> {
     lines.sort_by_key(|line| (!is_risky(line), std::cmp::Reverse(amount(line))));
     let most = if lines.len() == MAX_ENDPOINTS + 1 { lines.len() } else { MAX_ENDPOINTS };
@@ -104,7 +104,7 @@ fn is_risky(line: &Exposure) -> bool {
     line.listed || claims.any(|claim| claim.category.info().severity >= RISKY_FROM)
 }
 
-/// The part of an exposure that took one way.
+/// The part of an exposure that took one route.
 #[derive(Clone, Copy)]
 struct FlowPiece<'a> {
     line: &'a Exposure,
@@ -114,14 +114,14 @@ struct FlowPiece<'a> {
     route: FundsRoute<'a>,
 }
 
-/// The way that funds took.
+/// The route that funds took.
 #[derive(Clone, Copy)]
 enum FundsRoute<'a> {
-    /// Without a known address in between.
+    /// No known address between the subject and the endpoint.
     Direct,
     /// One of the exposure's paths.
     Path(&'a [PathStep]),
-    /// Another path than those of the exposure, which are its largest only.
+    /// A path that the exposure, which holds only its largest paths, does not name.
     Further,
 }
 
@@ -182,7 +182,7 @@ struct Stop<'a> {
     name: String,
 }
 
-/// An address on the way, with the funds that passed it.
+/// An address on a path, with the funds that passed it.
 #[derive(Default)]
 struct Node<'a> {
     /// The address, else the transaction.
@@ -191,13 +191,13 @@ struct Node<'a> {
     /// Millionths of all funds of the direction.
     share: u64,
     amount: u128,
-    /// Funds that ended here.
+    /// Funds that go from this node to their endpoints.
     ends: Vec<FlowPiece<'a>>,
     next: Vec<Self>,
 }
 
 impl<'a> Node<'a> {
-    /// Adds a piece that takes this way from here.
+    /// Adds a piece whose route goes from this node along `stops`.
     fn add(&mut self, piece: &FlowPiece<'a>, stops: &[Stop<'a>]) {
         self.share += piece.share;
         self.amount += piece.amount;
@@ -211,14 +211,14 @@ impl<'a> Node<'a> {
                 if let Some(all) = self.next(FURTHER, || FURTHER.to_owned()) {
                     all.share += piece.share;
                     all.amount += piece.amount;
-                    all.end(piece);
+                    all.add_end(piece);
                 }
             }
-            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.end(piece),
+            ([], FundsRoute::Direct | FundsRoute::Path(_)) => self.add_end(piece),
         }
     }
 
-    /// The node behind this one with a key, added where it is missing.
+    /// The next node with a key, added if it is missing.
     fn next(&mut self, key: &'a str, name: impl FnOnce() -> String) -> Option<&mut Self> {
         let known = self.next.iter().position(|node| node.key == key);
         let index = known.unwrap_or_else(|| {
@@ -228,8 +228,8 @@ impl<'a> Node<'a> {
         self.next.get_mut(index)
     }
 
-    /// Adds funds that end here, to the endpoint of the same exposure where there is one.
-    fn end(&mut self, piece: &FlowPiece<'a>) {
+    /// Adds funds that go from this node to their endpoint, to the piece of the same exposure if there is one.
+    fn add_end(&mut self, piece: &FlowPiece<'a>) {
         match self.ends.iter_mut().find(|end| std::ptr::eq(end.line, piece.line)) {
             Some(end) => {
                 end.share += piece.share;
@@ -286,7 +286,7 @@ fn endpoint(chain: &Chain, piece: &FlowPiece<'_>) -> String {
     format!("{words}  {DIM}{amount}{DIM:#}{}", transaction.unwrap_or_default())
 }
 
-/// An endpoint: its name, the labels on the way and the distance.
+/// An endpoint: its name, the labels on the path and the distance.
 fn endpoint_in_words(line: &Exposure, distance: Option<usize>) -> String {
     let style = match (line.listed, line.category) {
         (true, _) => AnsiColor::Red.on_default().bold(),
@@ -317,8 +317,7 @@ fn endpoint_in_words(line: &Exposure, distance: Option<usize>) -> String {
     remarks.join(", ")
 }
 
-/// What the funds of an exposure passed on their way: joint transactions, and addresses with labels of other categories
-/// than the endpoint's.
+/// Joint transactions on the paths of an exposure, and addresses with labels of other categories than the endpoint's.
 fn on_the_way(line: &Exposure) -> Vec<String> {
     let mut passed: Vec<String> = Vec::new();
     for claim in line.parts.iter().flat_map(|part| &part.claims) {
