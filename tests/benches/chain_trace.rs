@@ -45,8 +45,9 @@ use assay_service::{
         ends::ends,
         facts,
         graph::GraphReader,
-        reader::{ChainReader, TraceRequest},
+        reader::ChainReader,
         registry::Chains,
+        traced::TraceRequest,
     },
 };
 use assay_store::SqliteStore;

@@ -50,7 +50,7 @@ use assay_intel::{formats, import::ImportError};
 use assay_redis::RedisClient;
 use assay_service::{
     Databases,
-    chains::reader::ReadError,
+    chains::traced::ReadError,
     manifests::{self, ApplyError},
     revocations::{Revocations, usual_place},
 };

@@ -10,11 +10,7 @@ use tokio::sync::Mutex;
 
 use super::{
     Service,
-    chains::{
-        Chains,
-        changes::Changes,
-        reader::{ChainReader, ReadError},
-    },
+    chains::{Chains, changes::Changes, reader::ChainReader, traced::ReadError},
     invalidated_addresses::InvalidatedAddresses,
 };
 

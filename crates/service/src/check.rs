@@ -139,7 +139,8 @@ impl Service {
                 Ok(assessed.with_cluster(facts.cluster.as_ref()))
             }
             CheckSubject::Transfer(query) => {
-                let mut facts = chains::transfer::facts(chains, intel, policy, query, now).await?;
+                let mut facts =
+                    chains::trace::transfer_facts(chains, intel, policy, query, now).await?;
                 facts.receiver.intel_stale = key.intel_stale;
                 let after = facts.receiver.differing_branches;
                 facts.receiver.differing_branches = differing(key, after);

@@ -17,7 +17,7 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep},
 };
 
-use super::{Access, Service, chain_watch::ChainWatch, chains::reader::ReadError};
+use super::{Access, Service, chain_watch::ChainWatch, chains::traced::ReadError};
 use crate::manifests;
 
 /// Shortest time between two refreshes, so that a storm of notifications leaves time for requests.

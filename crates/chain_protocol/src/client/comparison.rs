@@ -15,25 +15,15 @@ use tokio::time::Instant;
 use super::{
     branches::{Branches, Difference, KnownBlocks, ServerChain, choose, questions},
     choice::is_confirmed,
-    servers::{Servers, Told},
+    servers::{Compared, Servers, Told},
 };
-use crate::message::{BranchBlocksQuestion, NewestBlock};
+use crate::message::BranchBlocksQuestion;
 
 /// Most questions to a server in one comparison: each divides the blocks in which the last common one may be by 32.
 const ROUNDS: usize = 10;
 /// Time for which a server that did not answer a question for its blocks gets no other one: the states of others wait for
 /// each.
 const FAILED_FOR: Duration = Duration::from_secs(2);
-
-/// A server as a comparison sees it.
-#[derive(Clone, Debug)]
-pub(super) struct Compared {
-    pub(super) address: SocketAddr,
-    /// Its newest block; `None` if it has none, or does not answer.
-    pub(super) newest: Option<NewestBlock>,
-    /// True if it can be asked for its blocks.
-    pub(super) answers_blocks: bool,
-}
 
 /// What the last comparison found.
 #[derive(Debug, Default)]

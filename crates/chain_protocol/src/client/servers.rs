@@ -1,5 +1,4 @@
-//! The servers of one chain as they are known: found by name, and each watched by itself, so that one that is slow or
-//! silent delays the news of no other.
+//! The servers of one chain as they are known: found by name, with their last states.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,27 +14,22 @@ use assay_address::ChainId;
 use hyper::body::Bytes;
 use tokio::{
     net::lookup_host,
-    sync::watch,
-    task::{AbortHandle, JoinSet},
-    time::{Instant, sleep, timeout},
+    time::{Instant, timeout},
 };
 
 use super::{
-    AskError, Credentials, SendError, ServerUrl,
-    branches::Difference,
+    answer::{AskError, read},
     choice::Candidate,
-    comparison::{Compared, Comparison},
-    connection::{Connection, Received, SharedConnection},
-    set::read,
+    connection::{Connection, Received, SendError, SharedConnection},
+    credentials::Credentials,
+    url::ServerUrl,
 };
 use crate::message::{
-    Asked, AtLeast, BranchBlocks, BranchBlocksQuestion, Question, ROOT, ServerState,
+    Asked, AtLeast, BranchBlocks, BranchBlocksQuestion, NewestBlock, Question, ROOT, ServerState,
 };
 
-/// Interval at which servers are looked for and their states are asked for.
-const WATCH: Duration = Duration::from_millis(500);
 /// Longest time for a state, and for a name to be resolved.
-const STATE_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const STATE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Age from which on a state says nothing any more.
 const STATE_AGE: Duration = Duration::from_secs(4);
 /// Time for which a server that failed is asked only if no other one is there.
@@ -48,9 +42,6 @@ pub(super) struct Servers {
     pub(super) urls: Vec<ServerUrl>,
     credentials: Credentials,
     known: Mutex<BTreeMap<SocketAddr, Server>>,
-    comparison: Comparison,
-    /// URLs whose servers were looked for once.
-    looked_for: watch::Sender<usize>,
     /// Questions of callers that were sent.
     asked: AtomicU64,
 }
@@ -71,6 +62,16 @@ pub(super) struct Told {
     state: Result<ServerState, AskError>,
     is_heard: bool,
     is_timeout: bool,
+}
+
+/// A server as a comparison sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Compared {
+    pub(super) address: SocketAddr,
+    /// Its newest block; `None` if it has none, or does not answer.
+    pub(super) newest: Option<NewestBlock>,
+    /// True if it can be asked for its blocks.
+    pub(super) answers_blocks: bool,
 }
 
 impl Told {
@@ -96,82 +97,11 @@ impl Told {
 
 impl Servers {
     pub(super) fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
-        Self {
-            chain,
-            urls,
-            credentials,
-            known: Mutex::default(),
-            comparison: Comparison::default(),
-            looked_for: watch::Sender::new(0),
-            asked: AtomicU64::new(0),
-        }
-    }
-
-    /// Watches all servers until the future is dropped.
-    pub(super) async fn watch(self: Arc<Self>) {
-        let mut watches = JoinSet::new();
-        for url in self.urls.clone() {
-            watches.spawn(Arc::clone(&self).watch_url(url));
-        }
-        while watches.join_next().await.is_some() {}
-    }
-
-    async fn watch_url(self: Arc<Self>, url: ServerUrl) {
-        self.refresh_url(&url).await;
-        self.looked_for.send_modify(|urls| *urls += 1);
-        let (mut watched, mut tasks) = (BTreeMap::new(), JoinSet::new());
-        loop {
-            while tasks.try_join_next().is_some() {}
-            watched.retain(|_, task: &mut AbortHandle| !task.is_finished());
-            for address in self.addresses(&url) {
-                let watch = || tasks.spawn(Arc::clone(&self).watch_server(address));
-                watched.entry(address).or_insert_with(watch);
-            }
-            sleep(WATCH).await;
-            self.find(&url).await;
-        }
-    }
-
-    /// Watches a server for as long as it is known.
-    async fn watch_server(self: Arc<Self>, address: SocketAddr) {
-        loop {
-            sleep(WATCH).await;
-            if !self.ask_state(address).await {
-                return;
-            }
-        }
-    }
-
-    /// Waits until the servers of all URLs were looked for once, at most for twice the time of an answer.
-    pub(super) async fn first_look(&self) {
-        let mut looked_for = self.looked_for.subscribe();
-        let all = looked_for.wait_for(|urls| *urls >= self.urls.len());
-        // Neither a later look nor the error of an ended watch changes what is known.
-        let _ = timeout(2 * STATE_TIMEOUT, all).await;
-    }
-
-    /// Looks for servers and asks each for its state.
-    pub(super) async fn refresh(self: &Arc<Self>) {
-        let mut refreshing = JoinSet::new();
-        for url in self.urls.clone() {
-            let servers = Arc::clone(self);
-            refreshing.spawn(async move { servers.refresh_url(&url).await });
-        }
-        while refreshing.join_next().await.is_some() {}
-    }
-
-    async fn refresh_url(self: &Arc<Self>, url: &ServerUrl) {
-        self.find(url).await;
-        let mut asking = JoinSet::new();
-        for address in self.addresses(url) {
-            let servers = Arc::clone(self);
-            asking.spawn(async move { servers.ask_state(address).await });
-        }
-        while asking.join_next().await.is_some() {}
+        Self { chain, urls, credentials, known: Mutex::default(), asked: AtomicU64::new(0) }
     }
 
     /// Looks for the servers of a URL. While its name cannot be resolved, they go on as they are known.
-    async fn find(&self, url: &ServerUrl) {
+    pub(super) async fn find(&self, url: &ServerUrl) {
         let found = timeout(STATE_TIMEOUT, lookup_host((&*url.host, url.port))).await;
         let Ok(Ok(found)) = found else { return };
         let found: BTreeSet<SocketAddr> = found.collect();
@@ -187,9 +117,9 @@ impl Servers {
         }
     }
 
-    /// Asks a server for its state. Returns false if it is not known any more.
-    async fn ask_state(&self, address: SocketAddr) -> bool {
-        let Some((url, connection)) = self.server(address) else { return false };
+    /// Asks a server for its state; `None` if it is not known any more.
+    pub(super) async fn ask_state(&self, address: SocketAddr) -> Option<Told> {
+        let (url, connection) = self.server(address)?;
         let path = self.path("state");
         let asking = timeout(STATE_TIMEOUT, connection.send(&url, &self.credentials, &path, None));
         tokio::pin!(asking);
@@ -201,14 +131,12 @@ impl Servers {
                 asking.await
             }
         };
-        let told = Told::of(address, answer);
-        self.comparison.update(self, address, &told).await;
-        true
+        Some(Told::of(address, answer))
     }
 
     /// The servers with their newest blocks, that of one of them as it was just told.
     pub(super) fn compared(&self, address: SocketAddr, told: &Told) -> Vec<Compared> {
-        let candidates = self.candidates().into_iter();
+        let candidates = self.candidates(&BTreeSet::new()).into_iter();
         let newest = candidates.map(|Candidate { address: each, state, .. }| {
             let is_told = each == address && !told.keeps_the_last_state(self.is_silent(address));
             let state = if is_told { told.state.as_ref().ok().cloned() } else { state };
@@ -235,16 +163,6 @@ impl Servers {
         let sent = connection.send(&url, &self.credentials, &path, Some(Bytes::from(body)));
         let sent = timeout(STATE_TIMEOUT, sent).await;
         read(address, &sent.map_err(|_| AskError::Timeout(address))??)
-    }
-
-    /// True if a server is not asked, because of its blocks.
-    pub(super) fn is_excluded(&self, address: SocketAddr) -> bool {
-        self.comparison.with(|branches| branches.excluded.contains(&address))
-    }
-
-    /// The difference between the servers, if it is no ordinary reorganization.
-    pub(super) fn difference(&self) -> Option<Difference> {
-        self.comparison.with(|branches| branches.difference.clone())
     }
 
     fn is_silent(&self, address: SocketAddr) -> bool {
@@ -294,24 +212,21 @@ impl Servers {
         }
     }
 
-    /// The servers with their states, as far as these are known and of now.
-    pub(super) fn candidates(&self) -> Vec<Candidate> {
+    /// The servers with their states, as far as these are known and of now. Some are not asked, because of their blocks.
+    pub(super) fn candidates(&self, excluded: &BTreeSet<SocketAddr>) -> Vec<Candidate> {
         let now = Instant::now();
-        // One state of both: a newest block is seen together with what it was compared with.
-        self.comparison.with(|branches| {
-            let known = self.known();
-            let candidates = known.iter().map(|(address, server)| {
-                let state = server.state.as_ref();
-                let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
-                Candidate {
-                    address: *address,
-                    state: state.map(|(state, _)| state.clone()),
-                    is_avoided: server.avoided_until.is_some_and(|until| until > now),
-                    is_excluded: branches.excluded.contains(address),
-                }
-            });
-            candidates.collect()
-        })
+        let known = self.known();
+        let candidates = known.iter().map(|(address, server)| {
+            let state = server.state.as_ref();
+            let state = state.filter(|(_, told_at)| now.duration_since(*told_at) < STATE_AGE);
+            Candidate {
+                address: *address,
+                state: state.map(|(state, _)| state.clone()),
+                is_avoided: server.avoided_until.is_some_and(|until| until > now),
+                is_excluded: excluded.contains(address),
+            }
+        });
+        candidates.collect()
     }
 
     /// The servers that are silent.
@@ -355,7 +270,7 @@ impl Servers {
         self.asked.load(Ordering::Relaxed)
     }
 
-    fn addresses(&self, url: &ServerUrl) -> Vec<SocketAddr> {
+    pub(super) fn addresses(&self, url: &ServerUrl) -> Vec<SocketAddr> {
         let known = self.known();
         let of_url = known.iter().filter(|(_, server)| server.url == *url);
         of_url.map(|(address, _)| *address).collect()

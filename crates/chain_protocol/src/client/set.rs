@@ -11,7 +11,7 @@ use std::{
 use assay_address::ChainId;
 use http::StatusCode;
 use hyper::body::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tokio::{
     task::AbortHandle,
@@ -19,11 +19,13 @@ use tokio::{
 };
 
 use super::{
-    Credentials, SendError, ServerUrl,
+    answer::{AskError, read, refused},
     branches::Difference,
     choice::{Candidate, newest, order},
     connection::Received,
-    servers::Servers,
+    credentials::Credentials,
+    url::ServerUrl,
+    watch::Watched,
 };
 use crate::message::{
     Asked, AtLeast, CopyPartQuestion, NewestBlock, PART_DIGEST, Question, Refusal, RefusalCode,
@@ -40,52 +42,10 @@ const BEHIND_WAIT: Duration = Duration::from_millis(50);
 /// Longest time for which servers may be behind.
 const BEHIND_AT_MOST: Duration = Duration::from_secs(2);
 
-/// Why a question has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    /// The URL leads to no server.
-    #[error("no chain server was found at {0}")]
-    NoServer(String),
-    /// The server cannot be reached.
-    #[error(transparent)]
-    Send(#[from] SendError),
-    /// The server refused to answer.
-    #[error("the chain server {address} refused: {}", .refusal.detail)]
-    Refused {
-        /// Its address.
-        address: SocketAddr,
-        /// Its reason.
-        refusal: Refusal,
-    },
-    /// The answer is not one that this program understands.
-    #[error("the chain server {0} gave an answer that cannot be read: {1}")]
-    Unreadable(SocketAddr, String),
-    /// There was no answer in time.
-    #[error("the chain server {0} did not answer in time")]
-    Timeout(SocketAddr),
-    /// Nothing at all comes from the servers.
-    #[error("the chain servers at {0} are silent: nothing has come from them for a second")]
-    Silent(String),
-    /// The servers have different blocks, and no branch has a majority.
-    #[error("{0}")]
-    BranchesDiffer(Box<Difference>),
-}
-
-impl AskError {
-    /// The server's reason, if it refused.
-    #[must_use]
-    pub const fn refusal(&self) -> Option<RefusalCode> {
-        match self {
-            Self::Refused { refusal, .. } => Some(refusal.code),
-            _ => None,
-        }
-    }
-}
-
 /// The servers of one chain. They are watched from the first question on, until this is dropped.
 #[derive(Debug)]
 pub struct ServerSet {
-    servers: Arc<Servers>,
+    watched: Arc<Watched>,
     watch: OnceLock<AbortHandle>,
 }
 
@@ -94,56 +54,56 @@ impl ServerSet {
     /// [looked for](Self::refresh).
     #[must_use]
     pub fn new(chain: ChainId, urls: Vec<ServerUrl>, credentials: Credentials) -> Self {
-        let servers = Arc::new(Servers::new(chain, urls, credentials));
-        Self { servers, watch: OnceLock::new() }
+        let watched = Arc::new(Watched::new(chain, urls, credentials));
+        Self { watched, watch: OnceLock::new() }
     }
 
     /// The chain.
     #[must_use]
     pub fn chain(&self) -> ChainId {
-        self.servers.chain
+        self.watched.servers.chain
     }
 
     /// Watches the servers from now on.
     pub fn watch(&self) {
-        let watch = || tokio::spawn(Arc::clone(&self.servers).watch()).abort_handle();
+        let watch = || tokio::spawn(Arc::clone(&self.watched).watch()).abort_handle();
         self.watch.get_or_init(watch);
     }
 
     /// Looks for servers and asks each for its state: within two seconds.
     pub async fn refresh(&self) {
-        self.servers.refresh().await;
+        self.watched.refresh().await;
     }
 
     /// The servers with their states, as far as these are known and of now.
     #[must_use]
     pub fn states(&self) -> Vec<Candidate> {
-        self.servers.candidates()
+        self.watched.candidates()
     }
 
     /// The difference between the servers if their blocks are of several branches, beyond an ordinary reorganization.
     #[must_use]
     pub fn difference(&self) -> Option<Difference> {
-        self.servers.difference()
+        self.watched.difference()
     }
 
     /// Number of servers that are silent: nothing came from them for a second, and they get no question until they
     /// tell their states again.
     #[must_use]
     pub fn silent(&self) -> usize {
-        self.servers.silent().len()
+        self.watched.servers.silent().len()
     }
 
     /// Number of questions that were sent to servers, those for their states apart.
     #[must_use]
     pub fn asked(&self) -> u64 {
-        self.servers.asked()
+        self.watched.servers.asked()
     }
 
     /// Waits until servers were looked for once. Later nobody waits: the watch finds them.
     pub async fn find(&self) {
         self.watch();
-        self.servers.first_look().await;
+        self.watched.first_look().await;
     }
 
     /// The newest block of the servers.
@@ -198,7 +158,7 @@ impl ServerSet {
         // Servers that are behind by one block have the one before.
         let on = newest.and_then(|it| it.parent_id());
         let knows = AtLeast { lists, block: block.saturating_sub(BLOCKS_BEHIND), on };
-        let silent = self.servers.silent();
+        let silent = self.watched.servers.silent();
         let order = order(&candidates, subject).into_iter();
         let mut order = order.filter(|address| !silent.contains(address));
         let Some(first) = order.next() else {
@@ -245,15 +205,15 @@ impl ServerSet {
         let answer = tokio::select! {
             biased;
             sent = sent => sent.and_then(|received| read(address, &received)),
-            () = self.servers.silence_of(address) => {
-                self.servers.note_silence(address);
+            () = self.watched.servers.silence_of(address) => {
+                self.watched.servers.note_silence(address);
                 return Err(AskError::Silent(address.to_string()));
             }
         };
         if matches!(answer, Err(AskError::Send(_) | AskError::Timeout(_))) {
-            self.servers.avoid(address);
+            self.watched.servers.avoid(address);
         }
-        if answer.is_ok() && self.servers.is_excluded(address) {
+        if answer.is_ok() && self.watched.is_excluded(address) {
             // What it told is of a branch that turned out not to count.
             let detail = "its blocks are of another branch".to_owned();
             let refusal = Refusal { code: RefusalCode::Behind, detail };
@@ -264,7 +224,7 @@ impl ServerSet {
 
     /// True if a server is known that is not silent.
     fn has_others(&self) -> bool {
-        let silent = self.servers.silent();
+        let silent = self.watched.servers.silent();
         self.states().iter().any(|it| !silent.contains(&it.address))
     }
 
@@ -320,7 +280,8 @@ impl ServerSet {
         let deadline_ms = u32::try_from(within.as_millis()).unwrap_or(u32::MAX);
         let body = serde_json::to_vec(&Asked { deadline_ms, knows, question });
         let body = body.map_err(|error| AskError::Unreadable(address, error.to_string()))?;
-        let sent = timeout(within, self.servers.send(address, path, Bytes::from(body))).await;
+        let sent =
+            timeout(within, self.watched.servers.send(address, path, Bytes::from(body))).await;
         sent.unwrap_or_else(|_| Err(AskError::Timeout(address)))
     }
 }
@@ -336,7 +297,8 @@ impl Drop for ServerSet {
 impl fmt::Display for ServerSet {
     /// Its URLs.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let urls: Vec<String> = self.servers.urls.iter().map(|url| url.with_path("")).collect();
+        let urls: Vec<String> =
+            self.watched.servers.urls.iter().map(|url| url.with_path("")).collect();
         formatter.write_str(&urls.join(", "))
     }
 }
@@ -344,25 +306,6 @@ impl fmt::Display for ServerSet {
 /// Of two errors the one that time may mend: that a server is behind.
 fn passing(first: AskError, second: AskError) -> AskError {
     if first.refusal() == Some(RefusalCode::Behind) { first } else { second }
-}
-
-pub(super) fn read<T: DeserializeOwned>(
-    address: SocketAddr,
-    received: &Received,
-) -> Result<T, AskError> {
-    let unreadable = |error: serde_json::Error| AskError::Unreadable(address, error.to_string());
-    if received.status == StatusCode::OK {
-        return serde_json::from_slice(&received.body).map_err(unreadable);
-    }
-    Err(refused(address, received))
-}
-
-fn refused(address: SocketAddr, received: &Received) -> AskError {
-    let refusal = serde_json::from_slice(&received.body).unwrap_or_else(|_| Refusal {
-        code: RefusalCode::Failed,
-        detail: format!("status {}", received.status),
-    });
-    AskError::Refused { address, refusal }
 }
 
 #[cfg(test)]

@@ -34,7 +34,8 @@ use super::{
     forms::TransactionWithForms,
     forms::forms_of,
     possible_owners::possible_owners,
-    reader::{BranchBlock, ChainReader, NamedHistory, ReadError, TraceRequest, Traced, activity},
+    reader::{BranchBlock, ChainReader, NamedHistory},
+    traced::{ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
 

@@ -1,5 +1,7 @@
 //! Chains: sources of blocks, and readers of the chain data of an address.
 //!
+//! - [`traced`]: what a chain is asked about a subject, and what it tells
+//! - [`transfer`]: the same of one transfer
 //! - [`reader`]: the contract of chain readers
 //! - [`attributed_owners`]: the owners that lists and labels attribute
 //! - [`ends()`](ends::ends): the parties at which traces end
@@ -11,8 +13,7 @@
 //! - `messages`, [`remote`]: a reader that asks chain servers
 //! - [`host`]: what a chain server answers with
 //! - [`registry`]: the chains that can be read now, with their readers
-//! - [`trace`]: tracing a subject with any reader
-//! - [`transfer`]: reading one transfer with any reader
+//! - [`trace`]: tracing a subject or a transfer with any reader
 //! - [`follower`]: following chains while the server runs
 //!
 //! Each builds on those above it.
@@ -35,6 +36,7 @@ pub mod reader;
 pub mod registry;
 pub mod remote;
 pub mod trace;
+pub mod traced;
 pub mod transfer;
 
 use assay_address::CanonicalAddress;
@@ -42,9 +44,9 @@ use assay_engine::{facts::Facts, policy::Policy, trace::TraceRules};
 use assay_intel::IntelSnapshot;
 use jiff::Timestamp;
 
-use reader::{TraceRequest, Traced};
 pub(crate) use registry::Chains;
 use trace::TraceView;
+use traced::{TraceRequest, Traced};
 
 /// The facts about a subject from lists, labels and its chain.
 pub async fn facts(

@@ -20,10 +20,8 @@ use assay_tenancy::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    graph::GraphReaders,
-    on_demand::OnDemand,
-    reader::{ChainReader, ReadError},
-    remote::RemoteReader,
+    graph::GraphReaders, on_demand::OnDemand, reader::ChainReader, remote::RemoteReader,
+    traced::ReadError,
 };
 use crate::Databases;
 

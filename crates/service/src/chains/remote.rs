@@ -30,7 +30,8 @@ use super::{
         types::Told,
         write::{outputs, tracing_policy},
     },
-    reader::{ChainReader, ReadError, TraceRequest, Traced},
+    reader::ChainReader,
+    traced::{ReadError, TraceRequest, Traced},
     transfer::{TransferError, TransferRead, TransferRequest},
 };
 

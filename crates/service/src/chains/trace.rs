@@ -1,14 +1,20 @@
-//! Tracing the flows of a subject on its chain, whichever reader the chain has.
+//! Tracing the flows of a subject or of a transfer on its chain, with any reader.
 
 use assay_address::CanonicalAddress;
 use assay_chain_protocol::AskError;
-use assay_engine::{evidence::Unavailable, policy::Policy, trace::TraceRules};
+use assay_engine::{
+    evidence::Unavailable,
+    policy::Policy,
+    trace::TraceRules,
+    transfer::{TransferDirection, TransferFacts, TransferQuery},
+};
 use assay_intel::IntelSnapshot;
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 
 use super::{
-    reader::{ReadError, TraceRequest, Traced},
     registry::Chains,
+    traced::{ReadError, TraceRequest, Traced},
+    transfer::{TransferError, TransferRead, TransferRequest},
 };
 
 /// Details to show beyond those that an assessment needs.
@@ -56,5 +62,51 @@ pub async fn trace(
             tracing::error!(%error, %chain, "failed to read a chain");
         }
         Traced::unavailable(error.unavailable())
+    })
+}
+
+/// The facts about a transfer from lists, labels and its chain.
+///
+/// # Errors
+///
+/// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot be
+/// assessed.
+pub async fn transfer_facts(
+    chains: &Chains,
+    intel: &IntelSnapshot,
+    policy: &Policy,
+    query: &TransferQuery,
+    now: Timestamp,
+) -> Result<TransferFacts, TransferError> {
+    let chain = query.chain;
+    let Some(reader) = chains.reader(chain) else {
+        return Err(if chains.is_followed(chain) {
+            TransferError::Unavailable(chain, Unavailable::NotYetRead)
+        } else {
+            TransferError::NotFollowed(chain)
+        });
+    };
+    let rules = TraceRules::new(policy, chain.info());
+    let request = TransferRequest { query, rules, policy, intel, now };
+    let TransferRead { transfer, traced, destinations, tip_height } =
+        reader.transfer(request).await?;
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let senders = transfer.senders().into_iter();
+    let senders = senders.map(|(owner, _)| intel.attribution(chain, owner, policy, today).end);
+    let senders = senders.collect();
+    let mut receiver = intel.facts(&transfer.receiver);
+    if query.direction == TransferDirection::Deposit {
+        receiver.labels.clear();
+        receiver.same_key.clear();
+    }
+    let mut receiver = traced.added_to(receiver);
+    receiver.differing_branches = chains.differing_branches(chain);
+    Ok(TransferFacts {
+        direction: query.direction,
+        transfer,
+        senders,
+        receiver,
+        destinations,
+        tip_height,
     })
 }

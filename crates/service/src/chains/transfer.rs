@@ -1,4 +1,4 @@
-//! Reading one transfer from its chain, whichever reader the chain has.
+//! What a chain is asked about one transfer, and what it tells, whichever reader it has.
 
 use assay_address::ChainId;
 use assay_engine::{
@@ -7,18 +7,15 @@ use assay_engine::{
     policy::Policy,
     reading::{ChainView, LookupResult, TransactionRead, ViewError, Waypoint},
     trace::TraceRules,
-    transfer::{TransferDirection, TransferFacts, TransferQuery},
+    transfer::TransferQuery,
     utxo::{InvalidTransfer, Spending, TransactionView, Transfer, Txid},
 };
 use assay_graph::GraphError;
 use assay_intel::IntelSnapshot;
 use assay_store::StoreError;
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    reader::{ReadError, TraceRequest, Traced, activity},
-    registry::Chains,
-};
+use super::traced::{ReadError, TraceRequest, Traced, activity};
 
 /// A transfer could not be read, or cannot be assessed.
 #[derive(Debug, thiserror::Error)]
@@ -185,52 +182,6 @@ impl TransferRead {
         let destinations = own.map(|ledger| ledger.destination);
         Self { transfer, traced, destinations, tip_height }
     }
-}
-
-/// The facts about a transfer from lists, labels and its chain.
-///
-/// # Errors
-///
-/// Returns an error if the chain does not have the transfer or cannot be read, or if the transfer cannot be
-/// assessed.
-pub async fn facts(
-    chains: &Chains,
-    intel: &IntelSnapshot,
-    policy: &Policy,
-    query: &TransferQuery,
-    now: Timestamp,
-) -> Result<TransferFacts, TransferError> {
-    let chain = query.chain;
-    let Some(reader) = chains.reader(chain) else {
-        return Err(if chains.is_followed(chain) {
-            TransferError::Unavailable(chain, Unavailable::NotYetRead)
-        } else {
-            TransferError::NotFollowed(chain)
-        });
-    };
-    let rules = TraceRules::new(policy, chain.info());
-    let request = TransferRequest { query, rules, policy, intel, now };
-    let TransferRead { transfer, traced, destinations, tip_height } =
-        reader.transfer(request).await?;
-    let today = now.to_zoned(TimeZone::UTC).date();
-    let senders = transfer.senders().into_iter();
-    let senders = senders.map(|(owner, _)| intel.attribution(chain, owner, policy, today).end);
-    let senders = senders.collect();
-    let mut receiver = intel.facts(&transfer.receiver);
-    if query.direction == TransferDirection::Deposit {
-        receiver.labels.clear();
-        receiver.same_key.clear();
-    }
-    let mut receiver = traced.added_to(receiver);
-    receiver.differing_branches = chains.differing_branches(chain);
-    Ok(TransferFacts {
-        direction: query.direction,
-        transfer,
-        senders,
-        receiver,
-        destinations,
-        tip_height,
-    })
 }
 
 /// The transactions that spend outputs, each given by its index, of an owner.

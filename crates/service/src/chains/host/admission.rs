@@ -9,10 +9,7 @@ use assay_intel::IntelSnapshot;
 use tokio::{sync::SemaphorePermit, time::timeout};
 
 use super::{ChainHost, Refused};
-use crate::chains::{
-    messages::types::Told,
-    reader::{ChainReader, Traced},
-};
+use crate::chains::{messages::types::Told, reader::ChainReader, traced::Traced};
 
 /// What one question is answered with.
 pub(super) struct Working<'h> {

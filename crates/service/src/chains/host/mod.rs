@@ -50,7 +50,8 @@ use super::{
     compositions::{CompositionProgress, GraphOwner},
     graph::GraphReaders,
     messages::types::Told,
-    reader::{ChainReader, ReadError},
+    reader::ChainReader,
+    traced::ReadError,
 };
 pub use refused::Refused;
 

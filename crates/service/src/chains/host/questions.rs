@@ -24,7 +24,7 @@ use crate::chains::{
             cluster_answer, history_answer, trace_answer, transaction_answer, transfer_answer,
         },
     },
-    reader::{ReadError, TraceRequest},
+    traced::{ReadError, TraceRequest},
     transfer::{TransferError, TransferRequest},
 };
 

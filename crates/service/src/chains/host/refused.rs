@@ -4,7 +4,7 @@ use assay_address::ChainId;
 use assay_chain_protocol::message::RefusalCode;
 use assay_engine::ledger::BlockId;
 
-use crate::chains::{messages::types::InvalidAnswer, reader::ReadError};
+use crate::chains::{messages::types::InvalidAnswer, traced::ReadError};
 
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]

@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use super::types::{InvalidAnswer, Told};
 use crate::chains::{
     forms::TransactionWithForms,
-    reader::Traced,
+    traced::Traced,
     transfer::{TransferError, TransferRead},
 };
 

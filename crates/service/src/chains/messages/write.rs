@@ -19,7 +19,8 @@ use jiff::Timestamp;
 use super::types::Told;
 use crate::chains::{
     forms::TransactionWithForms,
-    reader::{NamedHistory, Traced},
+    reader::NamedHistory,
+    traced::Traced,
     transfer::{TransferError, TransferRead},
 };
 

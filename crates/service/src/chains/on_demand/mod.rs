@@ -47,7 +47,8 @@ use tracing::Instrument;
 
 use super::{
     attributed_owners::{AttributedBy, OwnersOfView},
-    reader::{ChainReader, ReadError, TraceRequest, Traced, activity},
+    reader::ChainReader,
+    traced::{ReadError, TraceRequest, Traced, activity},
     transfer::{TransferError, TransferRead, TransferRequest, spent_by},
 };
 use fetch::Fetching;

@@ -12,7 +12,7 @@ use assay_graph::ReadSource;
 use async_trait::async_trait;
 
 use super::{Seen, fetch::Fetching, history::in_block, kept::Kept, order::BlockOrder};
-use crate::chains::reader::ReadError;
+use crate::chains::traced::ReadError;
 
 /// The chain as far as it was fetched.
 pub(super) struct OnDemandSource<'a> {
