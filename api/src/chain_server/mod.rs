@@ -26,6 +26,7 @@ use axum::{
 };
 use serde_json::json;
 
+use self::questions::ask;
 pub use self::{metrics::ChainMetrics, tokens::Tokens};
 
 /// Largest question in bytes.
@@ -47,17 +48,17 @@ pub fn chain_api(app: &Arc<ChainApp>) -> Router {
     let path = |last: &str| format!("{ROOT}/{{chain}}/{last}");
     Router::new()
         .route(&path("state"), get(questions::state))
-        .route(&path(TraceQuestion::PATH), post(questions::trace))
-        .route(&path(FlowsAtMostQuestion::PATH), post(questions::flows_at_most))
-        .route(&path(TransferQuestion::PATH), post(questions::transfer))
-        .route(&path(TransactionQuestion::PATH), post(questions::transaction))
-        .route(&path(HistoryQuestion::PATH), post(questions::history))
-        .route(&path(ClusterQuestion::PATH), post(questions::cluster))
-        .route(&path(ChangesQuestion::PATH), post(questions::changes))
-        .route(&path(BranchBlocksQuestion::PATH), post(questions::blocks))
-        .route(&path(CopyQuestion::PATH), post(questions::copy))
+        .route(&path(TraceQuestion::PATH), post(ask::<TraceQuestion>))
+        .route(&path(FlowsAtMostQuestion::PATH), post(ask::<FlowsAtMostQuestion>))
+        .route(&path(TransferQuestion::PATH), post(ask::<TransferQuestion>))
+        .route(&path(TransactionQuestion::PATH), post(ask::<TransactionQuestion>))
+        .route(&path(HistoryQuestion::PATH), post(ask::<HistoryQuestion>))
+        .route(&path(ClusterQuestion::PATH), post(ask::<ClusterQuestion>))
+        .route(&path(ChangesQuestion::PATH), post(ask::<ChangesQuestion>))
+        .route(&path(BranchBlocksQuestion::PATH), post(ask::<BranchBlocksQuestion>))
+        .route(&path(CopyQuestion::PATH), post(ask::<CopyQuestion>))
         .route(&path(CopyPartQuestion::PATH), post(questions::copy_part))
-        .route(&path(CopyFingerprintQuestion::PATH), post(questions::copy_fingerprint))
+        .route(&path(CopyFingerprintQuestion::PATH), post(ask::<CopyFingerprintQuestion>))
         .fallback(questions::unknown)
         .layer(from_fn_with_state(Arc::clone(app), tokens::expect_token))
         .layer(DefaultBodyLimit::max(MOST_BYTES))

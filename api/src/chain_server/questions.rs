@@ -4,11 +4,9 @@ use std::{sync::Arc, time::Instant};
 
 use assay_address::ChainId;
 use assay_chain_protocol::message::{
-    Asked, BranchBlocksQuestion, ChangesQuestion, ClusterQuestion, CopyFingerprintQuestion,
-    CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryQuestion, PART_DIGEST, Question,
-    Refusal, RefusalCode, TraceQuestion, TransactionQuestion, TransferQuestion,
+    Asked, CopyPartQuestion, PART_DIGEST, Question, Refusal, RefusalCode,
 };
-use assay_service::chains::host::Refused;
+use assay_service::chains::host::{Answers, ChainHost, Refused};
 use axum::{
     Json,
     body::Bytes,
@@ -88,49 +86,27 @@ fn answer<T: serde::Serialize>(
     }
 }
 
-/// Handlers of questions: each reads the question, lets the host answer it, and counts it.
-macro_rules! handlers {
-    ($($handler:ident: $question:ty,)+) => {
-        $(
-            pub(super) async fn $handler(
-                State(app): App,
-                Path(name): Path<String>,
-                body: Bytes,
-            ) -> Response {
-                let begun = Instant::now();
-                let answered = async {
-                    let (chain, asked) = read::<$question>(&name, &body)?;
-                    app.host.$handler(chain, asked).await
-                };
-                answer(&app, <$question>::PATH, begun, answered.await)
-            }
-        )+
+/// Reads a question, lets the host answer it, and counts it.
+pub(super) async fn ask<Q: Question>(
+    State(app): App,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Response
+where
+    ChainHost: Answers<Q>,
+{
+    let begun = Instant::now();
+    let answered = async {
+        let (chain, asked) = read::<Q>(&name, &body)?;
+        app.host.answer(chain, asked).await
     };
-}
-
-handlers! {
-    trace: TraceQuestion,
-    flows_at_most: FlowsAtMostQuestion,
-    transfer: TransferQuestion,
-    transaction: TransactionQuestion,
-    history: HistoryQuestion,
-    cluster: ClusterQuestion,
-    changes: ChangesQuestion,
-    blocks: BranchBlocksQuestion,
-    copy_fingerprint: CopyFingerprintQuestion,
+    answer(&app, Q::PATH, begun, answered.await)
 }
 
 pub(super) async fn state(State(app): App, Path(name): Path<String>) -> Response {
     let begun = Instant::now();
     let state = async { app.host.state(chain(&name)?).await };
     answer(&app, "state", begun, state.await)
-}
-
-pub(super) async fn copy(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {
-    let begun = Instant::now();
-    let answered =
-        read::<CopyQuestion>(&name, &body).and_then(|(chain, asked)| app.host.copy(chain, asked));
-    answer(&app, CopyQuestion::PATH, begun, answered)
 }
 
 pub(super) async fn copy_part(State(app): App, Path(name): Path<String>, body: Bytes) -> Response {

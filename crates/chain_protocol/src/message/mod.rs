@@ -46,6 +46,29 @@ pub trait Question: Serialize + DeserializeOwned + Send + Sync {
     type Answer: Serialize + DeserializeOwned + Send;
 }
 
+/// The questions, each with the last part of its path and its answer.
+macro_rules! questions {
+    ($($question:ty: $path:literal => $answer:ty,)+) => {
+        $(impl Question for $question {
+            const PATH: &'static str = $path;
+            type Answer = $answer;
+        })+
+    };
+}
+
+questions! {
+    TraceQuestion: "trace" => TraceAnswer,
+    FlowsAtMostQuestion: "flows-at-most" => Option<TraceAnswer>,
+    TransferQuestion: "transfer" => TransferAnswer,
+    TransactionQuestion: "transaction" => Option<TransactionAnswer>,
+    HistoryQuestion: "history" => Option<HistoryAnswer>,
+    ClusterQuestion: "cluster" => ClusterAnswer,
+    ChangesQuestion: "changes" => ChangesAnswer,
+    BranchBlocksQuestion: "blocks" => Option<BranchBlocks>,
+    CopyQuestion: "copy" => CopyAnswer,
+    CopyFingerprintQuestion: "copy-fingerprint" => CopyFingerprintAnswer,
+}
+
 /// A question, with what its answer must rest on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked<Q> {
@@ -91,19 +114,9 @@ pub struct TraceQuestion {
     pub now: Timestamp,
 }
 
-impl Question for TraceQuestion {
-    const PATH: &'static str = "trace";
-    type Answer = TraceAnswer;
-}
-
 /// `flows-at-most`: the flows of an address at their largest weight, if they are known without a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowsAtMostQuestion(pub TraceQuestion);
-
-impl Question for FlowsAtMostQuestion {
-    const PATH: &'static str = "flows-at-most";
-    type Answer = Option<TraceAnswer>;
-}
 
 /// What a chain tells about an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -212,11 +225,6 @@ pub struct TransferQuestion {
     pub now: Timestamp,
 }
 
-impl Question for TransferQuestion {
-    const PATH: &'static str = "transfer";
-    type Answer = TransferAnswer;
-}
-
 /// The outputs of a transfer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -288,11 +296,6 @@ pub struct TransactionQuestion {
     pub largest: u32,
 }
 
-impl Question for TransactionQuestion {
-    const PATH: &'static str = "transaction";
-    type Answer = Option<TransactionAnswer>;
-}
-
 /// A transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionAnswer {
@@ -309,11 +312,6 @@ pub struct HistoryQuestion {
     pub address: String,
     /// Most transactions in each direction: those of the largest transfers.
     pub largest: u32,
-}
-
-impl Question for HistoryQuestion {
-    const PATH: &'static str = "history";
-    type Answer = Option<HistoryAnswer>;
 }
 
 /// What an address received and sent.
@@ -347,21 +345,11 @@ pub struct ClusterQuestion {
     pub address: String,
 }
 
-impl Question for ClusterQuestion {
-    const PATH: &'static str = "cluster";
-    type Answer = ClusterAnswer;
-}
-
 /// `changes`: the addresses whose answers the blocks since a known one end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangesQuestion {
     /// The newest block that is known to the asking server; `null` if it knows none.
     pub since: Option<BlockRefMessage>,
-}
-
-impl Question for ChangesQuestion {
-    const PATH: &'static str = "changes";
-    type Answer = ChangesAnswer;
 }
 
 /// The addresses in the blocks since a known one.
@@ -387,11 +375,6 @@ pub struct BranchBlocksQuestion {
     pub heights: Vec<u64>,
 }
 
-impl Question for BranchBlocksQuestion {
-    const PATH: &'static str = "blocks";
-    type Answer = Option<BranchBlocks>;
-}
-
 /// Blocks of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BranchBlocks {
@@ -414,11 +397,6 @@ pub struct BranchBlock {
 pub struct CopyQuestion {
     /// The name of a state that was held earlier; `null` to hold the newest one.
     pub held: Option<String>,
-}
-
-impl Question for CopyQuestion {
-    const PATH: &'static str = "copy";
-    type Answer = CopyAnswer;
 }
 
 /// A state that is held for some minutes after it was asked for last.
@@ -452,11 +430,6 @@ impl CopyPartQuestion {
 pub struct CopyFingerprintQuestion {
     /// The name of the state.
     pub held: String,
-}
-
-impl Question for CopyFingerprintQuestion {
-    const PATH: &'static str = "copy-fingerprint";
-    type Answer = CopyFingerprintAnswer;
 }
 
 /// The fingerprint of a held state: equal for equal blocks, transactions and clusters.

@@ -53,6 +53,7 @@ use super::{
     reader::ChainReader,
     traced::ReadError,
 };
+pub use questions::Answers;
 pub use refused::Refused;
 
 /// Time for which replaced lists and labels answer questions of their revision: API servers reload them meanwhile.

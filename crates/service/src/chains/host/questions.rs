@@ -5,7 +5,7 @@ use assay_chain_protocol::message::{
     Asked, BRANCH_BLOCKS, BranchBlock, BranchBlocks, BranchBlocksQuestion, ChangesAnswer,
     ChangesQuestion, ClusterAnswer, ClusterQuestion, CopyAnswer, CopyFingerprintAnswer,
     CopyFingerprintQuestion, CopyPartQuestion, CopyQuestion, FlowsAtMostQuestion, HistoryAnswer,
-    HistoryQuestion, Outputs, PART_BYTES, TraceAnswer, TraceQuestion, TransactionAnswer,
+    HistoryQuestion, Outputs, PART_BYTES, Question, TraceAnswer, TraceQuestion, TransactionAnswer,
     TransactionQuestion, TransferAnswer, TransferQuestion,
 };
 use assay_engine::{transfer::TransferQuery, utxo::OutputSelector};
@@ -28,13 +28,19 @@ use crate::chains::{
     transfer::{TransferError, TransferRequest},
 };
 
-impl ChainHost {
-    /// Traces an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn trace(
+/// A kind of question that is answered.
+pub trait Answers<Q: Question> {
+    /// Answers a question about a chain, or returns the reason for which there is no answer.
+    fn answer(
+        &self,
+        chain: ChainId,
+        asked: Asked<Q>,
+    ) -> impl Future<Output = Result<Q::Answer, Refused>> + Send;
+}
+
+/// Traces an address.
+impl Answers<TraceQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<TraceQuestion>,
@@ -52,13 +58,11 @@ impl ChainHost {
         expect_branch(&**reader, knows).await?;
         Ok(trace_answer(traced, intel))
     }
+}
 
-    /// The flows of an address at their largest weight, if they are known.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn flows_at_most(
+/// The flows of an address at their largest weight, if they are known.
+impl Answers<FlowsAtMostQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<FlowsAtMostQuestion>,
@@ -78,13 +82,11 @@ impl ChainHost {
         }
         Ok(traced.map(|traced| trace_answer(traced, intel)))
     }
+}
 
-    /// Reads a transfer.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn transfer(
+/// Reads a transfer.
+impl Answers<TransferQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<TransferQuestion>,
@@ -112,13 +114,11 @@ impl ChainHost {
             other => Refused::Invalid(other.to_string()),
         })
     }
+}
 
-    /// Reads a transaction.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn transaction(
+/// Reads a transaction.
+impl Answers<TransactionQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<TransactionQuestion>,
@@ -130,13 +130,11 @@ impl ChainHost {
         let read = within(deadline_ms, reader.transaction(&txid, largest)).await??;
         Ok(read.map(transaction_answer))
     }
+}
 
-    /// Reads the history of an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn history(
+/// Reads the history of an address.
+impl Answers<HistoryQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<HistoryQuestion>,
@@ -148,13 +146,11 @@ impl ChainHost {
         let read = within(deadline_ms, reader.history(&subject, largest)).await??;
         Ok(read.map(history_answer))
     }
+}
 
-    /// Reads the cluster of an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn cluster(
+/// Reads the cluster of an address.
+impl Answers<ClusterQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<ClusterQuestion>,
@@ -164,13 +160,11 @@ impl ChainHost {
         let Working { reader, intel, _permit } = &self.working(chain, knows).await?;
         Ok(cluster_answer(within(deadline_ms, reader.cluster(&subject, intel)).await??))
     }
+}
 
-    /// The addresses in new blocks.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn changes(
+/// The addresses in new blocks.
+impl Answers<ChangesQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<ChangesQuestion>,
@@ -189,13 +183,11 @@ impl ChainHost {
             }
         })
     }
+}
 
-    /// The blocks at some heights of a branch; `None` if it is not the chain's any more.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn blocks(
+/// The blocks at some heights of a branch; `None` if it is not the chain's any more.
+impl Answers<BranchBlocksQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<BranchBlocksQuestion>,
@@ -218,13 +210,15 @@ impl ChainHost {
                 .collect(),
         }))
     }
+}
 
-    /// Holds the newest state of a graph for another server, or finds one that is held.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub fn copy(&self, chain: ChainId, asked: Asked<CopyQuestion>) -> Result<CopyAnswer, Refused> {
+/// Holds the newest state of a graph for another server, or finds one that is held.
+impl Answers<CopyQuestion> for ChainHost {
+    async fn answer(
+        &self,
+        chain: ChainId,
+        asked: Asked<CopyQuestion>,
+    ) -> Result<CopyAnswer, Refused> {
         let (held, copy) = if let Some(held) = asked.question.held {
             let found = self.copies.get(chain, &held);
             let copy = found.ok_or_else(|| Refused::NotHeld(held.clone()))?;
@@ -239,30 +233,11 @@ impl ChainHost {
         };
         Ok(CopyAnswer { held, bytes: copy.length(), newest: copy.tip().block.told() })
     }
+}
 
-    /// The next bytes of a held state.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub fn copy_part(
-        &self,
-        chain: ChainId,
-        asked: Asked<CopyPartQuestion>,
-    ) -> Result<Vec<u8>, Refused> {
-        let CopyPartQuestion { held, offset } = asked.question;
-        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
-        let _reading = self.copies.part_permit().ok_or(Refused::TooManyCopies)?;
-        let read = blocking(|| copy.read(offset, PART_BYTES));
-        Ok(read.map_err(ReadError::from)?)
-    }
-
-    /// The fingerprint of a held state.
-    ///
-    /// # Errors
-    ///
-    /// Returns the reason for which there is no answer.
-    pub async fn copy_fingerprint(
+/// The fingerprint of a held state.
+impl Answers<CopyFingerprintQuestion> for ChainHost {
+    async fn answer(
         &self,
         chain: ChainId,
         asked: Asked<CopyFingerprintQuestion>,
@@ -280,6 +255,25 @@ impl ChainHost {
         let fingerprint = read.map_err(|_| Refused::Invalid("the server stops".to_owned()))?;
         let fingerprint = hex::encode(fingerprint.map_err(ReadError::from)?);
         Ok(CopyFingerprintAnswer { fingerprint })
+    }
+}
+
+impl ChainHost {
+    /// The next bytes of a held state.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason for which there is no answer.
+    pub fn copy_part(
+        &self,
+        chain: ChainId,
+        asked: Asked<CopyPartQuestion>,
+    ) -> Result<Vec<u8>, Refused> {
+        let CopyPartQuestion { held, offset } = asked.question;
+        let copy = self.copies.get(chain, &held).ok_or(Refused::NotHeld(held))?;
+        let _reading = self.copies.part_permit().ok_or(Refused::TooManyCopies)?;
+        let read = blocking(|| copy.read(offset, PART_BYTES));
+        Ok(read.map_err(ReadError::from)?)
     }
 }
 
