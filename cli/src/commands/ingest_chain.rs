@@ -216,7 +216,7 @@ struct IngestProgress {
     said: Mutex<Option<Instant>>,
 }
 
-/// Interval between progress lines where no progress bar is drawn.
+/// Interval between progress lines if no progress bar is drawn.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 impl IngestProgress {

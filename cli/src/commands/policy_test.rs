@@ -353,7 +353,8 @@ fn missing_field(path: &str) -> String {
     )
 }
 
-/// The JSON values of a file, each with its position for people. An array counts as its elements.
+/// The JSON values of a file, each with its position for people. The elements of an array count as values of their
+/// own.
 fn records(input: impl Read) -> impl Iterator<Item = Result<(String, Value), String>> {
     let lines = Rc::new(Cell::new(Lines { line: 1, start: None }));
     let input = CountingReader { input: BufReader::new(input), lines: Rc::clone(&lines) };

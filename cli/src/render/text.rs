@@ -47,7 +47,7 @@ pub(super) fn beginning(text: &str, most: usize) -> String {
     format!("{} ...", words.trim_end_matches([',', ';', ':']))
 }
 
-/// An identifier by its two ends.
+/// The first and last characters of an identifier.
 pub(super) fn short(text: Option<&str>) -> String {
     let Some(text) = text else { return "(no address)".to_owned() };
     let (length, ends) = (text.chars().count(), IDENTIFIER_ENDS);

@@ -1,4 +1,4 @@
-//! Settings from layers, or all problems of the layers.
+//! Resolution of layers to settings, or to all problems of the layers.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 

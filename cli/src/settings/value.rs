@@ -25,7 +25,7 @@ pub(super) fn paths(text: &str) -> Result<Vec<PathBuf>, String> {
     Ok(entries.map(PathBuf::from).collect())
 }
 
-/// The message does not contain the text, which may hold a password.
+/// Parses the URL of a PostgreSQL database. The message does not contain the text, which may hold a password.
 pub(super) fn database_url(text: &str) -> Result<Option<DatabaseUrl>, String> {
     match text {
         "" => Ok(None),
@@ -44,7 +44,7 @@ pub(super) fn chain_servers(text: &str) -> Result<Vec<String>, String> {
     parsed.map(|_| entries).map_err(|error| error.to_string())
 }
 
-/// The message does not contain the text, which may hold a password.
+/// Parses the URL of Redis. The message does not contain the text, which may hold a password.
 pub(super) fn redis_url(text: &str) -> Result<Option<RedisUrl>, String> {
     match text {
         "" => Ok(None),

@@ -30,7 +30,7 @@ const CONTROL_CONNECTIONS: u32 = 5;
 /// they never wait for checks that read histories of on-demand chains.
 #[derive(Clone, Debug)]
 pub struct PostgresDatabase {
-    /// Connections for everything else.
+    /// Connections for all other work.
     pub control: Connections,
     /// Connections for histories of chains that are read on demand.
     pub reads: Connections,

@@ -7,8 +7,8 @@ use crate::{
     StoreLossPolicy, TakenChecks,
 };
 
-/// Rate limiter. `now` is the time in seconds since 1970 by the program's own clock; shared limits are
-/// decided by the token stores' clocks, and `now` is only shown.
+/// Rate limiter. `now` is the time in seconds since 1970 by the program's own clock; shared limits use the clocks of
+/// the token stores, and `now` only for display.
 #[derive(Debug)]
 pub enum Limiter {
     /// A single process: a restart resets its counters.

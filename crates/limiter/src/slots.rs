@@ -9,9 +9,9 @@
 //!    together are at most `share` percent.
 //! 2. A request to a store counts a slot as live that was held within the window, by a view that is at most
 //!    [`VIEW_TTL`] old; without a view, the request leaves the whole share.
-//! 3. The allowance of a newly claimed slot is spent only in windows that begin [`CLAIM_DELAY`] after
-//!    the claim, so that every request in such a window counted it. The same delay excludes the slot's
-//!    previous holder, which stopped earlier than that, from the same windows.
+//! 3. The allowance of a newly claimed slot is spent only in windows that begin [`CLAIM_DELAY`] after the claim, so
+//!    that every request in such a window counted it. The delay also excludes the slot's previous holder, which
+//!    stopped before the end of the delay, from these windows.
 use crate::{LimiterSettings, SECOND, StoreLossPolicy};
 
 /// Longest time for which a view is used in requests to stores, in microseconds.
@@ -22,7 +22,7 @@ pub const CLAIM_DELAY: u64 = 12 * SECOND;
 /// Longest time that a slot is held without a renewal, in microseconds. A later renewal is a new claim.
 pub const SLOT_TTL: u64 = 10 * SECOND;
 
-/// A replica's view of the slots. By default empty: requests to stores then count all slots as held.
+/// A replica's view of the slots. An empty view is the default: requests to stores then count all slots as held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotView {
     /// Number of slots of the installation; 0 if unknown.

@@ -110,7 +110,7 @@ impl Operation {
 pub struct KeptCheck {
     /// The check's identifier.
     pub id: String,
-    /// The tenant that asked.
+    /// The tenant that requested the check.
     pub tenant: Name,
     /// Time of the answer.
     pub made_at: Timestamp,

@@ -68,7 +68,7 @@ impl Sink {
         }
     }
 
-    /// Writes a row whose cells are other texts than its fields.
+    /// Writes a row with `cells` in CSV, and with its fields in JSON.
     pub(super) fn row_or_cells<C: AsRef<[u8]>>(
         &mut self,
         row: &impl Serialize,

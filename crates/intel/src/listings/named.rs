@@ -95,7 +95,7 @@ impl NamedParties {
         Ok(())
     }
 
-    /// Number of addresses that were found so far, and of rows that are no addresses.
+    /// Number of addresses that were found so far, plus the number of rejected rows.
     pub(crate) fn found(&self) -> usize {
         self.seen.len() + self.repeated + self.rejected.len()
     }

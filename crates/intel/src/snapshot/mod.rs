@@ -173,9 +173,9 @@ impl IntelSnapshot {
         listed.map(|address| CanonicalAddress::clone(address)).chain(self.labels.labelled(chain))
     }
 
-    /// The owners on a Bitcoin-like chain whom lists and labels name, some of them several times: those of the listed and
-    /// labelled addresses, and those whose key or script controls a listed one. A key whose nested script alone is
-    /// listed is not among them: a hash does not tell what was hashed.
+    /// The owners on a Bitcoin-like chain whom lists and labels name, some of them several times: those of the listed
+    /// and labelled addresses, and those whose key or script controls a listed one. A key of which only the nested
+    /// script is listed is not included: the hash of a script does not reveal the key.
     pub fn named_owners(&self, chain: ChainId) -> impl Iterator<Item = ScriptOwner> {
         let attributed = self.attributed(chain);
         let own = attributed.filter_map(|address| ScriptOwner::from_address(&address));

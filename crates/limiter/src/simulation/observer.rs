@@ -30,7 +30,7 @@ pub(super) type LimitIndex = usize;
 #[derive(Debug, Default)]
 pub(super) struct Observer {
     windows: HashMap<(LimitIndex, u64), Window>,
-    /// By incarnation of a replica, limit and window.
+    /// Tokens held, by incarnation of a replica, limit and window.
     pub(super) accounts: HashMap<(u64, LimitIndex, u64), Account>,
     pub(super) admitted: u64,
     pub(super) fallbacks: u64,

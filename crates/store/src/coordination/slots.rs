@@ -46,6 +46,6 @@ pub trait SlotStore: std::fmt::Debug + Send + Sync {
     /// again.
     async fn renew_slot(&self, holder: &str, lease: Duration) -> Result<SlotLease, StoreError>;
 
-    /// Releases a slot: others can claim it at once. In windows that are running, its share counts as spent.
+    /// Releases a slot: others can claim it at once. In running windows, the share of the slot counts as spent.
     async fn release_slot(&self, holder: &str) -> Result<(), StoreError>;
 }

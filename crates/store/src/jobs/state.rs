@@ -27,7 +27,7 @@ impl Job {
 
     /// The job after it was enqueued once more; `None` if that changes nothing.
     ///
-    /// - A request that was due before the last success is served already.
+    /// - A request that was due before the last success needs no work.
     /// - A job that is being worked on stays as it is.
     /// - A job that is done or failed becomes pending again.
     /// - A pending job is moved forward if it is now due earlier, unless it waits for a retry.

@@ -260,7 +260,7 @@ fn columns_of<'a, const N: usize>(rows: &'a [[Value<'a>; N]]) -> Vec<Value<'a>> 
     (0..N).map(list).collect()
 }
 
-/// The table that PostgreSQL makes of columns.
+/// The SQL expression by which PostgreSQL makes a table of columns.
 fn unnested(columns: &[Value<'_>]) -> String {
     let list = |(column, number): (&Value<'_>, u32)| {
         let kind = match column {

@@ -89,7 +89,7 @@ pub struct ApiKey {
 pub struct InvalidKey;
 
 impl ApiKey {
-    /// Makes a key from random numbers: 64 bits for the id, 256 bits for the secret.
+    /// Creates a key from random numbers: 64 bits for the id, 256 bits for the secret.
     #[must_use]
     pub fn generate(environment: KeyEnvironment, id: u64, secret: [u128; 2]) -> Self {
         let id = base62::write(id.into(), ID_DIGITS);

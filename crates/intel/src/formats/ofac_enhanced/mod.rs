@@ -1,9 +1,9 @@
 //! Format `ofac-enhanced`: OFAC's SDN list in the Enhanced XML format, read in one pass.
 //!
-//! The file states its origin first (`publicationInfo`), then its vocabulary, which is not needed because
-//! every use repeats the words, then one `entity` per party. An entity's `id` is the identifier that the
-//! Advanced format calls `FixedRef`; `identityId` is another number, which is not used. Only parties with
-//! crypto addresses are kept in memory.
+//! The file states its origin first (`publicationInfo`), then its vocabulary, which is skipped because each `entity`
+//! repeats the words, then one `entity` per party. An entity's `id` is the identifier that the Advanced format calls
+//! `FixedRef`; `identityId` is another number, which is not used. Only parties with crypto addresses are kept in
+//! memory.
 
 mod entity;
 mod name;
