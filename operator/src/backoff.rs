@@ -19,7 +19,7 @@ pub fn delay(failures: u32, jitter: f64) -> Duration {
 
 /// An interval changed by up to a tenth in either direction. `jitter` is from 0 to 1.
 #[must_use]
-pub fn spread(interval: Duration, jitter: f64) -> Duration {
+pub fn with_jitter(interval: Duration, jitter: f64) -> Duration {
     interval.mul_f64(0.9 + jitter.clamp(0.0, 1.0) / 5.0)
 }
 
@@ -36,7 +36,7 @@ impl Failures {
         delay(*count - 1, assay_system::random_fraction())
     }
 
-    /// Forgets the failures of an object: it succeeded, or is gone.
+    /// Resets the count of an object that succeeded or was deleted.
     pub fn reset(&self, identity: Option<&String>) {
         identity.and_then(|identity| self.lock().remove(identity));
     }
@@ -71,6 +71,6 @@ mod tests {
         let waits: Vec<_> = [0, 1, 4, 20].map(|failures| delay(failures, 1.0).as_millis()).into();
         assert_eq!(waits, [200, 400, 3_200, 60_000]);
         assert_eq!(delay(1, 0.0).as_millis(), 200);
-        assert_eq!(spread(Duration::from_secs(100), 0.5), Duration::from_secs(100));
+        assert_eq!(with_jitter(Duration::from_secs(100), 0.5), Duration::from_secs(100));
     }
 }

@@ -7,17 +7,17 @@ use crate::reason::ConditionReason;
 
 /// The condition type: the spec of the object is in force.
 pub const READY: &str = "Ready";
-/// The condition type: a person has to act. Absent otherwise.
+/// The condition type: a person has to act. The condition is absent otherwise.
 pub const STALLED: &str = "Stalled";
 
-/// The state of an object.
+/// The state of an object's spec, from which its conditions follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadyState {
-    /// Its spec is in force.
+    /// The spec is in force.
     Ready(ConditionReason, String),
-    /// Its spec is not in force, and a person has to act.
+    /// The spec is not in force, and a person has to act.
     Stalled(ConditionReason, String),
-    /// Its spec is not in force yet; the operator retries.
+    /// The spec is not in force yet; the operator retries.
     Waiting(ConditionReason, String),
 }
 
@@ -44,7 +44,7 @@ impl ReadyState {
         message
     }
 
-    /// The same state, with `detail` appended to its message.
+    /// Appends `detail` to the message of the state.
     #[must_use]
     pub fn with_detail(mut self, detail: Option<&str>) -> Self {
         let (Self::Ready(_, message) | Self::Stalled(_, message) | Self::Waiting(_, message)) =
@@ -87,8 +87,8 @@ fn append(message: &mut String, detail: Option<&str>) {
     }
 }
 
-/// The condition of a state, about a generation. It keeps its transition time, which has a precision of
-/// a second, as long as its status stays the same.
+/// The condition of a state, about a generation. Its transition time, with a precision of a second, changes only with
+/// its status.
 #[must_use]
 pub fn condition(
     state: &ConditionState,

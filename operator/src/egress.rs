@@ -52,13 +52,13 @@ impl Egress {
         Some(Self { https_proxy, http_proxy, no_proxy, ca_bundle, source_networks })
     }
 
-    /// The same, with private networks from which lists and labels may be fetched.
+    /// Adds private networks from which lists and labels may be fetched.
     #[must_use]
     pub(crate) fn with_source_networks(self, source_networks: Vec<String>) -> Self {
         Self { source_networks, ..self }
     }
 
-    /// The environment variables that describe it.
+    /// The environment variables with proxies and the CA bundle.
     pub(crate) fn environment(&self) -> Vec<EnvVar> {
         let list = |entries: &[String]| (!entries.is_empty()).then(|| entries.join(","));
         let variables = [

@@ -1,4 +1,4 @@
-//! Comparison of the objects that the operator applies with files under `operator/tests/objects`.
+//! Snapshot tests: compares the objects that the operator applies with files under `operator/tests/objects`.
 //! `UPDATE_GENERATED=1` writes the files.
 
 use std::{env, fs, path::PathBuf};
@@ -11,7 +11,7 @@ use crate::owned::Owner;
 /// Annotations whose values are digests of the object itself.
 const DIGESTS: [&str; 2] = ["assay.dev/applied", "assay.dev/settings"];
 
-/// The owner `name` of objects of a component.
+/// An owner called `name` of objects of a component.
 pub(crate) fn owner(
     kind: &str,
     name: &str,

@@ -22,7 +22,7 @@ pub struct OperatorHealth {
 }
 
 impl OperatorHealth {
-    /// Sets whether the operator could open the store, as leader or as standby.
+    /// Sets the readiness: true once the operator could open the store, as leader or as standby.
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Relaxed);
     }

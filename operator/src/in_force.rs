@@ -1,4 +1,4 @@
-//! The configuration in force: the content of the store, as the rest of the operator needs it.
+//! The configuration in force: tenants, plans, policies, limits and sources of the store.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,7 +12,7 @@ pub(crate) struct ConfigurationInForce {
     pub(crate) directory: Arc<Directory<Policy>>,
     /// The namespaces that may hold the keys of each tenant.
     pub(crate) namespaces: Arc<BTreeMap<Name, Vec<Name>>>,
-    /// The tenants of other installations of the cluster, each with its installation in words.
+    /// The tenants of other installations of the cluster, each with a description of its installation.
     pub(crate) foreign_tenants: Arc<BTreeMap<Name, String>>,
     /// The rate limits by name.
     pub(crate) rate_limits: Arc<BTreeMap<Name, RateLimitSpec>>,

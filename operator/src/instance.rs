@@ -1,9 +1,9 @@
-//! The installation that an operator works for. Several may share a cluster; each has an instance name, a database and
-//! objects of its own.
+//! The installation that an operator belongs to. Several installations may share a cluster; each has an instance name,
+//! a database and objects of its own.
 //!
-//! The name is recorded in three places, and none of them is ever taken over from another installation: in the cluster
-//! as an `Installation`, in the database, and as the label `assay.dev/instance` on objects. Objects without the label
-//! belong to the installation whose `Installation` was created first.
+//! The instance name is recorded in the cluster as an `Installation`, in the database, and as the label
+//! `assay.dev/instance` on objects. An operator never takes over such a record from another installation. Objects
+//! without the label belong to the oldest installation.
 
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ use tokio::time::sleep;
 
 use crate::writer::{WriteError, Writer};
 
-/// The time after the creation of a first `Installation` until all are compared. Creation times have a precision of a
-/// second: after it, every one of the same second is visible.
+/// Delay between the creation of an `Installation` and the comparison of all. Creation times have a precision of a
+/// second: after the delay, every `Installation` of the same second is visible.
 const SETTLING_TIME: Duration = Duration::from_millis(1_500);
 
-/// The installation that this operator works for.
+/// The installation that this operator belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Instance {
     name: Name,
@@ -48,8 +48,8 @@ impl Instance {
         }
     }
 
-    /// The events of a watch of all objects, as those of a watch of this installation's objects alone: an object whose
-    /// label names another installation from now on is deleted. `known` are the objects as the watch has them.
+    /// Converts the events of a watch of all objects into those of this installation's objects: an object whose label
+    /// changes to another installation counts as deleted. `known` are the objects that the watch holds.
     pub(crate) fn own_events<K>(
         self,
         events: impl Stream<Item = watcher::Result<watcher::Event<K>>>,
@@ -80,7 +80,7 @@ impl Instance {
     }
 }
 
-/// The installation that an object belongs to, in a message about an object of another one.
+/// Describes the installation of an object, for messages about objects of other installations.
 pub(crate) fn owner_of(object: &impl ResourceExt) -> String {
     object.labels().get(INSTANCE_LABEL).map_or_else(
         || format!("the first installation of the cluster, as it has no label `{INSTANCE_LABEL}`"),
@@ -88,7 +88,7 @@ pub(crate) fn owner_of(object: &impl ResourceExt) -> String {
     )
 }
 
-/// Why an operator cannot work for an installation.
+/// Error: the operator cannot act for an installation.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InstanceError {
     /// The instance name belongs to an installation in another namespace.
@@ -129,7 +129,7 @@ pub(crate) enum InstanceError {
 }
 
 impl InstanceError {
-    /// Says whether a person has to act: an installation would share what belongs to another one.
+    /// Says whether a person has to act, because a name, namespace or database belongs to another installation.
     pub(crate) const fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -141,9 +141,9 @@ impl InstanceError {
 /// The record of an installation.
 #[derive(Debug, PartialEq, Eq)]
 enum InstallationRecord {
-    /// It exists.
+    /// The record exists.
     Found(Instance),
-    /// It is to be created.
+    /// The record is to be created.
     Missing {
         /// True if there is no other installation.
         owns_unlabelled: bool,
@@ -186,11 +186,11 @@ async fn list(client: &Client) -> Result<Vec<Installation>, InstanceError> {
     }
 }
 
-/// Checks that no other installation has the name or the namespace. It writes nothing.
+/// Checks, without a write, that no other installation has the name or the namespace.
 ///
 /// # Errors
 ///
-/// Returns a refusal if another one has.
+/// Returns a refusal if another installation has the name or the namespace.
 pub(crate) async fn check(
     client: &Client,
     name: &Name,
@@ -228,7 +228,7 @@ pub(crate) async fn register(
     }
 }
 
-/// Writes the instance name into the database, if there is none in it.
+/// Writes the instance name into a database that has none.
 ///
 /// # Errors
 ///

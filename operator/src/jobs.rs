@@ -7,12 +7,12 @@ use k8s_openapi::api::{
 
 use crate::{owned::Owner, pod::PodSettings};
 
-/// The number of retries of a failed run: a server may be busy.
+/// The number of retries of a failed run.
 const RETRIES: i32 = 2;
 /// The time for which a finished Job is kept for diagnosis, in seconds.
 const KEPT_SECONDS: i32 = 86_400;
 
-/// A Job that runs a pod until it succeeds, for at most `deadline_seconds` with all retries.
+/// The spec of a Job that runs a pod until it succeeds, for at most `deadline_seconds` with all retries.
 pub(crate) fn job_spec(pod: &PodSettings<'_>, owner: &Owner, deadline_seconds: u32) -> JobSpec {
     JobSpec {
         backoff_limit: Some(RETRIES),
@@ -37,7 +37,7 @@ pub(crate) struct CronSchedule {
     pub(crate) is_suspended: bool,
 }
 
-/// A `CronJob` that creates a Job on a schedule, one at a time.
+/// The spec of a `CronJob` that creates a Job on a schedule, one at a time.
 pub(crate) fn cron_job_spec(schedule: CronSchedule, job: JobSpec, owner: &Owner) -> CronJobSpec {
     CronJobSpec {
         schedule: schedule.cron,

@@ -1,9 +1,9 @@
 //! The operator: publishes Assay's custom resources as configuration, issues API keys and runs
 //! workloads.
 //!
-//! Every kind is reconciled in the same steps: fetch, validate, build, apply, status. Only fetch, apply
-//! and status make requests; validate and build are pure functions. The data plane does not depend on
-//! the operator: it serves the content of the store, whether the operator runs or not.
+//! Every kind is reconciled in the same steps: fetch, validate, build, apply, status. Only fetch, apply and status make
+//! requests; validate and build are pure functions. The API does not depend on the operator: it serves the content of
+//! the store also while no operator runs.
 //!
 //! - `publish`: the kinds that are also manifests, published to the store together, and their statuses
 //! - `api_key`: `ApiKey`: keys and their Secrets
@@ -11,11 +11,11 @@
 //! - `source`: `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers
 //! - `in_force`: the configuration in force, which `publish` gives to the other three
 //! - `scope`: the namespaces whose objects the operator works on
-//! - `instance`: the installation, and the objects that belong to it
+//! - `instance`: the installation of this operator, and the objects that belong to it
 //! - `owned`: server-side apply of other objects
 //! - `pod`, `serving`, `jobs`, `network_policy`, `egress`, `ports`: parts of the objects that the operator creates
-//! - `pod_diagnostics`: why pods do not start or fail
-//! - `shared`: the parts of the program that all controllers share
+//! - `pod_diagnostics`: causes of pods that do not start or fail
+//! - `shared`: the context that all controllers share
 //! - `leader`: leader election by a Lease; `writer`: every write to the API server
 //! - `watched`, `written`: objects as watches have them; statuses that no watch has delivered yet
 //! - `conditions`, `reason`: conditions and their closed set of reasons

@@ -1,4 +1,4 @@
-//! The operator's metrics. No label holds the name of an object, so that the number of series is bounded.
+//! The operator's metrics. Labels hold no names of objects, so that the number of series is bounded.
 
 use std::sync::Arc;
 

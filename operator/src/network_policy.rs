@@ -37,23 +37,23 @@ pub(crate) fn spec(
     }
 }
 
-/// Connections from anywhere to ports.
+/// A rule that allows connections from anywhere to ports.
 pub(crate) fn ingress_from_anywhere(ports: &[u16]) -> NetworkPolicyIngressRule {
     let ports = ports.iter().map(|number| port("TCP", *number)).collect();
     NetworkPolicyIngressRule { ports: Some(ports), from: None }
 }
 
-/// Connections from some pods to a port.
+/// A rule that allows connections from some pods to a port.
 pub(crate) fn ingress_from(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyIngressRule {
     NetworkPolicyIngressRule { ports: Some(vec![port("TCP", number)]), from: Some(peers) }
 }
 
-/// Connections to a port of some pods.
+/// A rule that allows connections to a port of some pods.
 pub(crate) fn egress_to(peers: Vec<NetworkPolicyPeer>, number: u16) -> NetworkPolicyEgressRule {
     NetworkPolicyEgressRule { ports: Some(vec![port("TCP", number)]), to: Some(peers) }
 }
 
-/// The selected pods of every namespace.
+/// A peer: the selected pods of every namespace.
 pub(crate) fn any_namespace(pods: LabelSelector) -> NetworkPolicyPeer {
     let pod_selector = (pods != LabelSelector::default()).then_some(pods);
     NetworkPolicyPeer {
@@ -63,7 +63,7 @@ pub(crate) fn any_namespace(pods: LabelSelector) -> NetworkPolicyPeer {
     }
 }
 
-/// The selected pods of the policy's namespace.
+/// A peer: the selected pods of the policy's namespace.
 pub(crate) fn same_namespace(pods: LabelSelector) -> NetworkPolicyPeer {
     NetworkPolicyPeer { pod_selector: Some(pods), ..NetworkPolicyPeer::default() }
 }

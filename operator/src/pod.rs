@@ -19,11 +19,11 @@ use k8s_openapi::{
 
 use crate::egress::{Egress, SECRET_MODE};
 
-/// The user and group of containers. A number, because a name could stand for root.
+/// The numeric user and group of containers. A name could resolve to root.
 const USER: i64 = 65532;
-/// The folder that programs may write to.
+/// The data directory of programs, to which they may write.
 pub(crate) const DATA: &str = "/var/lib/assay";
-/// The name of the volume of that folder.
+/// The name of the volume of the data directory.
 pub(crate) const DATA_VOLUME: &str = "data";
 /// The folder with settings.
 pub(crate) const CONFIG: &str = "/etc/assay";
@@ -35,7 +35,7 @@ const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// A key of a Secret as a file in a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SecretFile {
-    /// Its volume and folder, such as `database`.
+    /// The name of the volume and of the folder, such as `database`.
     pub(crate) name: &'static str,
     /// The key, and the Secret that it is in.
     pub(crate) source: SecretKey,
@@ -87,25 +87,25 @@ pub(crate) struct PodDefaults {
 /// The settings of one pod.
 #[derive(Clone, Debug)]
 pub(crate) struct PodSettings<'a> {
-    /// The settings that it shares with others.
+    /// The settings that all pods of the owner share.
     pub(crate) defaults: &'a PodDefaults,
     /// The arguments of the `assay` program.
     pub(crate) arguments: Vec<String>,
-    /// The secrets that it reads.
+    /// The secrets that the pod reads.
     pub(crate) secrets: Vec<&'a SecretFile>,
-    /// The `ConfigMap` with its settings.
+    /// The `ConfigMap` with the program's settings.
     pub(crate) config_map: Option<&'a str>,
-    /// The volume of the folder that programs may write to.
+    /// The volume of the data directory.
     pub(crate) data: DataVolume,
     /// Condition under which an exited container is restarted.
     pub(crate) restart: RestartPolicy,
-    /// The longest time from the signal to stop to the end, in seconds.
+    /// The longest time from SIGTERM to the end of the program, in seconds.
     pub(crate) grace_seconds: u32,
-    /// Its CPU and memory.
+    /// The CPU and memory of the container.
     pub(crate) resources: ResourceRequirements,
 }
 
-/// The volume of the folder that programs may write to.
+/// The volume of the data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataVolume {
     /// An empty folder that is deleted with the pod.
@@ -117,9 +117,9 @@ pub(crate) enum DataVolume {
 /// Condition under which an exited container is restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestartPolicy {
-    /// Always.
+    /// The container is always restarted.
     Always,
-    /// Never: the Job creates another pod.
+    /// The container is never restarted: the Job creates another pod.
     Never,
 }
 
@@ -136,7 +136,7 @@ impl<'a> PodSettings<'a> {
         Self { defaults, arguments, secrets, config_map, data, restart, grace_seconds, resources }
     }
 
-    /// The pod.
+    /// The spec of the pod.
     pub(crate) fn spec(&self) -> PodSpec {
         let mut mounts = vec![mount(DATA_VOLUME, DATA, None), mount("scratch", "/tmp", None)];
         let mut volumes = vec![empty_volume("scratch")];
@@ -197,7 +197,7 @@ impl<'a> PodSettings<'a> {
         Container {
             name: "assay".to_owned(),
             image: Some(self.defaults.image.clone()),
-            args: Some(self.arguments.iter().map(|argument| literal(argument)).collect()),
+            args: Some(self.arguments.iter().map(|argument| escaped(argument)).collect()),
             working_dir: Some(DATA.to_owned()),
             // The last lines of the log stay readable in the pod's status once the log is gone.
             termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
@@ -225,8 +225,8 @@ impl<'a> PodSettings<'a> {
     }
 }
 
-/// An argument that the kubelet passes on as it is: it would replace `$(NAME)` by a variable of the container.
-fn literal(argument: &str) -> String {
+/// Escapes `$(NAME)` in an argument, which the kubelet would replace by a variable of the container.
+fn escaped(argument: &str) -> String {
     argument.replace("$(", "$$(")
 }
 
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn arguments_are_passed_on_as_they_are() {
-        assert_eq!(literal("https://a/$(HTTPS_PROXY)?$x"), "https://a/$$(HTTPS_PROXY)?$x");
+        assert_eq!(escaped("https://a/$(HTTPS_PROXY)?$x"), "https://a/$$(HTTPS_PROXY)?$x");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Why pods do not start or fail, as the kubelet and the scheduler report it.
+//! Causes of pods that do not start or fail, as the kubelet and the scheduler report them.
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::{Api, Client, ResourceExt, api::ListParams};
@@ -6,19 +6,19 @@ use serde_json::Value;
 
 /// The longest diagnosis, in characters.
 const MAX_CHARACTERS: usize = 300;
-/// The reasons to wait of a container that is starting normally.
+/// The waiting reasons of a container that is starting normally.
 const NORMAL_WAITS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 /// The label of a pod with the name of its Job.
 pub(crate) const JOB_NAME: &str = "batch.kubernetes.io/job-name";
-/// The labels that tell apart the pods of a Deployment's revisions, and those of Jobs.
+/// The labels that differ between the pods of a Deployment's revisions, and between those of Jobs.
 const REVISION_LABELS: [&str; 2] = ["pod-template-hash", JOB_NAME];
 
-/// Why the selected pods do not start or fail. `None` if no pod reports a problem, or if the operator may
-/// not list pods: the diagnosis only adds to a message, and its absence must not fail a reconciliation.
+/// Describes why the selected pods do not start or fail. `None` if no pod reports a problem, or if the operator may not
+/// list pods.
 ///
 /// # Errors
 ///
-/// If the API server fails.
+/// Returns an error if the API server fails.
 pub(crate) async fn diagnose_pods(
     client: &Client,
     namespace: &str,
@@ -27,37 +27,37 @@ pub(crate) async fn diagnose_pods(
     Ok(newest_diagnosis(&list(client, namespace, labels).await?))
 }
 
-/// The same, or else the name of the newest of the selected pods that is not ready.
+/// Describes why the selected pods do not start or fail, or else names the newest pod that is not ready.
 ///
 /// # Errors
 ///
-/// If the API server fails.
+/// Returns an error if the API server fails.
 pub(crate) async fn diagnose_unready_pods(
     client: &Client,
     namespace: &str,
     labels: &str,
 ) -> Result<Option<String>, kube::Error> {
     let pods = list(client, namespace, labels).await?;
-    Ok(newest_diagnosis(&pods).or_else(|| not_ready(&pods)))
+    Ok(newest_diagnosis(&pods).or_else(|| newest_unready_pod(&pods)))
 }
 
-/// The selected pods that stay, the oldest first.
+/// The selected pods that are not being deleted, the oldest first.
 async fn list(client: &Client, namespace: &str, labels: &str) -> Result<Vec<Pod>, kube::Error> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     match pods.list(&ListParams::default().labels(labels)).await {
-        Ok(listed) => Ok(staying(listed.items)),
+        Ok(listed) => Ok(exclude_terminating(listed.items)),
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(vec![]),
         Err(error) => Err(error),
     }
 }
 
-fn staying(mut pods: Vec<Pod>) -> Vec<Pod> {
+fn exclude_terminating(mut pods: Vec<Pod>) -> Vec<Pod> {
     pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
     pods.sort_by_key(|pod| pod.creation_timestamp().map(|time| time.0));
     pods
 }
 
-fn not_ready(pods: &[Pod]) -> Option<String> {
+fn newest_unready_pod(pods: &[Pod]) -> Option<String> {
     let is_ready = |pod: &&Pod| {
         let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
         let mut conditions = conditions.into_iter().flatten();
@@ -67,7 +67,7 @@ fn not_ready(pods: &[Pod]) -> Option<String> {
     Some(format!("pod `{}` is not ready yet", pod.name_any()))
 }
 
-/// The diagnosis of the newest pod that has one, among the pods of the newest revision or Job.
+/// The diagnosis of the newest pod with a problem, among the pods of the newest revision or Job.
 fn newest_diagnosis(pods: &[Pod]) -> Option<String> {
     let version = |pod: &Pod| REVISION_LABELS.map(|label| pod.labels().get(label).cloned());
     let newest = version(pods.last()?);
@@ -89,8 +89,8 @@ fn pod_diagnosis(pod: &Pod) -> Option<String> {
     containers.find_map(container_diagnosis).or_else(unschedulable)
 }
 
-/// The diagnosis of a container. It does not change between attempts: a container that keeps failing is
-/// described by how it ended, and an image that cannot be pulled by the cause.
+/// The diagnosis of a container, equal for all attempts: a container that keeps failing is described by how it ended,
+/// and an image that cannot be pulled by the cause.
 fn container_diagnosis(container: &ContainerStatus) -> Option<String> {
     if container.ready {
         return None;
@@ -188,12 +188,12 @@ mod tests {
     fn a_pod_that_is_not_ready_is_named() {
         let ready = json!({"conditions": [{"type": "Ready", "status": "True"}]});
         let runs = container(false, json!({"running": {}}), json!({}));
-        let pods = staying(vec![
+        let pods = exclude_terminating(vec![
             pod("chain-0", "2026-11-22T02:00:00Z", ready.clone()),
             pod("chain-1", "2026-11-22T01:00:00Z", runs),
         ]);
-        assert_eq!((newest_diagnosis(&pods), not_ready(&pods[1..])), (None, None));
-        assert_eq!(not_ready(&pods).as_deref(), Some("pod `chain-1` is not ready yet"));
+        assert_eq!((newest_diagnosis(&pods), newest_unready_pod(&pods[1..])), (None, None));
+        assert_eq!(newest_unready_pod(&pods).as_deref(), Some("pod `chain-1` is not ready yet"));
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
         let newer = pod("new", "2026-11-22T02:00:00Z", waits(&"x".repeat(2 * MAX_CHARACTERS)));
         let mut leaves = pod("leaves", "2026-11-22T03:00:00Z", waits("leaves"));
         leaves.metadata.deletion_timestamp = leaves.metadata.creation_timestamp.clone();
-        let diagnosis = newest_diagnosis(&staying(vec![newer, leaves, older])).unwrap();
+        let diagnosis = newest_diagnosis(&exclude_terminating(vec![newer, leaves, older])).unwrap();
         assert!(diagnosis.starts_with("pod `new`: ImagePullBackOff: xxx"), "{diagnosis}");
         assert_eq!(diagnosis.chars().count(), "pod `new`: ".len() + MAX_CHARACTERS);
 

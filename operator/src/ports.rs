@@ -1,11 +1,11 @@
-//! The ports in URLs, which network policies open to pods.
+//! The ports in URLs, to which network policies allow pods to connect.
 
 use std::collections::BTreeSet;
 
 use assay_crds::TelemetrySpec;
 
-/// The ports of a URL's hosts; for a host without one, the default port of the scheme. URLs of Sentinels
-/// also give the default port of the Redis servers behind them.
+/// The ports of a URL's hosts; the scheme's default port for a host without a port. URLs of Sentinels also give the
+/// default port of Redis servers.
 pub(crate) fn url_ports(url: &str) -> BTreeSet<u16> {
     let Some((scheme, rest)) = url.trim().split_once("://") else { return BTreeSet::new() };
     let defaults: &[u16] = match scheme {
@@ -31,7 +31,7 @@ pub(crate) fn url_ports(url: &str) -> BTreeSet<u16> {
     ports
 }
 
-/// The port of the collector.
+/// The port of the telemetry collector.
 pub(crate) fn collector_ports(telemetry: &TelemetrySpec) -> BTreeSet<u16> {
     telemetry.otlp_endpoint.as_deref().map(url_ports).unwrap_or_default()
 }

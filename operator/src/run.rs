@@ -27,7 +27,7 @@ use crate::{
     publish::Publisher,
     risk_service,
     settings::OperatorSettings,
-    shared::Shared,
+    shared::SharedContext,
     source::{self, ChainClient},
     writer::Writer,
 };
@@ -35,7 +35,7 @@ use crate::{
 /// The interval at which metrics are sent to the collector.
 const METRICS_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Why the operator exits with a failure.
+/// Error with which the operator exits.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error("failed to listen on {0}: {1}")]
@@ -98,7 +98,7 @@ fn log(as_text: bool, collector: Option<&Collector>) {
         assay_telemetry::start(level, format, assay_system::now, collector.map(Collector::traces));
 }
 
-/// Runs the operator, and sends its metrics to the collector regularly and once at the end.
+/// Runs the operator. Metrics are sent to the collector at an interval and at the end.
 async fn run_with_telemetry(
     settings: OperatorSettings,
     collector: Option<Collector>,
@@ -151,7 +151,7 @@ fn election(
     Election::new(client, namespace, name, *lease_seconds, leadership, clock)
 }
 
-/// Runs everything but the handling of signals: health, election, and the tasks of the leader.
+/// Runs health checks, the election, and the tasks of the leader.
 async fn run_tasks(
     settings: &OperatorSettings,
     health: &OperatorHealth,
@@ -185,7 +185,7 @@ async fn run_tasks(
         () = election.hold() => return Err(RunError::LostLease),
     };
     let (sender, in_force) = watch::channel(ConfigurationInForce::default());
-    let shared = Shared {
+    let shared = SharedContext {
         client,
         instance,
         writer,
@@ -237,13 +237,13 @@ async fn register(client: &Client, writer: &Writer, settings: &OperatorSettings)
     }
 }
 
-/// Opens the store, and retries until that succeeds: in a new installation the database may start later,
-/// and its schema is created by the migration of the first `RiskService`. While the installation is refused, it only
-/// waits: `has_tried` is set after the first attempt that another installation does not stand against.
+/// Opens the store, and retries until that succeeds: in a new installation the database may start later, and the
+/// migration of the first `RiskService` creates the schema. The first attempt that is not refused because of another
+/// installation sets `has_tried`; until then, a refusal is retried.
 ///
 /// # Errors
 ///
-/// Returns a refusal that follows such an attempt: the operator works already, and must stop.
+/// Returns a refusal after `has_tried` was set: the operator already works, and must stop.
 async fn open(
     client: Client,
     settings: OperatorSettings,

@@ -1,7 +1,7 @@
-//! The namespaces whose objects the operator works on.
+//! The namespaces whose objects the operator reconciles.
 //!
-//! It watches all namespaces of the cluster, or a few: then it needs no right outside these, but for Assay's own
-//! kinds that belong to the cluster.
+//! The operator watches all namespaces of the cluster, or only some. In the second case it needs no rights outside
+//! these namespaces, except for Assay's cluster-scoped kinds.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use assay_tenancy::Name;
 use k8s_openapi::NamespaceResourceScope;
 use kube::{Api, Client, Resource};
 
-/// The namespace that holds events about objects that are in none.
+/// The namespace of events about cluster-scoped objects.
 const EVENTS_OF_CLUSTER_KINDS: &str = "default";
 
-/// The namespaces whose objects the operator works on.
+/// The namespaces whose objects the operator reconciles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WatchScope {
     /// All namespaces of the cluster.
     Cluster,
-    /// `RiskService`s in the operator's own namespace alone, `ApiKey`s in these.
+    /// `RiskService`s in the operator's own namespace only, `ApiKey`s in the namespaces `keys`.
     Namespaces {
         /// The operator's namespace.
         own: String,
@@ -27,7 +27,8 @@ pub(crate) enum WatchScope {
 }
 
 impl WatchScope {
-    /// The scope of an operator in the namespace `own`. `watched` lists the namespaces of tenants; empty: all.
+    /// The scope of an operator in the namespace `own`. `watched` lists the namespaces of tenants; an empty list means
+    /// all namespaces.
     pub(crate) fn new(own: &str, watched: &[Name]) -> Self {
         if watched.is_empty() {
             return Self::Cluster;
@@ -36,7 +37,7 @@ impl WatchScope {
         Self::Namespaces { own: own.to_owned(), keys: keys.collect() }
     }
 
-    /// The objects around `RiskService`s, and these themselves.
+    /// The API for `RiskService`s and the objects that they own.
     pub(crate) fn services<K>(&self, client: &Client) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType: Default>,
@@ -47,7 +48,7 @@ impl WatchScope {
         }
     }
 
-    /// The `ApiKey`s: one API for each watch.
+    /// The APIs for `ApiKey`s, one for each watch.
     pub(crate) fn keys<K>(&self, client: &Client) -> Vec<Api<K>>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType: Default>,
@@ -60,7 +61,8 @@ impl WatchScope {
         }
     }
 
-    /// Those of a tenant's namespaces whose `ApiKey`s the operator does not see. `None`: it sees all of the cluster.
+    /// The namespaces in a tenant's list that the operator does not watch. `None`: the operator watches the whole
+    /// cluster.
     pub(crate) fn unwatched<'a>(&self, namespaces: &'a [Name]) -> Option<Vec<&'a str>> {
         match self {
             Self::Cluster => None,
@@ -71,8 +73,8 @@ impl WatchScope {
         }
     }
 
-    /// Says whether the operator may create events about an object in this namespace, or in none.
-    pub(crate) fn has_events_of(&self, namespace: Option<&str>) -> bool {
+    /// Says whether the operator may create events about an object in a namespace, or about a cluster-scoped object.
+    pub(crate) fn may_create_events_about(&self, namespace: Option<&str>) -> bool {
         match self {
             Self::Cluster => true,
             Self::Namespaces { keys, .. } => {
@@ -95,7 +97,9 @@ mod tests {
         let scope = WatchScope::new("assay", &[]);
         assert_eq!(scope, WatchScope::Cluster);
         assert_eq!(scope.unwatched(&names(&["anywhere"])), None);
-        assert!(scope.has_events_of(None) && scope.has_events_of(Some("anywhere")));
+        assert!(
+            scope.may_create_events_about(None) && scope.may_create_events_about(Some("anywhere"))
+        );
     }
 
     #[test]
@@ -105,8 +109,11 @@ mod tests {
             .unwatched(&names(&["assay", "elsewhere", "payments"]).clone())
             .map(|found| found.join(" "));
         assert_eq!(unwatched.as_deref(), Some("elsewhere"));
-        assert!(scope.has_events_of(Some("payments")) && scope.has_events_of(Some("assay")));
-        assert!(!scope.has_events_of(None), "they would be in `default`");
-        assert!(WatchScope::new("default", &names(&["payments"])).has_events_of(None));
+        assert!(
+            scope.may_create_events_about(Some("payments"))
+                && scope.may_create_events_about(Some("assay"))
+        );
+        assert!(!scope.may_create_events_about(None), "they would be in `default`");
+        assert!(WatchScope::new("default", &names(&["payments"])).may_create_events_about(None));
     }
 }

@@ -16,20 +16,21 @@ use crate::owned::Owner;
 pub(crate) const API: (&str, u16) = ("http", 8080);
 /// The name and number of the port for health and metrics.
 pub(crate) const ADMIN: (&str, u16) = ("admin", 9090);
-/// The time for which a server still accepts connections after SIGTERM, in seconds, until load balancers
-/// have removed it.
+/// The time for which a server still accepts connections after SIGTERM, in seconds. Load balancers remove the server
+/// meanwhile.
 pub(crate) const DRAIN_SECONDS: u32 = 5;
 /// The longest time for requests in flight, in seconds.
 pub(crate) const GRACE_SECONDS: u32 = 30;
-/// The longest time for the last writes, in seconds.
+/// The longest time for the last writes of records, in seconds.
 const FLUSH_SECONDS: u32 = 15;
-/// The longest time from SIGTERM to the end, in seconds. Servers drain on SIGTERM: no `preStop` hook is needed.
+/// The longest time from SIGTERM to the exit of a server, in seconds. Servers drain on SIGTERM, without a `preStop`
+/// hook.
 pub(crate) const TERMINATION_SECONDS: u32 = DRAIN_SECONDS + GRACE_SECONDS + FLUSH_SECONDS;
-/// The startup probe, which allows time to load lists and labels: attempts, and seconds between them.
+/// The startup probe, which allows time to load lists and labels: attempts, and seconds between attempts.
 pub(crate) const STARTUP: (i32, i32) = (150, 2);
 
-/// Adds ports and probes to the containers of a pod. Liveness says that the program runs; readiness, that it can
-/// answer requests.
+/// Adds ports and probes to the containers of a pod. The liveness probe checks that the program runs; the readiness
+/// probe, that it can answer requests.
 pub(crate) fn add_ports_and_probes(pod: &mut PodSpec) {
     for container in &mut pod.containers {
         container.ports = Some([API, ADMIN].map(container_port).into());
@@ -73,8 +74,8 @@ pub(crate) fn service_port((name, target): (&str, u16), number: u16) -> ServiceP
     }
 }
 
-/// The rules that spread the selected pods over zones and nodes, as far as there are any. `revision` is the label
-/// that tells apart the pods of a Deployment's revisions.
+/// The rules that spread the selected pods over zones and nodes. `revision` is the label that differs between the pods
+/// of a Deployment's revisions.
 pub(crate) fn spread(
     pods: &LabelSelector,
     revision: Option<&str>,
@@ -91,7 +92,7 @@ pub(crate) fn spread(
     keys.map(constraint).into()
 }
 
-/// A disruption budget: one of the pods of an owner at a time may be evicted.
+/// A disruption budget that allows the eviction of one pod of an owner at a time.
 pub(crate) fn disruption_budget(owner: &Owner, name: &str) -> PodDisruptionBudget {
     let spec = PodDisruptionBudgetSpec {
         max_unavailable: Some(IntOrString::Int(1)),

@@ -55,6 +55,7 @@ pub struct OperatorSettings {
     )]
     pub chain_token_secret: Option<SecretKey>,
     /// File with the same token, with which the operator asks chain servers for the state of chains. Unset: it does not
+    /// ask
     #[arg(
         long,
         env = "ASSAY_OPERATOR_CHAIN_TOKEN_FILE",
@@ -78,15 +79,15 @@ pub struct OperatorSettings {
     /// Private networks from which the workloads may fetch lists and labels, such as 10.0.0.0/8
     #[arg(long, requires = "image", value_delimiter = ',', value_name = "LIST")]
     pub source_networks: Vec<String>,
-    /// Namespace of the operator: that of its Lease and of its workloads
+    /// Namespace of the operator, its Lease and its workloads
     #[arg(long, env = "POD_NAMESPACE", default_value = "assay-system", value_name = "NAME")]
     pub namespace: String,
     /// Namespaces of tenants' keys. With them the operator watches `ApiKey`s there and in its own namespace, and
     /// `RiskService`s in its own namespace alone. Unset: all namespaces of the cluster
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub watch_namespaces: Vec<Name>,
-    /// Name of this installation in the cluster: that of its Installation, of its database, and of the label
-    /// `assay.dev/instance` of its objects
+    /// Instance name of this installation in the cluster: the name of its Installation, recorded in its database and in
+    /// the label `assay.dev/instance` of its objects
     #[arg(long, env = "ASSAY_OPERATOR_INSTANCE", default_value = "assay", value_name = "NAME")]
     pub instance: Name,
     /// Identity of this operator in the Lease
@@ -95,11 +96,12 @@ pub struct OperatorSettings {
     /// Duration of the Lease without renewal, in seconds
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=600), value_name = "SECONDS")]
     pub lease_seconds: u32,
-    /// Interval at which every object is reconciled while nothing changes, in seconds: after it, the operator has noticed
-    /// changes that it does not watch, such as those of Secrets. A key whose `ApiKey` is absent for that long is revoked
+    /// Interval at which every object is reconciled while nothing changes, in seconds: the longest delay until the
+    /// operator notices changes that it does not watch, such as those of Secrets. A key whose `ApiKey` is absent for
+    /// that long is revoked
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86400), value_name = "SECONDS")]
     pub resync_seconds: u32,
-    /// URL of a collector that receives traces and metrics by OTLP over HTTP, also those of the workloads
+    /// URL of a collector that receives traces and metrics of the operator and the workloads by OTLP over HTTP
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_parser = collector, value_name = "URL")]
     pub otlp_endpoint: Option<String>,
     /// Write log lines as text instead of JSON
@@ -108,7 +110,7 @@ pub struct OperatorSettings {
 }
 
 impl OperatorSettings {
-    /// The namespaces whose objects the operator works on.
+    /// The namespaces whose objects the operator reconciles.
     pub(crate) fn scope(&self) -> WatchScope {
         WatchScope::new(&self.namespace, &self.watch_namespaces)
     }
@@ -148,7 +150,7 @@ impl OperatorSettings {
     }
 }
 
-/// Parses the URL of a collector. It is not a secret: pods have it in their environment.
+/// Parses the URL of a collector, which must not hold a secret because pods have it in their environment.
 fn collector(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let host = rest.and_then(|rest| rest.split('/').next()).filter(|host| !host.is_empty());

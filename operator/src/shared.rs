@@ -1,4 +1,4 @@
-//! The parts of the program that all controllers share.
+//! The context that all controllers share.
 
 use std::{fmt, time::Duration};
 
@@ -14,14 +14,14 @@ use crate::{
     writer::{WriteError, Writer},
 };
 
-/// The parts of the program that all controllers share.
+/// The context that all controllers share.
 #[derive(Clone)]
-pub(crate) struct Shared {
+pub(crate) struct SharedContext {
     /// The client of the API server, for reading.
     pub(crate) client: Client,
-    /// The installation that the operator works for.
+    /// The installation that the operator belongs to.
     pub(crate) instance: Instance,
-    /// Writes to the API server.
+    /// The client for writes to the API server.
     pub(crate) writer: Writer,
     /// The metrics.
     pub(crate) metrics: OperatorMetrics,
@@ -29,19 +29,19 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// The configuration in force.
     pub(crate) in_force: watch::Receiver<ConfigurationInForce>,
-    /// The namespaces whose objects the operator works on.
+    /// The namespaces whose objects the operator reconciles.
     pub(crate) scope: WatchScope,
     /// The interval between reconciliations while nothing changes.
     pub(crate) resync: Duration,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedContext {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Shared")
+        formatter.write_str("SharedContext")
     }
 }
 
-/// Why the reconciliation of an object failed; it is retried.
+/// Error of a reconciliation, which is retried.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
     /// An object was not written.

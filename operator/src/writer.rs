@@ -1,4 +1,4 @@
-//! Every write to the API server: only while this operator is the leader.
+//! Writes to the API server, allowed only while this operator is the leader.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -16,14 +16,14 @@ use tracing::Instrument;
 
 use crate::{leader::Leadership, metrics::OperatorMetrics, scope::WatchScope};
 
-/// The field manager of what the operator writes, but for parts of statuses that have managers of their own.
+/// The field manager of the operator's writes. Some parts of statuses have managers of their own.
 pub const MANAGER: &str = "assay-operator";
 /// The finalizer that keeps an object until its rows in the store are deleted.
 pub const FINALIZER: &str = "assay.dev/store";
 /// The content of an object, which writes send or return.
-pub(crate) trait Content: Clone + Debug + DeserializeOwned {}
+pub(crate) trait ObjectContent: Clone + Debug + DeserializeOwned {}
 
-impl<K: Clone + Debug + DeserializeOwned> Content for K {}
+impl<K: Clone + Debug + DeserializeOwned> ObjectContent for K {}
 
 /// Says whether an object has the finalizer of the operator.
 pub(crate) fn has_finalizer(object: &impl ResourceExt) -> bool {
@@ -33,7 +33,7 @@ pub(crate) fn has_finalizer(object: &impl ResourceExt) -> bool {
 /// The longest time for one write.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why an object was not written.
+/// Error of a write to the API server.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// This operator is no longer the leader.
@@ -102,7 +102,7 @@ impl Writer {
         Self { leadership, scope, client, reporter, warnings, metrics }
     }
 
-    /// Says whether this operator may write: it holds the Lease.
+    /// Says whether this operator may write, because it holds the Lease.
     #[must_use]
     pub fn may_write(&self) -> bool {
         self.leadership.is_held()
@@ -112,17 +112,17 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// If it does not hold the Lease.
+    /// Returns an error if this operator does not hold the Lease.
     pub fn require_leadership(&self) -> Result<(), WriteError> {
         if self.may_write() { Ok(()) } else { Err(WriteError::NotLeader) }
     }
 
-    /// Sets the part of an object's status that a field manager owns; a part that is none is removed.
+    /// Sets the part of an object's status that a field manager owns; `None` removes the part.
     ///
     /// # Errors
     ///
-    /// If it was not written.
-    pub async fn status<K: Resource + Content>(
+    /// Returns an error if the object was not written.
+    pub async fn status<K: Resource + ObjectContent>(
         &self,
         api: &Api<K>,
         object: &K,
@@ -142,8 +142,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// If it was not written.
-    pub async fn finalizer<K: Resource + Content>(
+    /// Returns an error if the object was not written.
+    pub async fn finalizer<K: Resource + ObjectContent>(
         &self,
         api: &Api<K>,
         object: &K,
@@ -160,8 +160,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// If it was not written.
-    pub async fn apply<K: Content>(
+    /// Returns an error if the object was not written.
+    pub async fn apply<K: ObjectContent>(
         &self,
         what: &'static str,
         api: &Api<K>,
@@ -172,12 +172,12 @@ impl Writer {
         self.write(what, api.patch(name, &parameters, &Patch::Apply(object))).await
     }
 
-    /// Creates an object. It fails if one of that name exists.
+    /// Creates an object. The call fails if an object of that name exists.
     ///
     /// # Errors
     ///
-    /// If it was not written.
-    pub async fn create<K: Serialize + Content>(
+    /// Returns an error if the object was not written.
+    pub async fn create<K: Serialize + ObjectContent>(
         &self,
         what: &'static str,
         api: &Api<K>,
@@ -188,12 +188,12 @@ impl Writer {
         self.write(what, api.create(&parameters, object)).await
     }
 
-    /// Changes some fields of an object that exists.
+    /// Changes some fields of an existing object.
     ///
     /// # Errors
     ///
-    /// If it was not written.
-    pub async fn merge<K: Content>(
+    /// Returns an error if the object was not written.
+    pub async fn merge<K: ObjectContent>(
         &self,
         what: &'static str,
         api: &Api<K>,
@@ -205,12 +205,13 @@ impl Writer {
         self.write(what, api.patch(name, &parameters, &Patch::Merge(fields))).await
     }
 
-    /// Deletes an object, but not a later one of the same name. `parameters` say what happens to the objects that it owns.
+    /// Deletes an object, but not a later one of the same name. `parameters` set the propagation of the deletion to the
+    /// objects that it owns.
     ///
     /// # Errors
     ///
-    /// If it was not deleted. An object that does not exist is no error.
-    pub async fn delete<K: Resource + Content>(
+    /// Returns an error if the object was not deleted. An object that does not exist is no error.
+    pub async fn delete<K: Resource + ObjectContent>(
         &self,
         what: &'static str,
         api: &Api<K>,
@@ -228,8 +229,8 @@ impl Writer {
         }
     }
 
-    /// Publishes an event about an object, unless it would be in a namespace that is not watched: an event about an
-    /// object of the cluster is in `default`. A failure is logged and has no other effect.
+    /// Publishes an event about an object, unless the event's namespace is not watched. Events about cluster-scoped
+    /// objects are in `default`. A failure is only logged.
     pub async fn event(
         &self,
         object: &ObjectReference,
@@ -238,7 +239,7 @@ impl Writer {
         action: &str,
         note: String,
     ) {
-        if !self.scope.has_events_of(object.namespace.as_deref()) {
+        if !self.scope.may_create_events_about(object.namespace.as_deref()) {
             return;
         }
         let event = Event {
@@ -283,8 +284,8 @@ impl Writer {
     }
 }
 
-/// One of Assay's own objects with only the fields that server-side apply is to own: its finalizers or its status. The
-/// write fails if the object was replaced by another one of the same name.
+/// An object of Assay's own kinds with only the fields that server-side apply is to own: finalizers or status. The
+/// write fails if a later object has the same name.
 fn owned_fields<K: Resource>(
     object: &K,
     kind: &K::DynamicType,

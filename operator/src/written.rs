@@ -1,4 +1,4 @@
-//! Statuses of objects that one controller writes, and the last written ones that the watch has not delivered yet.
+//! Statuses that a controller writes, including the last written ones that the watch has not delivered yet.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use kube::{Api, Resource, core::object::HasStatus};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    shared::Shared,
+    shared::SharedContext,
     writer::{MANAGER, WriteError},
 };
 
@@ -27,24 +27,24 @@ impl<S> Default for WrittenStatuses<S> {
 }
 
 impl<S: Status + Clone + Debug + PartialEq + Serialize> WrittenStatuses<S> {
-    /// The status of an object as it was last written.
+    /// The last written status of an object.
     pub(crate) fn current(&self, object: &(impl Resource + HasStatus<Status = S>)) -> S {
         let written = object.meta().uid.as_ref().and_then(|uid| self.lock().get(uid).cloned());
         written.or_else(|| object.status().cloned()).unwrap_or_default()
     }
 
-    /// Writes the status of an object, unless that is the `current` one already, and returns whether it was written. An
-    /// object that is gone has none.
+    /// Writes the status of an object, unless it equals the `current` one, and returns true if it was written. For a
+    /// deleted object nothing is written.
     ///
     /// # Errors
     ///
-    /// If it was not written.
+    /// Returns an error if the status was not written.
     pub(crate) async fn write<K>(
         &self,
         object: &K,
         current: &S,
         status: S,
-        shared: &Shared,
+        shared: &SharedContext,
     ) -> Result<bool, WriteError>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -74,7 +74,7 @@ impl<S: Status + Clone + Debug + PartialEq + Serialize> WrittenStatuses<S> {
         }
     }
 
-    /// Forgets the written status of an object of that UID.
+    /// Forgets the written status of the object with that UID.
     pub(crate) fn forget(&self, uid: Option<&String>) {
         uid.and_then(|uid| self.lock().remove(uid));
     }

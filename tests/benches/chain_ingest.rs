@@ -1,10 +1,10 @@
-//! Ingest into an embedded graph, after parsing: `cargo bench -p assay-tests --bench chain_ingest`. 400,000
-//! transactions by default, as many as `ASSAY_TRANSACTIONS` says otherwise: a million in `./tests/run --full`.
+//! Ingest into an embedded graph, after parsing: `cargo bench -p assay-tests --bench chain_ingest`.
+//! `ASSAY_TRANSACTIONS` sets the number of transactions; default 400,000, a million in `./tests/run --full`.
 //!
-//! A generated chain is recorded as the follower records it: batches of 60,000 inputs and outputs, whose spent
-//! outputs are looked up first. Then what all transactions are made of is computed, with 10,000 ends. For each step the
-//! processor time a transaction (that of looking up and
-//! recording alone, of the thread that does it), the rate, bytes on the disk and the program's own memory.
+//! A generated chain is recorded as the follower records it: batches of 60,000 inputs and outputs, whose spent outputs
+//! are looked up first. Then the compositions of all transactions are computed, with 10,000 ends. Printed for each
+//! step: the processor time a transaction (that of looking up and recording alone, of the thread that does it), the
+//! rate, bytes on the disk and the program's own memory.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -76,7 +76,7 @@ fn main() {
     since.add(&begun.until_now(0));
     drop(writer);
     total.add(&since);
-    let bytes = on_disk(folder.path());
+    let bytes = bytes_on_disk(folder.path());
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     let each = bytes as f64 / total.transactions as f64;
     println!(
@@ -132,7 +132,7 @@ impl Stopwatch {
     }
 }
 
-/// What recording took.
+/// Processor time, duration and size of recording.
 #[derive(Default)]
 struct MeasuredCost {
     transactions: u64,
@@ -175,10 +175,10 @@ fn own_memory() -> u64 {
 }
 
 /// Bytes on the disk of all files in a folder.
-fn on_disk(folder: &Path) -> u64 {
+fn bytes_on_disk(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
     let sizes = entries.map(|entry| match entry.metadata().expect("its data") {
-        data if data.is_dir() => on_disk(&entry.path()),
+        data if data.is_dir() => bytes_on_disk(&entry.path()),
         data => data.blocks() * 512,
     });
     sizes.sum()

@@ -1,11 +1,11 @@
-//! What it costs to ask a chain server: `cargo bench -p assay-tests --bench chain_servers`. 200,000 transactions by
-//! default, as many as `ASSAY_TRANSACTIONS` says otherwise: a million in `./tests/run --full`. The chain is kept in
-//! `ASSAY_CACHE` (default: a temporary folder). The benchmark builds and runs the release program.
+//! Cost of questions to a chain server: `cargo bench -p assay-tests --bench chain_servers`. `ASSAY_TRANSACTIONS` sets
+//! the number of transactions; default 200,000, a million in `./tests/run --full`. The chain is kept in `ASSAY_CACHE`
+//! (default: a temporary folder). The benchmark builds and runs the release program.
 //!
-//! In turn, one after the other: checks of random wallets by a server with the graph in its own process, and checks of
-//! the same wallets by a server that asks a chain server. Printed: times, the difference of the medians, and the CPU
-//! time of a check of all programs that take part. Then an empty chain server is filled from its neighbor, which
-//! answers checks meanwhile: seconds, bytes, and whether both fingerprints are equal.
+//! The benchmark alternates checks of random wallets by a server with the graph in its own process, and checks of the
+//! same wallets by a server that asks a chain server. Printed: times, the difference of the medians, and the CPU time
+//! of a check of all programs that take part. Then an empty chain server is filled from its neighbor, which answers
+//! checks meanwhile: seconds, bytes, and whether both fingerprints are equal.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -21,7 +21,7 @@ use assay_address::ChainId;
 use assay_test_random::Random;
 use assay_tests::{
     Caller, Connection, Figures, Server, assay,
-    big_chain::{ChainShape, Person, recorded},
+    big_chain::{ChainShape, Person, record_chain},
     plan_with_tenant, release_program, repeat, wait_every,
 };
 use tempfile::TempDir;
@@ -38,7 +38,8 @@ fn main() {
     let cache = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let folder = cache.join(format!("chain-of-{transactions}-transactions"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let wallets = runtime.block_on(recorded(ChainShape::with_transactions(transactions), &folder));
+    let wallets =
+        runtime.block_on(record_chain(ChainShape::with_transactions(transactions), &folder));
     let _built = release_program();
     let installation = Installation::new(&folder);
     let here = installation.server(true, &[]);
@@ -113,7 +114,7 @@ fn address(person: Person) -> String {
     person.owner().address(ChainId::BTC).expect("an address").as_str().to_owned()
 }
 
-/// Waits until what transactions are made of is known to a server.
+/// Waits until a server has the compositions of all transactions.
 fn wait_for_compositions(server: &Server) {
     let name = "assay_composition_transactions_behind{chain=\"btc\"} 0";
     let _ = wait_every(Duration::from_millis(200), Duration::from_hours(1), name, || {
@@ -122,7 +123,7 @@ fn wait_for_compositions(server: &Server) {
     });
 }
 
-/// A new check of a wallet: none is repeated from memory.
+/// The request for a check of a wallet that bypasses cached answers.
 fn request(key: &str, wallet: u64) -> Vec<u8> {
     Connection::check(key, "btc", &address(Person::Wallet(wallet)))
 }

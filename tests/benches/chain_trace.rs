@@ -1,15 +1,15 @@
-//! What a check costs on a large chain: `cargo bench -p assay-tests --bench chain_trace`. 200,000 transactions by
-//! default, as many as `ASSAY_TRANSACTIONS` says otherwise: a million in `./tests/run --full`. The chain is kept in
-//! `ASSAY_CACHE` (default: a temporary folder), so that it is recorded once. `ASSAY_LABELS` keeps to one number of
-//! labelled services, `ASSAY_SOURCE_TRANSACTIONS` sets `trace.sourceTransactions`.
+//! Cost of a check on a large chain: `cargo bench -p assay-tests --bench chain_trace`. `ASSAY_TRANSACTIONS` sets the
+//! number of transactions; default 200,000, a million in `./tests/run --full`. The chain is kept in `ASSAY_CACHE`
+//! (default: a temporary folder), so that it is recorded once. `ASSAY_LABELS` sets a single number of labelled
+//! services, `ASSAY_SOURCE_TRANSACTIONS` sets `trace.sourceTransactions`.
 //!
-//! For 10,000, 100 and no labelled services, 1,000 random wallets are checked, one after the other, on one thread, the
-//! pages of the store in memory, after all of them were checked once. Printed: CPU time of the whole check (flows of
-//! both directions, cluster, counterparties, assessment), and CPU time of the trace for each input and output that it
-//! reads; without compositions and with them; and what the search for patterns adds. Then rows of `screen` in full: of random wallets, how many are decided
-//! without a trace, and rows a second, beside checks of the same wallets. Then (alone with the argument `hub`) the same
-//! of a chain of a tenth of the size, on which an unlabelled hub has as many inputs and outputs as transactions: of the
-//! hub, and of 1,000 of its customers.
+//! For 10,000, 100 and no labelled services, 1,000 random wallets are checked sequentially on one thread, after a first
+//! round that loads the store's pages into memory. Printed: CPU time of the whole check (flows of both directions,
+//! cluster, counterparties, assessment), and CPU time of the trace for each input and output that it reads; without and
+//! with compositions; and the cost of the search for patterns. Then full rows of `screen` for random wallets: the
+//! number decided without a trace, and rows per second, compared with checks of the same wallets. Then (only this with
+//! the argument `hub`) checks on a chain of a tenth of the size with an unlabelled hub, which has as many inputs and
+//! outputs as the chain has transactions: of the hub, and of 1,000 of its customers.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -55,7 +55,7 @@ use assay_tenancy::Directory;
 use assay_test_random::Random;
 use assay_tests::{
     Figures,
-    big_chain::{ChainShape, Hub, Person, recorded},
+    big_chain::{ChainShape, Hub, Person, record_chain},
     cpu_time,
     world::{Claim, Claims},
 };
@@ -76,14 +76,14 @@ fn main() {
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         if !env::args().any(|argument| argument == "hub") {
-            of_wallets(transactions, &folder).await;
+            measure_wallets(transactions, &folder).await;
         }
-        of_hub(transactions / 10, &folder).await;
+        measure_hub(transactions / 10, &folder).await;
     });
 }
 
-/// Prints what checks of wallets cost on a chain of so many transactions.
-async fn of_wallets(transactions: u64, folder: &Path) {
+/// Prints the cost of checks of wallets on a chain with the given number of transactions.
+async fn measure_wallets(transactions: u64, folder: &Path) {
     let folder_of_chain = folder.join(format!("chain-of-{transactions}-transactions"));
     let (graph, wallets) =
         graph_of(ChainShape::with_transactions(transactions), &folder_of_chain).await;
@@ -122,7 +122,7 @@ async fn compose(folder: &Path, (wallets, labels): (u64, u64)) {
     while !writer.advance(&snapshot, &ends, 200_000).expect("a slice").is_complete {}
 }
 
-/// Prints what rows of `screen` in full cost.
+/// Prints the cost of rows of `screen` with full assessments.
 async fn screen(folder: &Path, (wallets, labels): (u64, u64)) {
     let policy = policy();
     let directory = tempfile::tempdir().expect("a folder");
@@ -172,8 +172,8 @@ fn per_second(count: usize, spent: Duration) -> f64 {
     count as f64 / spent.as_secs_f64()
 }
 
-/// Prints what checks of a hub of so many outputs and of its customers cost.
-async fn of_hub(outputs: u64, folder: &Path) {
+/// Prints the cost of checks of a hub with the given number of outputs, and of its customers.
+async fn measure_hub(outputs: u64, folder: &Path) {
     let hub = Some(Hub { outputs, leaves: outputs / 20 });
     let shape = ChainShape { hub, ..ChainShape::with_transactions(outputs) };
     let folder_of_hub = folder.join(format!("hub-of-{outputs}-outputs"));
@@ -188,7 +188,7 @@ async fn of_hub(outputs: u64, folder: &Path) {
 
 /// The graph of a chain, and the number of the chain's wallets.
 async fn graph_of(shape: ChainShape, folder: &Path) -> (Arc<dyn Graph>, u64) {
-    let wallets = recorded(shape, folder).await;
+    let wallets = record_chain(shape, folder).await;
     let graph = EmbeddedGraphs::new(folder).graph(CHAIN);
     (graph.expect("a graph").expect("a recorded chain"), wallets)
 }
@@ -251,7 +251,7 @@ async fn check_all(graph: &Arc<dyn Graph>, subjects: &[Person], (wallets, labels
     println!("  traces: {entries} inputs and outputs, {each:.2} us of CPU time each");
 }
 
-/// CPU time of searching the patterns of all subjects once, after they were searched before.
+/// CPU time of a second search for the patterns of all subjects.
 async fn patterns_of(
     graph: &Arc<dyn Graph>,
     subjects: &[ScriptOwner],
@@ -299,12 +299,13 @@ fn policy() -> Policy {
     Policy::compile(spec).expect("a policy")
 }
 
-/// So many labelled services: those of the chain, and wallets all over it.
+/// An intel snapshot with the given number of labels: of the chain's services, then of wallets all over the chain.
 fn intel(wallets: u64, labels: u64, now: Timestamp) -> IntelSnapshot {
     let mut claims = Claims::default();
-    let of_wallets = labels.saturating_sub(SERVICES);
+    let labelled_wallets = labels.saturating_sub(SERVICES);
     let services = (0..labels.min(SERVICES)).map(Person::Service);
-    let wallets = (0..of_wallets).map(|nth| Person::Wallet(nth * wallets / of_wallets.max(1)));
+    let wallets =
+        (0..labelled_wallets).map(|nth| Person::Wallet(nth * wallets / labelled_wallets.max(1)));
     for service in services.chain(wallets) {
         claims.label(&service.owner(), Claim::investigated(Category::Exchange, "Exchange"));
     }

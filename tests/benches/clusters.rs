@@ -2,7 +2,7 @@
 //! 500,000 addresses each instead of 50,000.
 //!
 //! Two clusters grow, a thousand addresses in each block; then one block joins them. Measured: the block that joins
-//! them beside the blocks before it, its rollback, and looking clusters up, also that of an address alone.
+//! them, compared with the blocks before, its rollback, and lookups of clusters, also of an unclustered address.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -42,20 +42,20 @@ async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     let options = WriterOptions { start: 0, sample: false, backfill: false };
     let mut writer = store.writer(CHAIN, options).expect("a writer");
     let mut chain = Chain::default();
-    let mut growing = Vec::new();
+    let mut growing_block = Vec::new();
     for side in [0, 1] {
         for number in 0..blocks {
-            growing.push(append(&mut writer, &chain.growing(side, number)));
+            growing_block.push(append(&mut writer, &chain.growing_block(side, number)));
         }
     }
     let before = chain.clone();
-    let joining = append(&mut writer, &chain.joining());
+    let joining_block = append(&mut writer, &chain.joining_block());
     let begun = Instant::now();
     writer.roll_back(u64::from(before.height) - 1).expect("a rollback");
     let rolled_back = begun.elapsed();
-    let again = append(&mut writer, &before.clone().joining());
+    let again = append(&mut writer, &before.clone().joining_block());
 
-    append(&mut writer, &chain.paying_strangers());
+    append(&mut writer, &chain.stranger_block());
     let graph = store.graph(CHAIN).expect("a graph").expect("a graph");
     // What the first blocks pay is collected before there is anything to collect it with.
     let joined = blocks - 1;
@@ -91,7 +91,7 @@ async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     let (mut alone, mut histories) = (Vec::new(), Vec::new());
     let limits = ReadLimits { transfers: 2_000, entries: 100_000 };
     for nth in 0..200 {
-        let owner = stranger(nth);
+        let owner = never_spent_address(nth);
         let begun = Instant::now();
         let found = graph.clusters(std::slice::from_ref(&owner)).await.expect("a cluster");
         alone.push(begun.elapsed());
@@ -104,12 +104,15 @@ async fn measure(store: &EmbeddedGraphs, blocks: u32) {
     }
 
     let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
-    println!("a block that adds {ADDRESSES} addresses, in ms: {}", Figures::from_times(growing));
+    println!(
+        "a block that adds {ADDRESSES} addresses, in ms: {}",
+        Figures::from_times(growing_block)
+    );
     println!(
         "the block that joins two clusters of {} addresses: {:.1} ms; its rollback: {:.1} ms; again: \
          {:.1} ms",
         size / 2,
-        milliseconds(joining),
+        milliseconds(joining_block),
         milliseconds(rolled_back),
         milliseconds(again)
     );
@@ -130,13 +133,13 @@ fn append(writer: &mut GraphWriter, block: &ResolvedBlock) -> Duration {
 }
 
 /// Bytes that begin with a number.
-fn numbered(number: u32) -> [u8; 32] {
+fn bytes_of_number(number: u32) -> [u8; 32] {
     let mut bytes = [1; 32];
     bytes.iter_mut().zip(number.to_be_bytes()).for_each(|(byte, digit)| *byte = digit);
     bytes
 }
 
-/// The address of a number in a block of a side.
+/// The address with a number, in a block of a side.
 fn address(side: u32, block: u32, number: u32) -> ScriptOwner {
     let mut hash = [0; 20];
     for (part, value) in hash.chunks_exact_mut(4).zip([side + 1, block, number]) {
@@ -146,28 +149,28 @@ fn address(side: u32, block: u32, number: u32) -> ScriptOwner {
 }
 
 /// An address that is never spent.
-fn stranger(number: u32) -> ScriptOwner {
+fn never_spent_address(number: u32) -> ScriptOwner {
     address(2, 0, number)
 }
 
-/// A chain on which two owners collect what they get.
+/// A chain on which two owners consolidate their outputs.
 #[derive(Clone, Debug, Default)]
 struct Chain {
     height: u32,
     transactions: u32,
     parent: [u8; 32],
-    /// What each of the two collected last.
+    /// The output that each side collected last.
     collected: HashMap<u32, (OutPoint, TxOut)>,
 }
 
 impl Chain {
     fn txid(&mut self) -> Txid {
         self.transactions += 1;
-        Txid::from_bytes(numbered(self.transactions))
+        Txid::from_bytes(bytes_of_number(self.transactions))
     }
 
-    /// A block in which one side gets money at new addresses, and collects it.
-    fn growing(&mut self, side: u32, number: u32) -> ResolvedBlock {
+    /// A block in which one side receives outputs at new addresses and consolidates them.
+    fn growing_block(&mut self, side: u32, number: u32) -> ResolvedBlock {
         let paid: Vec<TxOut> = (0..ADDRESSES)
             .map(|nth| TxOut { owner: address(side, number, nth), value: VALUE })
             .collect();
@@ -180,27 +183,31 @@ impl Chain {
         };
         let made = paid.into_iter().zip(0..);
         let spent: Vec<_> = made.map(|(coin, index)| (OutPoint { txid, index }, coin)).collect();
-        let collecting = self.collecting(side, spent);
-        self.block(vec![coinbase, collecting])
+        let collecting_transaction = self.collecting_transaction(side, spent);
+        self.block(vec![coinbase, collecting_transaction])
     }
 
     /// A block that pays addresses which are never spent.
-    fn paying_strangers(&mut self) -> ResolvedBlock {
-        let pay = |nth| TxOut { owner: stranger(nth), value: VALUE };
+    fn stranger_block(&mut self) -> ResolvedBlock {
+        let pay = |nth| TxOut { owner: never_spent_address(nth), value: VALUE };
         let outputs = (0..ADDRESSES).map(pay).collect();
         let txid = self.txid();
         let kind = TransactionKind::Coinbase;
         self.block(vec![Transaction { txid, kind, inputs: Vec::new(), outputs }])
     }
 
-    /// A block in which both sides spend what they collected together.
-    fn joining(&mut self) -> ResolvedBlock {
+    /// A block in which both sides spend their consolidated outputs together.
+    fn joining_block(&mut self) -> ResolvedBlock {
         let other = self.collected.remove(&1);
-        let joining = self.collecting(0, other.into_iter().collect());
-        self.block(vec![joining])
+        let joining_block = self.collecting_transaction(0, other.into_iter().collect());
+        self.block(vec![joining_block])
     }
 
-    fn collecting(&mut self, side: u32, mut spent: Vec<(OutPoint, TxOut)>) -> Transaction {
+    fn collecting_transaction(
+        &mut self,
+        side: u32,
+        mut spent: Vec<(OutPoint, TxOut)>,
+    ) -> Transaction {
         spent.extend(self.collected.remove(&side));
         let value = spent.iter().map(|(_, coin)| coin.value).sum();
         let output = TxOut { owner: address(side, u32::MAX, 0), value };
@@ -212,7 +219,7 @@ impl Chain {
     }
 
     fn block(&mut self, transactions: Vec<Transaction>) -> ResolvedBlock {
-        let hash = numbered(self.height);
+        let hash = bytes_of_number(self.height);
         let time = Timestamp::from_second(1_500_000_000 + i64::from(self.height) * 600);
         let time = time.expect("a time");
         let height = u64::from(self.height);

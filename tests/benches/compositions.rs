@@ -1,9 +1,9 @@
-//! What compositions cost: `cargo bench -p assay-tests --bench compositions`. The chains are those of `chain_trace`:
-//! 200,000 transactions by default, as many as `ASSAY_TRANSACTIONS` says, kept in `ASSAY_CACHE`.
+//! Cost of compositions: `cargo bench -p assay-tests --bench compositions`. The chains are those of `chain_trace`, kept
+//! in `ASSAY_CACHE`; `ASSAY_TRANSACTIONS` sets the number of transactions (default 200,000).
 //!
-//! For 10,000, 100 and no labelled services, all compositions of a chain are computed anew; then some of the labels are
-//! removed: of wallets, from which little follows, and of services, from which much does. Printed: CPU time and bytes of
-//! a transaction, and how many were computed, of the whole chain.
+//! For 10,000, 100 and no labelled services, all compositions of a chain are computed; then some labels are removed: of
+//! wallets, which changes few compositions, and of services, which changes many. Printed: CPU time and bytes of a
+//! transaction, and how many were computed, of the whole chain.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -17,7 +17,7 @@ use assay_address::ChainId;
 use assay_engine::ledger::TransactionNumber;
 use assay_graph::{EmbeddedGraphs, compositions::Ends, utxo::Snapshot};
 use assay_tests::{
-    big_chain::{ChainShape, ends, recorded},
+    big_chain::{ChainShape, ends, record_chain},
     cpu_time,
 };
 
@@ -32,7 +32,7 @@ async fn main() {
     let temporary = tempfile::tempdir().expect("a folder");
     let folder = env::var_os("ASSAY_CACHE").map_or(temporary.path().to_owned(), PathBuf::from);
     let folder = folder.join(format!("chain-of-{transactions}-transactions"));
-    let wallets = recorded(ChainShape::with_transactions(transactions), &folder).await;
+    let wallets = record_chain(ChainShape::with_transactions(transactions), &folder).await;
     let graphs = EmbeddedGraphs::new(&folder);
     let graph = graphs.open(CHAIN).expect("a graph").expect("a recorded chain");
     let snapshot = graph.snapshot().expect("a state");
@@ -54,7 +54,7 @@ async fn main() {
         println!(
             "{} ends, {computed} transactions: {:.2} us of CPU time and {:.1} bytes each, {:.1} origins",
             ends.len(),
-            each(spent, computed),
+            microseconds_each(spent, computed),
             bytes as f64 / computed as f64,
             f64::from(u32::try_from(origins).unwrap_or(0)) / f64::from(sampled.max(1)),
         );
@@ -68,7 +68,7 @@ async fn main() {
             "{} ends: {computed} computed ({:.2} % of the chain), {:.2} us of CPU time each, {:.3} s together",
             ends.len(),
             100.0 * computed as f64 / transactions as f64,
-            each(spent, computed),
+            microseconds_each(spent, computed),
             spent.as_secs_f64()
         );
     }
@@ -87,7 +87,7 @@ fn complete(graphs: &EmbeddedGraphs, snapshot: &Snapshot, ends: &Ends) -> (Durat
     }
 }
 
-/// Microseconds for each of so many.
-fn each(spent: Duration, count: u64) -> f64 {
+/// Microseconds for each of `count` items.
+fn microseconds_each(spent: Duration, count: u64) -> f64 {
     spent.as_secs_f64() * 1e6 / f64::from(u32::try_from(count).unwrap_or(u32::MAX).max(1))
 }

@@ -1,8 +1,7 @@
-//! Instructions that the engine needs for a check that follows money: `cargo bench -p assay-tests
-//! --bench engine_instructions`. The benchmark runs itself under Valgrind, which counts the
-//! instructions of two functions: traces of the same subjects over data that was read beforehand,
-//! and their assessments. With the same compiler the counts are the same on every machine and every
-//! time.
+//! Instructions that the engine needs for a check that follows money: `cargo bench -p assay-tests --bench
+//! engine_instructions`. The benchmark runs itself under Valgrind, which counts the instructions of two functions:
+//! traces of the same subjects over data that was read beforehand, and their assessments. With the same compiler the
+//! counts are equal on all machines.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{collections::HashMap, env, hint::black_box, process::Command};
@@ -29,7 +28,7 @@ use jiff::{
 const CHAIN: ChainId = ChainId::BTC;
 const SUBJECTS: u64 = 200;
 const SHAPE: ChainShape = ChainShape { seed: 4, blocks: 300, transactions: 60, hub: None };
-/// Functions of this program whose instructions are counted, and the work that each stands for.
+/// Functions of this program whose instructions are counted, each with the name of its work.
 const COUNTED: [(&str, &str); 2] = [("trace_all", "trace"), ("assess_all", "assessment")];
 /// Argument by which this program runs the counted functions.
 const RUN: &str = "--run";

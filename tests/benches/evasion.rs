@@ -8,12 +8,12 @@
 use assay_engine::{assessment::Assessment, taxonomy::Category};
 use assay_tests::{
     cpu_time,
-    economy::{Economy, Size, Survey},
+    economy::{Economy, EconomySize, Survey},
     is_full,
     laundering::{Example, beyond_a_trace, innocents, tricks, violations},
 };
 
-/// Schemes that are printed of those that pass.
+/// Largest number of passing schemes that are printed.
 const SHOWN: usize = 5;
 /// Economies that are simulated.
 const ECONOMIES: u64 = 3;
@@ -30,7 +30,7 @@ fn main() {
     }
     assert!(passing.is_empty(), "a scheme passes");
     for seed in 0..ECONOMIES {
-        let economy = Economy::simulate(seed, Size::YEAR);
+        let economy = Economy::simulate(seed, EconomySize::YEAR);
         let Survey { innocents, thieves, accounts } = Survey::assess(&economy, seed);
         println!("Economy {seed}");
         println!("  innocents: {innocents}");
@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// Prints verdicts on payees of schemes beyond a trace, whether a path leads to the thief, and what a check costs.
+/// Prints verdicts on payees of schemes beyond a trace, true if a path leads to the thief, and the time of a check.
 fn beyond() {
     println!("Beyond a trace");
     for example in beyond_a_trace() {

@@ -1,8 +1,7 @@
 //! Cost of limits that replicas share: `cargo bench -p assay-tests --bench limits`.
 //!
-//! In turn, with the same number of concurrent tasks and the same Redis: the limiter with its
-//! leases, and a usual limiter without leases, which increments a counter in Redis for each
-//! request.
+//! The benchmark alternates, with the same number of concurrent tasks and the same Redis, between the limiter with
+//! leases and a limiter that increments a counter in Redis for each request.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -30,7 +29,7 @@ const REQUESTS: u32 = 500;
 const LIMIT: u64 = 10_000_000;
 const SECONDS: u64 = 5;
 
-/// Counts a request, and says how many there were in the window.
+/// Redis script: counts a request, and returns the number of requests in the window.
 const COUNTER: &str = "local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 return count";

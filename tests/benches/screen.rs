@@ -1,8 +1,7 @@
-//! Half a million labels in memory, and a million rows screened by them: `cargo bench -p assay-tests
-//! --bench screen`. Builds and runs the release program.
+//! Memory of half a million labels, and time of screening a million rows: `cargo bench -p assay-tests --bench screen`.
+//! Builds and runs the release program.
 //!
-//! The labels are the real ones and generated ones beside them; of the rows, every tenth is labelled,
-//! every twentieth is wrong.
+//! The labels are real ones and generated ones. Of the rows, every tenth is labelled and every twentieth invalid.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{

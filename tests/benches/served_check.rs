@@ -1,9 +1,9 @@
 //! Cost of a check over HTTP: `cargo bench -p assay-tests --bench served_check`. The benchmark
 //! builds and runs the release program, with PostgreSQL and Redis.
 //!
-//! In turn, over as many connections: a handler of the same HTTP library that reads the request and
-//! returns as many bytes; checks whose answer is repeated; checks of addresses that were not
-//! checked before. The benchmark prints times, and ratios to the bare handler in the same round.
+//! The benchmark alternates, over the same number of connections, between a handler of the same HTTP library that reads
+//! the request and returns as many bytes; checks whose answer is cached; checks of new addresses. The benchmark prints
+//! times, and ratios to the bare handler in the same round.
 #![expect(clippy::print_stdout, clippy::expect_used, reason = "a program for people at a terminal")]
 
 use std::{
@@ -22,7 +22,7 @@ const ROUNDS: u64 = 12;
 const CONNECTIONS: u64 = 4;
 /// Requests of one connection in one round.
 const REQUESTS: u64 = 1_500;
-/// Tells this program, run again, to be the bare handler: of so many bytes.
+/// Environment variable that makes this program the bare handler; its value is the number of bytes of an answer.
 const BARE: &str = "ASSAY_BENCH_BARE";
 
 const LIMIT: &str = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
@@ -42,7 +42,7 @@ fn main() {
         assert_eq!(first.ask(&warm), 200, "{}", String::from_utf8_lossy(&first.body));
     }
     let bytes = first.body.len();
-    let bare = Bare::start(bytes);
+    let bare = BareServer::start(bytes);
 
     let (mut bares, mut warms, mut colds) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..ROUNDS {
@@ -59,11 +59,12 @@ fn main() {
     for (what, rounds) in [("bare handler", &bares), ("warm check", &warms), ("cold check", &colds)]
     {
         let times = rounds.iter().flat_map(|round| round.times.iter().copied());
-        let a_second = Figures::from_numbers(rounds.iter().map(Round::a_second));
+        let requests_per_second =
+            Figures::from_numbers(rounds.iter().map(Round::requests_per_second));
         println!(
             "{what}, in ms: {}; {:.0} a second (median)",
             Figures::from_times(times),
-            a_second.percentile(50)
+            requests_per_second.percentile(50)
         );
     }
     for (what, rounds) in [("warm", &warms), ("cold", &colds)] {
@@ -81,7 +82,7 @@ fn main() {
     }
 }
 
-/// An address that nothing is known of.
+/// An address without labels, listings or history.
 fn address(number: u64) -> String {
     format!("0x{number:040x}")
 }
@@ -93,12 +94,12 @@ struct Round {
 }
 
 impl Round {
-    fn a_second(&self) -> f64 {
+    fn requests_per_second(&self) -> f64 {
         f64::from(u32::try_from(self.times.len()).unwrap_or(u32::MAX)) / self.took.as_secs_f64()
     }
 }
 
-/// Asks over all connections at once; `request` says what, by the numbers of connection and request.
+/// Sends requests over all connections concurrently. `request` builds one from the numbers of connection and request.
 fn measure_round(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Sync) -> Round {
     let begun = Instant::now();
     let times = thread::scope(|scope| {
@@ -123,13 +124,13 @@ fn measure_round(server: SocketAddr, request: impl Fn(u64, u64) -> Vec<u8> + Syn
     Round { took: begun.elapsed(), times }
 }
 
-/// This program again, as the bare handler.
-struct Bare {
+/// The bare handler, a second process of this program.
+struct BareServer {
     child: Child,
     address: SocketAddr,
 }
 
-impl Bare {
+impl BareServer {
     fn start(bytes: usize) -> Self {
         let mut child = Command::new(env::current_exe().expect("a path"))
             .env(BARE, bytes.to_string())
@@ -143,7 +144,7 @@ impl Bare {
     }
 }
 
-impl Drop for Bare {
+impl Drop for BareServer {
     fn drop(&mut self) {
         // It may be gone already.
         let _ = self.child.kill();

@@ -30,13 +30,13 @@ impl Answer {
     ///
     /// # Panics
     ///
-    /// Panics if it is not JSON.
+    /// Panics if the body is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// A header field, empty where it is not there.
+    /// A header field; empty if it is absent.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
@@ -46,7 +46,7 @@ impl Answer {
     ///
     /// # Panics
     ///
-    /// Panics if the answer is no problem document.
+    /// Panics if the answer is not a problem document.
     #[must_use]
     pub fn problem(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), "application/problem+json", "{}", self.text);
@@ -71,7 +71,7 @@ impl Caller {
         self.post("/api/v1/check/address", &body.to_string(), &[])
     }
 
-    /// Checks an address; returns an error if there is no answer.
+    /// Checks an address, and returns an error if there is no answer.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Caller {
         self.try_send("POST", "/api/v1/check/address", &body, fields)
     }
 
-    /// True if both call the same server.
+    /// True if both callers have the same server.
     #[must_use]
     pub fn has_same_server(&self, other: &Self) -> bool {
         self.base == other.base
@@ -103,7 +103,7 @@ impl Caller {
         self.send("GET", path, "", [("x-api-key", self.key.as_str())])
     }
 
-    /// Sends any request. Fields with an empty value are left out.
+    /// Sends any request. Fields with an empty value are omitted.
     ///
     /// # Panics
     ///
@@ -119,7 +119,7 @@ impl Caller {
         self.try_send(method, path, body, headers).expect("an answer")
     }
 
-    /// Sends any request; returns an error if there is no answer.
+    /// Sends any request, and returns an error if there is no answer.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A collector of our own: takes traces and metrics in by OTLP and keeps them.
+//! A telemetry collector for tests, which receives traces and metrics by OTLP and stores them.
 
 use std::{
     net::SocketAddr,
@@ -28,18 +28,18 @@ type Shared = Arc<Mutex<ReceivedData>>;
 /// A collector on a free port.
 #[derive(Debug)]
 pub struct Collector {
-    /// Address at which it listens.
+    /// Address at which the collector listens.
     pub address: SocketAddr,
     received: Shared,
     _runtime: Runtime,
 }
 
 impl Collector {
-    /// Starts it.
+    /// Starts the collector.
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the collector does not start.
     #[must_use]
     pub fn start() -> Self {
         let runtime = Runtime::new().expect("a runtime");
@@ -101,7 +101,7 @@ impl Collector {
         Some(figures.sum())
     }
 
-    /// Everything that came in, as bytes.
+    /// All received requests, as bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.received().bytes.clone()
@@ -111,7 +111,7 @@ impl Collector {
         self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The names of the services that sent it.
+    /// The names of the services that sent data.
     #[must_use]
     pub fn services(&self) -> Vec<String> {
         self.received().services.clone()

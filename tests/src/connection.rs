@@ -1,5 +1,5 @@
-//! A cheap caller: one request, serialized once and sent repeatedly over one connection, for
-//! thousands of requests a second on the machine of the servers.
+//! A fast HTTP client: sends a request, serialized once, repeatedly over one connection, for thousands of requests per
+//! second.
 
 use std::{
     io::{self, BufRead, BufReader, ErrorKind, Read, Write},
@@ -11,7 +11,7 @@ use std::{
 pub struct Connection {
     stream: BufReader<TcpStream>,
     line: String,
-    /// True if the last answer announced the end of the connection.
+    /// True if the last answer announced that the server closes the connection.
     pub is_over: bool,
     /// The body of the last answer.
     pub body: Vec<u8>,
@@ -28,7 +28,7 @@ impl Connection {
         Self::try_open(server).expect("a connection")
     }
 
-    /// Connects, once.
+    /// Connects, without retries.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Connection {
         self.try_ask(request).expect("an answer")
     }
 
-    /// Does the same, once.
+    /// Sends a request, reads the whole answer, and returns its status, without retries.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Connection {
         Ok(self.line.trim_end())
     }
 
-    /// The bytes of a check.
+    /// The bytes of a request that checks an address.
     #[must_use]
     pub fn check(key: &str, chain: &str, address: &str) -> Vec<u8> {
         let body = format!("{{\"blockchain\":\"{chain}\",\"address\":\"{address}\"}}");

@@ -1,4 +1,4 @@
-//! A network that can be cut: between a program and a server, bytes stop without a word, and go on later.
+//! A network partition on demand: a proxy between a program and a server stops forwarding and resumes later.
 
 use std::{
     io::{Read, Write},
@@ -9,8 +9,8 @@ use std::{
 
 use assay_test_servers::Listener;
 
-/// A forwarder to a server on this machine. While it is cut, it closes nothing and passes nothing on:
-/// neither bytes, nor new connections, nor that one side is gone.
+/// A TCP proxy to a server on this machine. While the proxy is cut, it forwards neither bytes, nor new connections, nor
+/// closed ones.
 #[derive(Debug)]
 pub struct CuttableProxy {
     listener: Listener,
@@ -41,7 +41,7 @@ impl CuttableProxy {
     ///
     /// # Panics
     ///
-    /// Panics if it cannot listen.
+    /// Panics if the proxy cannot listen.
     #[must_use]
     pub fn start(port: u16) -> Self {
         let gate = Arc::<Gate>::default();
@@ -54,18 +54,18 @@ impl CuttableProxy {
         Self { listener, gate }
     }
 
-    /// Its port.
+    /// The port of the proxy.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.listener.address().port()
     }
 
-    /// Cuts it.
+    /// Stops forwarding.
     pub fn cut(&self) {
         self.gate.set(true);
     }
 
-    /// Heals it: what waited goes on.
+    /// Resumes forwarding, also of bytes that waited.
     pub fn restore(&self) {
         self.gate.set(false);
     }

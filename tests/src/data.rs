@@ -1,4 +1,4 @@
-//! The real data that tests use. It lies beside the project, in `ASSAY_TEST_DATA`.
+//! The real data that tests use, in the folder `ASSAY_TEST_DATA`.
 
 use std::{
     env, fs,
@@ -16,7 +16,7 @@ use crate::tools::cache;
 pub struct TestData(PathBuf);
 
 impl TestData {
-    /// The folder: `ASSAY_TEST_DATA`, or `shared/data` beside the project.
+    /// The folder: `ASSAY_TEST_DATA`, or `../shared/data` of the project.
     ///
     /// # Panics
     ///
@@ -30,7 +30,7 @@ impl TestData {
         Self(folder)
     }
 
-    /// A file of the folder.
+    /// The path of a file in the folder.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
@@ -40,18 +40,18 @@ impl TestData {
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be read.
+    /// Panics if the file cannot be read.
     #[must_use]
     pub fn text(&self, name: &str) -> String {
         let path = self.path(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// An original of OFAC's list, packed, by its date.
+    /// A compressed original of OFAC's list, by its date.
     ///
     /// # Panics
     ///
-    /// Panics if there is none of that day.
+    /// Panics if there is no list of that day.
     #[must_use]
     pub fn ofac(&self, day: &str) -> PathBuf {
         let folder = self.path("sanctions/ofac-sdn-advanced");
@@ -62,11 +62,11 @@ impl TestData {
             .unwrap_or_else(|| panic!("no list of {day} in {}", folder.display()))
     }
 
-    /// The same list, unpacked. That takes as long as its import, so it is done once, into the cache.
+    /// The decompressed list of a date. Decompression takes as long as an import, so the cache keeps the result.
     ///
     /// # Panics
     ///
-    /// Panics if there is none of that day, or no place for it.
+    /// Panics if there is no list of that day, or the cache cannot be written.
     #[must_use]
     pub fn ofac_unpacked(&self, day: &str) -> PathBuf {
         let packed = self.ofac(day);

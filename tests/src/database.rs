@@ -6,12 +6,12 @@ use assay_test_servers::Postgres;
 
 use crate::assay;
 
-/// A database that `assay migrate` has prepared, on the server that the tests of this process share. It is
-/// a copy of one that is prepared once.
+/// A database with Assay's schema on the server that the tests of this process share: a copy of a database that is
+/// migrated once.
 ///
 /// # Panics
 ///
-/// Panics if there is no server, or it cannot be prepared.
+/// Panics if there is no server, or the database cannot be migrated.
 #[must_use]
 pub fn migrated_database() -> Postgres {
     static TEMPLATE: OnceLock<Postgres> = OnceLock::new();

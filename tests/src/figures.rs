@@ -1,4 +1,4 @@
-//! Figures that are printed and never asserted.
+//! Statistics of measurements, which are printed and never asserted.
 
 use std::{fmt, time::Duration};
 
@@ -9,12 +9,12 @@ pub fn cpu_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// Numbers that were measured, the smallest first.
+/// Measured numbers, the smallest first.
 #[derive(Clone, Debug)]
 pub struct Figures(Vec<f64>);
 
 impl Figures {
-    /// Puts them in order.
+    /// Sorts the numbers.
     #[must_use]
     pub fn from_numbers(numbers: impl IntoIterator<Item = f64>) -> Self {
         let mut numbers: Vec<f64> = numbers.into_iter().collect();
@@ -28,14 +28,14 @@ impl Figures {
         Self::from_numbers(times.into_iter().map(|time| time.as_secs_f64() * 1_000.0))
     }
 
-    /// The value that `percent` of a hundred values do not exceed.
+    /// The percentile `percent` of the numbers.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent).div_ceil(100).max(1) - 1;
         self.0.get(place).copied().unwrap_or(0.0)
     }
 
-    /// All together.
+    /// The sum of the numbers.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.0.iter().sum()

@@ -1,4 +1,4 @@
-//! Real Helm. `tests/run` builds it.
+//! Runs the real Helm, which `tests/run` builds.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::{Cluster, Finished, tools::tool};
 
-/// Helm with nothing of this environment's settings.
+/// Helm without settings of this environment.
 #[derive(Debug)]
 pub struct Helm {
     program: PathBuf,
@@ -23,7 +23,7 @@ impl Helm {
     ///
     /// # Panics
     ///
-    /// Panics if it is not built, or there can be no folder for it.
+    /// Panics if Helm is not built, or its temporary folder cannot be created.
     #[must_use]
     pub fn find() -> Self {
         let home = tempfile::tempdir().expect("a directory");
@@ -31,17 +31,17 @@ impl Helm {
         Self { program: tool("helm"), home, kubeconfig }
     }
 
-    /// The same, of a cluster.
+    /// Connects Helm to a cluster.
     #[must_use]
     pub fn with_cluster(self, cluster: &Cluster) -> Self {
         Self { kubeconfig: cluster.kubeconfig(), ..self }
     }
 
-    /// Runs it.
+    /// Runs Helm.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be run.
+    /// Panics if Helm cannot be run.
     #[must_use]
     pub fn run(&self, arguments: &[&str]) -> Finished {
         self.finish(Command::new(&self.program).args(arguments).env_clear())

@@ -1,6 +1,6 @@
 //! Shared parts of tests across programs: the `assay` program, servers, callers and the real data.
 //!
-//! The tests run everything as its users run it: as a process, over HTTP, from files.
+//! The tests run programs as users run them: as a process, over HTTP, from files.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Linters of manifests beside the API server: kubeconform and checkov. `tests/run --full` fetches them.
+//! Linters of manifests: kubeconform and checkov. `tests/run --full` fetches them.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,7 +12,7 @@ use crate::{
     tools::{folder_of, tool},
 };
 
-/// The linters, with the definitions of the kinds of others that the chart uses.
+/// The linters, with the custom resource definitions of third parties that the chart uses.
 #[derive(Debug)]
 pub struct Linters {
     checkov: PathBuf,
@@ -25,7 +25,7 @@ impl Linters {
     ///
     /// # Panics
     ///
-    /// Panics if they were not fetched.
+    /// Panics if the linters were not fetched.
     #[must_use]
     pub fn find() -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Linters {
         }
     }
 
-    /// The folder with the definitions of the kinds of others.
+    /// The folder with third parties' custom resource definitions.
     #[must_use]
     pub fn definitions(&self) -> PathBuf {
         self.definitions.clone()
@@ -46,7 +46,7 @@ impl Linters {
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be run.
+    /// Panics if kubeconform cannot be run.
     #[must_use]
     pub fn kubeconform(&self, schemas: &Path, objects: &Path) -> Finished {
         let location = "{{.Group}}_{{.ResourceKind}}_{{.ResourceAPIVersion}}.json";

@@ -9,7 +9,7 @@ pub fn tenant(name: &str, plan: &str) -> String {
     )
 }
 
-/// The manifests of a plan with one limit, and of the tenant `acme` on it.
+/// The manifests of a plan with one limit, and of the tenant `acme` on this plan.
 #[must_use]
 pub fn plan_with_tenant(plan: &str, limit: &str) -> String {
     format!(

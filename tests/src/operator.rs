@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{Cluster, metrics::metric, process, wait_at_most};
 
-/// An operator of a cluster, on a database.
+/// An operator of a cluster, with a database.
 #[derive(Debug)]
 pub struct Operator {
     child: Child,
@@ -26,18 +26,18 @@ impl Operator {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the operator does not start.
     #[must_use]
     pub fn start(cluster: &Cluster, database_url: &str, name: &str) -> Self {
         Self::start_in(cluster, "default", database_url, name, &[])
     }
 
-    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace,
-    /// and with more flags. It becomes active as soon as it holds the Lease there.
+    /// Starts an operator with the rights of the `ServiceAccount` `assay-operator` of a namespace, and with more flags.
+    /// The operator becomes active when it holds the Lease there.
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the operator does not start.
     #[must_use]
     pub fn start_in(
         cluster: &Cluster,
@@ -50,12 +50,11 @@ impl Operator {
         Self::start_by(&config, namespace, database_url, name, 6, flags)
     }
 
-    /// Starts an operator that reaches the API server by a kubeconfig, with a Lease of the given
-    /// number of seconds.
+    /// Starts an operator with a kubeconfig, and a Lease of the given number of seconds.
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the operator does not start.
     #[must_use]
     pub fn start_by(
         kubeconfig: &str,
@@ -70,11 +69,11 @@ impl Operator {
         Self::run(&program, place, database_url, name, lease_seconds, flags)
     }
 
-    /// Starts another operator than the one that was built with the tests, in `default`.
+    /// Starts another operator program than that of the tests, in `default`.
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the operator does not start.
     #[must_use]
     pub fn start_program(program: &Path, cluster: &Cluster, database_url: &str) -> Self {
         let config = cluster.config_of_account("default", "assay-operator");
@@ -111,11 +110,11 @@ impl Operator {
         Self { child, directory, address }
     }
 
-    /// Waits until it is the active one.
+    /// Waits until the operator is active.
     ///
     /// # Panics
     ///
-    /// Panics if it does not become active in time.
+    /// Panics if the operator does not become active in time.
     pub fn wait_until_it_works(&self) {
         // Another one's Lease runs out first.
         wait_at_most(Duration::from_mins(1), "the operator works", || {
@@ -124,13 +123,13 @@ impl Operator {
         });
     }
 
-    /// True if it answers that it is ready.
+    /// True if the readiness probe succeeds.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         ureq::get(format!("http://{}/readyz", self.address)).call().is_ok()
     }
 
-    /// Its metrics.
+    /// Scrapes the operator's metrics.
     #[must_use]
     pub fn metrics(&self) -> String {
         let answer = ureq::get(format!("http://{}/metrics", self.address)).call();
@@ -140,19 +139,19 @@ impl Operator {
             .unwrap_or_default()
     }
 
-    /// The number of one series, as it is scraped; nothing where it was not counted yet.
+    /// The scraped value of a series; 0 if the operator has not counted it yet.
     #[must_use]
     pub fn metric(&self, series: &str) -> u64 {
         metric(&self.metrics(), series).unwrap_or(0)
     }
 
-    /// The number of its process.
+    /// The operator's process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its log.
+    /// The operator's log.
     ///
     /// # Panics
     ///
@@ -162,21 +161,21 @@ impl Operator {
         fs::read_to_string(log(self.directory.path())).expect("its log")
     }
 
-    /// Ends it at once, as a crash does.
+    /// Kills the operator.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be killed.
+    /// Panics if the operator cannot be killed.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it ends");
     }
 
-    /// Asks it to stop and returns its exit code.
+    /// Asks the operator to stop and returns its exit code.
     ///
     /// # Panics
     ///
-    /// Panics if it does not stop.
+    /// Panics if the operator does not stop.
     pub fn stop(&mut self) -> Option<i32> {
         process::signal(&self.child, "TERM");
         self.child.wait().expect("it ends").code()

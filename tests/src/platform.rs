@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::{Caller, Finished, Postgres, Server, assay, migrated_database, redis::Redis, tenant};
 
-/// Servers that replicas share.
+/// The database and cache that replicas share.
 #[derive(Debug)]
 pub struct Platform {
     /// The database.
@@ -28,7 +28,7 @@ impl Platform {
         Self::with_servers(migrated_database(), Redis::start())
     }
 
-    /// As [`Self::start`], with a database server that the test may stop.
+    /// Like [`Self::start`], with a database server that the test may stop.
     ///
     /// # Panics
     ///
@@ -38,7 +38,7 @@ impl Platform {
         Self::with_servers(Postgres::start(), Redis::start())
     }
 
-    /// As [`Self::start`], on servers that run already.
+    /// Like [`Self::start`], with running servers.
     ///
     /// # Panics
     ///
@@ -54,13 +54,13 @@ impl Platform {
         platform
     }
 
-    /// Runs `assay` beside the servers.
+    /// Runs `assay` in the servers' directory.
     #[must_use]
     pub fn assay(&self, arguments: &[&str]) -> Finished {
         assay(self.directory.path(), arguments)
     }
 
-    /// Writes a file beside the servers.
+    /// Writes a file in the servers' directory.
     ///
     /// # Panics
     ///
@@ -73,7 +73,7 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// Panics if it is refused.
+    /// Panics if the manifest is refused.
     pub fn apply(&self, manifest: &str) {
         fs::write(self.file("manifest.yaml"), manifest).expect("a manifest");
         let _ = self.assay(&["apply", "-f", "manifest.yaml"]).ok();
@@ -83,13 +83,13 @@ impl Platform {
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be created.
+    /// Panics if the key cannot be created.
     #[must_use]
     pub fn key(&self) -> String {
         self.assay(&["keys", "create", "--tenant", "acme"]).ok().stdout.trim().to_owned()
     }
 
-    /// A file beside the servers.
+    /// The path of a file in the servers' directory.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)

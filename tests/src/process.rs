@@ -15,7 +15,7 @@ use crate::holds_within;
 ///
 /// # Panics
 ///
-/// Panics if it was not built.
+/// Panics if the program was not built.
 #[must_use]
 pub fn binary() -> PathBuf {
     if let Some(path) = env::var_os("ASSAY_BIN") {
@@ -68,7 +68,7 @@ impl Finished {
     ///
     /// # Panics
     ///
-    /// Panics if it is not JSON.
+    /// Panics if the output is not JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout)
@@ -143,7 +143,7 @@ pub(crate) fn command<A: AsRef<OsStr>>(
 ///
 /// # Panics
 ///
-/// Panics if it cannot be run.
+/// Panics if the command cannot be run.
 pub fn measure(command: &mut Command) -> (ExitStatus, f64, u64) {
     let start = Instant::now();
     let mut child = command.spawn().expect("the command runs");
@@ -169,7 +169,7 @@ fn peak_resident_bytes(process: u32) -> Option<u64> {
 ///
 /// # Panics
 ///
-/// Panics if it cannot be built.
+/// Panics if the program cannot be built.
 #[must_use]
 pub fn release_program() -> PathBuf {
     release("assay-cli", "assay")
@@ -179,7 +179,7 @@ pub fn release_program() -> PathBuf {
 ///
 /// # Panics
 ///
-/// Panics if it cannot be built.
+/// Panics if the program cannot be built.
 #[must_use]
 pub fn release_operator() -> PathBuf {
     release("assay-operator", "assay-operator")

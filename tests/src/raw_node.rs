@@ -1,7 +1,6 @@
-//! A node that serves only raw blocks, over JSON-RPC, with blocks as large as a test needs.
+//! A fake node that serves raw blocks of any size over JSON-RPC.
 //!
-//! Blocks have one transaction, a coinbase. A response is written while it is generated, so that a
-//! response of any size takes no memory here.
+//! Blocks have one transaction, a coinbase. Responses are streamed, so that large ones take no memory.
 
 use std::{
     io::{self, BufRead, BufReader, BufWriter, Read, Write},
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::block_builder::{Block, BlockHash, Network, Transaction, TxIn, TxOut, sha256d};
 
-/// Bytes that are written as hexadecimal at once.
+/// Number of bytes that are encoded as hexadecimal at a time.
 const PIECE: usize = 1 << 16;
 
 /// The outputs of a block's coinbase.
@@ -25,11 +24,11 @@ const PIECE: usize = 1 << 16;
 pub struct Outputs {
     /// Number of outputs.
     pub count: usize,
-    /// Bytes of the script of each.
+    /// Bytes of each output's script.
     pub script: usize,
 }
 
-/// A node, stopped when it is dropped.
+/// A fake node, stopped when dropped.
 #[derive(Debug)]
 pub struct RawNode {
     listener: Listener,
@@ -43,12 +42,11 @@ struct Shared {
 }
 
 impl RawNode {
-    /// Starts a node of Bitcoin's regression test network, with a block for each of `shapes` behind its
-    /// first one.
+    /// Starts a node of Bitcoin's regression test network, with a block for each of `shapes` after the genesis block.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot listen.
+    /// Panics if the node cannot listen.
     #[must_use]
     pub fn start(shapes: &[Outputs]) -> Self {
         let first = Block::genesis(Network::BitcoinRegtest);
@@ -72,13 +70,13 @@ impl RawNode {
         format!("http://{}", self.listener.address())
     }
 
-    /// The height of its newest block.
+    /// The height of the newest block.
     #[must_use]
     pub fn height(&self) -> u64 {
         self.shared.blocks.len() as u64 - 1
     }
 
-    /// Bytes of the largest answer that was asked for, whether it was taken or not.
+    /// Bytes of the largest answer, even if the client did not read it.
     #[must_use]
     pub fn largest_answer(&self) -> u64 {
         self.shared.largest.load(Ordering::Relaxed)
@@ -143,7 +141,7 @@ impl Reply<'_> {
 }
 
 impl Shared {
-    /// Answers a request; `false` where the connection is over.
+    /// Answers a request. Returns false if the connection is closed.
     fn serve(&self, stream: &TcpStream) -> io::Result<bool> {
         let mut input = BufReader::new(stream);
         let (mut line, mut length, mut first) = (String::new(), 0, String::new());

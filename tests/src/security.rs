@@ -1,15 +1,15 @@
-//! What a pod can read and reach, in words, and the generated parts of documents that say so.
+//! Describes what pods can read and reach, for generated parts of documents.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
 use serde_json::Value;
 
 /// Compares a generated part of a document with its expected contents, or writes it where `UPDATE_GENERATED` is set.
-/// It stands between the comments `generated: NAME` and `end: NAME`.
+/// The part is delimited by the comments `generated: NAME` and `end: NAME`.
 ///
 /// # Panics
 ///
-/// Panics if they differ, or the document lacks the part.
+/// Panics if the contents differ, or the document lacks the part.
 pub fn expect_part(document: &Path, name: &str, wanted: &str) {
     let text = fs::read_to_string(document).expect("a document");
     let (begin, end) = (format!("<!-- generated: {name} -->"), format!("<!-- end: {name} -->"));
@@ -28,13 +28,13 @@ pub fn expect_part(document: &Path, name: &str, wanted: &str) {
 pub struct DescribedPod<'a> {
     /// The name of the pod in the document.
     pub name: &'a str,
-    /// Its template: metadata and spec.
+    /// The pod template: metadata and spec.
     pub template: &'a Value,
 }
 
 impl DescribedPod<'_> {
-    /// A row of a table: name, whether it has a token for the API server, its Secrets, and what may reach it and what it
-    /// may reach by its network policies.
+    /// A row of a table: the pod's name, token for the API server, Secrets, and allowed connections to and from the
+    /// pod.
     #[must_use]
     pub fn row(&self, policies: &[&Value]) -> String {
         let spec = &self.template["spec"];
@@ -45,7 +45,7 @@ impl DescribedPod<'_> {
         format!("| {} | {token} | {} | {incoming} | {outgoing} |\n", self.name, secrets(spec))
     }
 
-    /// True if a network policy is about the pod.
+    /// True if a network policy selects the pod.
     fn has(&self, policy: &Value) -> bool {
         let labels = &self.template["metadata"]["labels"];
         let selector = &policy["spec"]["podSelector"];
@@ -85,7 +85,7 @@ fn secrets(spec: &Value) -> String {
     if found.is_empty() { "none".to_owned() } else { found.join("; ") }
 }
 
-/// What network policies permit in one direction.
+/// Connections in one direction that network policies permit.
 fn reach(policies: &[&Value], kind: &str, field: &str, side: &str) -> String {
     let is_about = |policy: &&&Value| {
         policy["spec"]["policyTypes"].as_array().is_some_and(|all| all.contains(&kind.into()))
@@ -120,7 +120,7 @@ fn ports(list: &Value) -> String {
     if text.is_empty() { "all ports".to_owned() } else { text }
 }
 
-/// The other side of a rule.
+/// The peers in a rule.
 fn peers(list: &Value) -> String {
     let mut found: Vec<String> = Vec::new();
     for peer in list.as_array().into_iter().flatten() {
@@ -145,7 +145,7 @@ fn peers(list: &Value) -> String {
     if found.is_empty() { "anywhere".to_owned() } else { found.join(", ") }
 }
 
-/// Pods with labels, by what tells them apart.
+/// Describes the pods with some labels.
 fn pods(labels: &Value) -> String {
     let label = |name: &str| labels[format!("app.kubernetes.io/{name}")].as_str();
     match (label("component"), label("instance")) {

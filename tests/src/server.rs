@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::{Caller, Finished, metrics::metric, process, tenant};
 
-/// A token of chain servers, as long as it must be.
+/// A token of chain servers with the minimum length.
 pub const CHAIN_TOKEN: &str = "the token of chain servers in tests";
 
 /// A server and its data directory.
@@ -25,7 +25,7 @@ pub struct Server {
     directory: Arc<TempDir>,
     greeting: String,
     log: Arc<Mutex<String>>,
-    /// Reads the log until the server ends.
+    /// Thread that reads the log until the server exits.
     log_reader: Option<JoinHandle<()>>,
     output: Arc<Mutex<String>>,
     /// Address of the API.
@@ -39,7 +39,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
         Self::start_in(directory, arguments, &[])
@@ -49,7 +49,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start_in(
         directory: Arc<TempDir>,
@@ -63,11 +63,12 @@ impl Server {
         Self::run(directory, all.copied(), environment)
     }
 
-    /// Starts a chain server in a data directory, with further arguments: on a free port, unless they name one.
+    /// Starts a chain server in a data directory, with further arguments: on a free port, unless the arguments name
+    /// one.
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start_chain(directory: Arc<TempDir>, arguments: &[&str]) -> Self {
         let admin = ["--admin-listen", "127.0.0.1:0"];
@@ -77,7 +78,7 @@ impl Server {
         Self::run(directory, all.copied(), &[])
     }
 
-    /// Runs a command that serves.
+    /// Starts `assay` with a command that serves.
     fn run<'a>(
         directory: Arc<TempDir>,
         arguments: impl Iterator<Item = &'a str> + Clone,
@@ -120,7 +121,7 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be read.
+    /// Panics if the output cannot be read.
     #[must_use]
     pub fn output(&self) -> String {
         self.output.lock().expect("the output").clone()
@@ -142,7 +143,7 @@ impl Server {
         Arc::clone(&self.directory)
     }
 
-    /// Runs `assay` beside the server, on the same data directory.
+    /// Runs `assay` on the server's data directory.
     #[must_use]
     pub fn assay(&self, arguments: &[&str]) -> Finished {
         process::assay(self.directory.path(), arguments)
@@ -224,7 +225,7 @@ impl Server {
         self.child.try_wait().expect("the server can be waited for").is_some()
     }
 
-    /// Waits for the server to end and returns its exit code. Its log is complete then.
+    /// Waits until the server exits, and returns its exit code. Then the log is complete.
     ///
     /// # Panics
     ///
@@ -246,7 +247,7 @@ impl Drop for Server {
     }
 }
 
-/// The greeting, with where the server listens; `None` where the program ended instead.
+/// Reads the greeting, which states the addresses. `None` if the program exits instead.
 fn read_greeting(
     stdout: ChildStdout,
     whole: bool,
@@ -286,7 +287,7 @@ fn read_greeting(
 ///
 /// # Panics
 ///
-/// Panics if it does not start.
+/// Panics if the server does not start.
 #[must_use]
 pub fn sample() -> (Server, Caller, Caller) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));
@@ -304,7 +305,7 @@ pub fn sample() -> (Server, Caller, Caller) {
 ///
 /// # Panics
 ///
-/// Panics if it does not start.
+/// Panics if the server does not start.
 #[must_use]
 pub fn production() -> (Server, Caller) {
     let directory = Arc::new(tempfile::tempdir().expect("a directory"));

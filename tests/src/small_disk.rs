@@ -1,4 +1,4 @@
-//! A disk of the tests' own that is soon full.
+//! A small file system that tests can fill.
 
 use std::{
     fs::{self, File},
@@ -9,12 +9,12 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A disk in memory, gone when this is dropped.
+/// A file system in memory, unmounted when dropped.
 #[derive(Debug)]
 pub struct SmallDisk(TempDir);
 
 impl SmallDisk {
-    /// A disk of so many mebibytes.
+    /// Mounts a file system of a size.
     ///
     /// # Panics
     ///
@@ -39,11 +39,11 @@ impl SmallDisk {
         self.0.path()
     }
 
-    /// Leaves no byte free.
+    /// Fills the file system.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be written to even while there is space.
+    /// Panics if a write fails while there is space.
     pub fn fill(&self) {
         let mut ballast = File::create(self.0.path().join("ballast")).expect("a file");
         for piece in [1 << 20, 1 << 12, 1] {
@@ -51,7 +51,7 @@ impl SmallDisk {
         }
     }
 
-    /// Lets nothing be written any more.
+    /// Makes the file system read-only.
     ///
     /// # Panics
     ///
@@ -62,11 +62,11 @@ impl SmallDisk {
         assert!(mounted.status.success(), "{}", String::from_utf8_lossy(&mounted.stderr));
     }
 
-    /// Frees the space again.
+    /// Frees the space that [`Self::fill`] took.
     ///
     /// # Panics
     ///
-    /// Panics if it was not full.
+    /// Panics if the file system was not filled.
     pub fn clear(&self) {
         fs::remove_file(self.0.path().join("ballast")).expect("what filled it");
     }

@@ -1,4 +1,4 @@
-//! Programs that `tests/run` builds or fetches once, and keeps in its cache.
+//! Finds programs that `tests/run` builds or fetches once, and keeps in its cache.
 
 use std::{
     env, fs,
@@ -6,11 +6,11 @@ use std::{
     time::SystemTime,
 };
 
-/// Present in a folder of the cache once everything in it was built.
+/// File that marks a folder of the cache as complete.
 const COMPLETE: &str = "complete";
 
-/// The path of a program: in a folder of `ASSAY_TOOLS`, a list like `PATH`, where it is set; otherwise in
-/// the newest complete folder of the cache that has it.
+/// The path of a program: in a folder of `ASSAY_TOOLS`, a list like `PATH`, if set; otherwise in the newest complete
+/// folder of the cache that has the program.
 ///
 /// # Panics
 ///
@@ -37,7 +37,7 @@ pub(crate) fn folder_of(name: &str) -> PathBuf {
     program.ancestors().nth(2).expect("a program lies in `bin`").to_owned()
 }
 
-/// The folder of what is built once.
+/// The cache folder of `tests/run`.
 pub(crate) fn cache() -> Option<PathBuf> {
     let set = |variable: &str| env::var_os(variable).map(PathBuf::from);
     set("ASSAY_CACHE")

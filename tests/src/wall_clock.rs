@@ -1,4 +1,4 @@
-//! A wall clock that a test sets while programs run by it.
+//! A wall clock for programs under test, which the test can change while they run.
 
 use std::{fs, path::PathBuf};
 
@@ -13,7 +13,7 @@ pub struct WallClock {
 }
 
 impl WallClock {
-    /// The system's own time, until it is set.
+    /// A clock with the system's time.
     ///
     /// # Panics
     ///
@@ -30,7 +30,7 @@ impl WallClock {
         clock
     }
 
-    /// Sets it the given number of seconds ahead of the system's clock, or behind.
+    /// Sets the clock ahead of the system's clock, or behind if negative.
     ///
     /// # Panics
     ///

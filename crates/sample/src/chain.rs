@@ -1,8 +1,8 @@
 //! Bitcoin chain of the demo data set: blocks built from the scenario, equal on every machine.
 //!
-//! Payments spend the payer's oldest outputs and return the change, so that all amounts add up. Identifiers
-//! are hashes of the content: a changed scenario gives other blocks. The chain is no longer than the longest
-//! reorganisation, so that the scenario of a newer program replaces that of an older one.
+//! Payments spend the payer's oldest outputs and return the change, so that all amounts add up. Identifiers are hashes
+//! of the content: a changed scenario gives other blocks. The chain is at most as long as the longest permitted
+//! reorganization, so that a newer program can replace the blocks of an older one.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub enum ScenarioError {
     /// A party has no address.
     #[error("{0} has no address")]
     Nobody(&'static str),
-    /// A payer has too little.
+    /// The payer's balance is smaller than the payment.
     #[error("{day}: {payer} pays {wanted} base units and holds {held}")]
     TooLittle {
         /// The day.
@@ -57,7 +57,7 @@ pub enum ScenarioError {
     },
 }
 
-/// The demo chain, a block source like any other.
+/// Block source of the demo chain.
 #[derive(Clone, Debug)]
 pub struct SampleChain(Vec<Block>);
 
@@ -103,7 +103,7 @@ impl SampleChain {
         &self.0
     }
 
-    fn at(&self, height: u64) -> Option<&Block> {
+    fn find_block(&self, height: u64) -> Option<&Block> {
         self.0.get(usize::try_from(height).ok()?)
     }
 
@@ -122,7 +122,7 @@ impl BlockSource for SampleChain {
     }
 
     fn hash_at(&mut self, height: u64) -> Result<Option<[u8; 32]>, SourceError> {
-        Ok(self.at(height).map(|block| block.reference.hash))
+        Ok(self.find_block(height).map(|block| block.reference.hash))
     }
 
     fn block(&mut self, hash: &[u8; 32]) -> Result<Block, SourceError> {
@@ -157,11 +157,11 @@ impl Wallets {
     fn pay(&mut self, height: u64, payment: &Payment) -> Result<Transaction, ScenarioError> {
         let Payment { day, payer, others, payees } = payment;
         let named: Vec<Option<u64>> =
-            payees.iter().map(|(_, text)| amount(day, text)).collect::<Result<_, _>>()?;
+            payees.iter().map(|(_, text)| parse_amount(day, text)).collect::<Result<_, _>>()?;
         let spends_all = named.contains(&None);
         let wanted = named.iter().flatten().sum::<u64>() + FEE;
         let payers = std::iter::once(payer).chain(*others);
-        let (inputs, taken) = self.take(payers, if spends_all { u64::MAX } else { wanted });
+        let (inputs, taken) = self.take_outputs(payers, if spends_all { u64::MAX } else { wanted });
         let Some(left) = taken.checked_sub(wanted) else {
             return Err(ScenarioError::TooLittle { day, payer: payer.name, wanted, held: taken });
         };
@@ -177,8 +177,8 @@ impl Wallets {
         self.transaction(height, inputs, &outputs)
     }
 
-    /// Takes the oldest outputs of each payer in turn until they are worth `wanted`.
-    fn take<'a>(
+    /// Takes the oldest outputs of each payer in turn until their sum reaches `wanted`.
+    fn take_outputs<'a>(
         &mut self,
         payers: impl Iterator<Item = &'a Wallet>,
         wanted: u64,
@@ -195,7 +195,7 @@ impl Wallets {
         (inputs, taken)
     }
 
-    /// Makes a transaction and adds its outputs to the wallets of their owners.
+    /// Builds a transaction and adds its outputs to the wallets of their owners.
     fn transaction(
         &mut self,
         height: u64,
@@ -206,7 +206,7 @@ impl Wallets {
             .iter()
             .map(|(owner, value)| Ok(TxOut { owner: script_owner(*owner)?, value: *value }))
             .collect::<Result<Vec<_>, _>>()?;
-        let txid = identifier(height, &inputs, &outs);
+        let txid = txid_of(height, &inputs, &outs);
         for (index, (owner, value)) in (0..).zip(outputs) {
             self.0.entry(*owner).or_default().push((OutPoint { txid, index }, *value));
         }
@@ -218,7 +218,7 @@ impl Wallets {
 }
 
 /// Parses an amount into base units; `None` for `rest`.
-fn amount(day: &'static str, text: &'static str) -> Result<Option<u64>, ScenarioError> {
+fn parse_amount(day: &'static str, text: &'static str) -> Result<Option<u64>, ScenarioError> {
     if text == "rest" {
         return Ok(None);
     }
@@ -234,7 +234,7 @@ fn script_owner(Wallet { name, index }: Wallet) -> Result<ScriptOwner, ScenarioE
     address.as_ref().and_then(ScriptOwner::from_address).ok_or(ScenarioError::Nobody(name))
 }
 
-fn identifier(height: u64, inputs: &[OutPoint], outputs: &[TxOut]) -> Txid {
+fn txid_of(height: u64, inputs: &[OutPoint], outputs: &[TxOut]) -> Txid {
     let mut hash = Sha256::new_with_prefix("assay sample world/transaction");
     hash.update(height.to_be_bytes());
     for OutPoint { txid, index } in inputs {
@@ -248,7 +248,7 @@ fn identifier(height: u64, inputs: &[OutPoint], outputs: &[TxOut]) -> Txid {
     Txid::from_bytes(hash.finalize().into())
 }
 
-/// Builds a block of noon.
+/// Builds a block whose time is noon of the day.
 fn block(height: u64, day: Date, parent: [u8; 32], transactions: Vec<Transaction>) -> Block {
     let mut hash = Sha256::new_with_prefix("assay sample world/block");
     hash.update(parent);

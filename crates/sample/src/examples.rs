@@ -1,4 +1,4 @@
-//! Addresses that show what Assay does.
+//! Example addresses, each for one feature of Assay.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use super::{
     world::{address, listed_address},
 };
 
-/// Returns a transaction to check as a deposit, with all of its inputs and outputs, and the index of the
-/// output: the rent that Wim got from a party that was listed by then.
+/// Returns a transaction to check as a deposit, and the index of the output: rent that Wim received from a party that
+/// was already listed.
 #[must_use]
 pub fn transfer() -> Option<(TransactionView, u32)> {
     let tenant = ScriptOwner::from_address(&listed_address("GREYMARSH, Ilja", "XBT", 0)?)?;
@@ -47,14 +47,14 @@ pub fn transfer() -> Option<(TransactionView, u32)> {
 #[derive(Clone, Debug)]
 pub struct Example {
     /// Description of the address.
-    pub what: &'static str,
+    pub description: &'static str,
     /// The address.
     pub address: CanonicalAddress,
     /// Verdict under the policy of the demo data set.
     pub verdict: Verdict,
 }
 
-/// Returns addresses to try.
+/// Returns the example addresses.
 #[must_use]
 pub fn examples() -> Vec<Example> {
     use Verdict::{Allow, Block, Review};
@@ -90,6 +90,8 @@ pub fn examples() -> Vec<Example> {
     ];
     found
         .into_iter()
-        .filter_map(|(verdict, what, address)| Some(Example { what, address: address?, verdict }))
+        .filter_map(|(verdict, description, address)| {
+            Some(Example { description, address: address?, verdict })
+        })
         .collect()
 }

@@ -1,11 +1,11 @@
 //! The demo data set: small, fictitious and equal on every machine, to try Assay out without any list.
 //!
-//! Its addresses are hashes of names, so that no key for them exists. Its lists and its Bitcoin
-//! chain are fictitious too. Every answer from it states `environment: sample`.
+//! The addresses are hashes of names: no private key for them exists. The lists and the Bitcoin chain are fictitious
+//! too. Every answer about demo data states `environment: sample`.
 //!
 //! - `world`: parties, with their listings and labels
 //! - `scenario`: payments between them; `chain`: the blocks that hold these
-//! - `load`: loads all of it into a store
+//! - `load`: loads the demo data set into a store
 //! - `examples`: addresses that show Assay's features
 
 mod chain;

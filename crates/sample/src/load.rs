@@ -83,7 +83,7 @@ pub enum SampleLoadError {
 pub struct SampleKey {
     /// The tenant.
     pub tenant: Name,
-    /// Its key.
+    /// The tenant's key.
     pub key: ApiKey,
 }
 
@@ -132,15 +132,15 @@ pub async fn load(
         };
         store.record_labels(import).await?;
     }
-    chain(&databases.graphs, clock).await?;
+    ingest_chain(&databases.graphs, clock).await?;
     let documents = manifests::parse("sample.yaml", MANIFESTS)?;
     // They name no files.
     manifests::apply(store, documents, &SourceFiles::default(), now).await?;
-    keys(store, directory, now).await
+    load_or_issue_keys(store, directory, now).await
 }
 
 /// Ingests the demo chain like a real one.
-async fn chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), SampleLoadError> {
+async fn ingest_chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), SampleLoadError> {
     let chain = ChainId::BTC;
     let mut source = Box::new(SampleChain::new()?);
     // A newer release has other blocks from early on: they replace those of an earlier one.
@@ -153,7 +153,7 @@ async fn chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), SampleLoadE
         sample: true,
         accept_branch: Some(newest.hash),
     };
-    match ingest(graphs, source, request, clock, &Unwatched).await {
+    match ingest(graphs, source, request, clock, &NoticeLogger).await {
         Ok(_) => Ok(()),
         // Other blocks in the graph stay; another program that loads the sample loads the same
         // blocks.
@@ -170,9 +170,9 @@ async fn chain(graphs: &EmbeddedGraphs, clock: &Clock) -> Result<(), SampleLoadE
 }
 
 /// Observer that logs notices only.
-struct Unwatched;
+struct NoticeLogger;
 
-impl IngestObserver for Unwatched {
+impl IngestObserver for NoticeLogger {
     fn reached(&self, _height: u64, _target: u64, _blocks: u64) {}
 
     fn notice(&self, message: &str) {
@@ -185,7 +185,7 @@ fn hex_digest(text: &str) -> String {
 }
 
 /// Returns the keys stored in the data directory, and issues keys for tenants without one.
-async fn keys(
+async fn load_or_issue_keys(
     store: &dyn ControlStore,
     directory: &Path,
     now: Timestamp,

@@ -1,10 +1,10 @@
 //! Payments on the Bitcoin chain of the demo data set, party by party.
 //!
-//! A line is a transaction with the day of its block. Amounts are in bitcoin; `rest` is the whole balance
-//! of the payers, less the other amounts and the fee. Without it the payer's oldest outputs are spent and
-//! the change returns to the payer. `"name"/1` is another address of the same party.
+//! A line is a transaction with the day of its block. Amounts are in bitcoin; `rest` is the whole balance of the
+//! payers, less the other amounts and the fee. Without `rest`, the payer's oldest outputs are spent and the change
+//! returns to the payer. `"name"/1` is another address of the same party.
 //!
-//! No party exists. `world.rs` says which parties are listed or labeled; the others have no entry anywhere.
+//! All parties are fictitious. `world.rs` lists or labels some of them; no list or label names the others.
 
 use jiff::civil::{Date, date};
 

@@ -22,7 +22,7 @@ const FIRST: Date = date(2026, 1, 12);
 const SECOND: Date = date(2026, 2, 9);
 
 /// Party on a fictitious list.
-struct Listed {
+struct ListedParty {
     id: &'static str,
     name: &'static str,
     alias: Option<&'static str>,
@@ -30,7 +30,7 @@ struct Listed {
     list: &'static str,
     /// Asset codes, with the number of addresses each.
     addresses: &'static [(&'static str, u8)],
-    /// True if the second publication no longer has the party.
+    /// True if the second publication of the list omits the party.
     dropped: bool,
 }
 
@@ -39,12 +39,12 @@ const fn listed(
     name: &'static str,
     program: &'static str,
     addresses: &'static [(&'static str, u8)],
-) -> Listed {
-    Listed { id, name, alias: None, program, list: SAMPLE_LIST, addresses, dropped: false }
+) -> ListedParty {
+    ListedParty { id, name, alias: None, program, list: SAMPLE_LIST, addresses, dropped: false }
 }
 
-const LISTED: &[Listed] = &[
-    Listed {
+const LISTED: &[ListedParty] = &[
+    ListedParty {
         alias: Some("GREYMARSH, Ilya"),
         ..listed("S-101", "GREYMARSH, Ilja", "SAMPLE-CYBER", &[("XBT", 2), ("ETH", 1)])
     },
@@ -52,19 +52,22 @@ const LISTED: &[Listed] = &[
     listed("S-103", "VELVET HARBOR EXCHANGE OU", "SAMPLE-FINANCE", &[("ETH", 1), ("USDT", 1)]),
     listed("S-104", "DUNMORE, Petra", "SAMPLE-ARMS", &[("XBT", 1)]),
     listed("S-105", "NORTHERN LANTERN FUND", "SAMPLE-TERROR", &[("TRX", 1), ("ETH", 1)]),
-    Listed {
+    ListedParty {
         dropped: true,
         ..listed("S-106", "GLASS TIDE PROTOCOL", "SAMPLE-CYBER", &[("ETH", 2)])
     },
-    Listed { list: NOTICES, ..listed("N-201", "ASHGROVE, Tomas", "SAMPLE-NOTICE", &[("XBT", 1)]) },
-    Listed {
+    ListedParty {
+        list: NOTICES,
+        ..listed("N-201", "ASHGROVE, Tomas", "SAMPLE-NOTICE", &[("XBT", 1)])
+    },
+    ListedParty {
         list: NOTICES,
         ..listed("N-202", "PALE HERON TRADING", "SAMPLE-NOTICE", &[("ETH", 1)])
     },
 ];
 
 /// Party with a label.
-struct Labelled {
+struct LabelledParty {
     name: &'static str,
     category: Category,
     tier: Tier,
@@ -81,7 +84,7 @@ const TRX: ChainId = ChainId::TRX;
 macro_rules! labelled {
     ($($name:literal $category:ident $tier:ident $percent:literal $upstream:literal
         [$(($chain:ident, $count:literal)),+];)+) => {
-        const LABELLED: &[Labelled] = &[$(Labelled {
+        const LABELLED: &[LabelledParty] = &[$(LabelledParty {
             name: $name,
             category: Category::$category,
             tier: Tier::$tier,
@@ -121,7 +124,7 @@ labelled! {
     "Somebody's complaint" CommunityReport Community 30 "sample forum" [(ETH, 1)];
 }
 
-/// A list's publications, oldest first, with the source they come from.
+/// Publications of the lists, oldest first, each with its source.
 #[must_use]
 pub fn publications() -> Vec<(SourceId, Publication)> {
     let publication = |list: &str, published_on: Date, with_dropped: bool| {
@@ -153,7 +156,7 @@ pub fn publications() -> Vec<(SourceId, Publication)> {
     .collect()
 }
 
-fn entries(party: &Listed) -> Vec<ListingEntry> {
+fn entries(party: &ListedParty) -> Vec<ListingEntry> {
     let Some(list) = name::<ListId>(party.list) else {
         return Vec::new();
     };
@@ -242,7 +245,7 @@ pub(super) fn address(party: &str, chain: ChainId, number: u8) -> Option<Canonic
     CanonicalAddress::from_payload(chain, payload)
 }
 
-/// A name that is written here and therefore valid.
+/// Parses a name of this file, which is valid.
 fn name<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }

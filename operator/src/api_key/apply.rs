@@ -1,4 +1,4 @@
-//! The writes for a key: the Secret first, then the store.
+//! Writes a key: the Secret first, then the store.
 
 use assay_crds::ApiKey;
 use assay_store::control::KeyRecord;
@@ -20,15 +20,15 @@ use crate::{
     writer::{FINALIZER, has_finalizer},
 };
 
-/// The event about a key of an object that was deleted, perhaps an earlier one of the same name.
+/// The event about a revoked key of a deleted `ApiKey`.
 const REVOKED: Event = Event { reason: "KeyRevoked", text: "is revoked" };
 
 /// The keys of an object after all changes.
 #[derive(Debug)]
 pub(super) struct AppliedKeys {
-    /// The state of the object.
+    /// The ready state of the `ApiKey`.
     pub(super) ready_state: ReadyState,
-    /// The records of its keys.
+    /// The records of the object's keys.
     pub(super) records: Vec<KeyRecord>,
     /// The key in the Secret, if it is active.
     pub(super) current: Option<KeyId>,
@@ -36,7 +36,7 @@ pub(super) struct AppliedKeys {
     pub(super) has_changed: bool,
 }
 
-/// Applies the changes.
+/// Applies the changes of an object's keys.
 pub(super) async fn apply(
     plan: KeyPlan,
     inputs: &Inputs,
@@ -86,7 +86,7 @@ pub(super) async fn apply(
     Ok(AppliedKeys { ready_state, records, current: Some(current), has_changed })
 }
 
-/// Revokes every key of an object that is deleted, and exists only because of finalizers. Garbage collection deletes the
+/// Revokes every key of an object that is deleted and exists only because of finalizers. Garbage collection deletes the
 /// Secret.
 pub(super) async fn revoke(
     inputs: &Inputs,
@@ -102,7 +102,7 @@ pub(super) async fn revoke(
     Ok(())
 }
 
-/// Removes the finalizer that earlier releases set: an `ApiKey` must not hold its namespace.
+/// Removes the finalizer that earlier releases set, which would block the deletion of the namespace.
 pub(super) async fn remove_finalizer(object: &ApiKey, context: &Context) -> Result<(), KeyError> {
     let (finalizers, metadata) = (object.finalizers(), object.meta());
     if !has_finalizer(object) {
@@ -133,8 +133,7 @@ async fn records(
     Ok(inputs.records.clone())
 }
 
-/// Writes the Secret if there is one to write. A new one is created, not applied, so that an existing Secret
-/// is never overwritten.
+/// Writes the Secret, if any. A new Secret is created, not applied, so that an existing one is never overwritten.
 async fn write_secret(
     secret: Option<Secret>,
     inputs: &Inputs,

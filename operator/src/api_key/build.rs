@@ -1,5 +1,4 @@
-//! The changes of an object's keys, and of the Secret that holds one. Pure: the numbers of a new key
-//! are an argument.
+//! Computes the changes of an object's keys and of its Secret. Pure: the random numbers of a new key are an argument.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use k8s_openapi::{
 };
 
 use super::{
-    records::{latest, newest, overlap_ends, rotates_at},
+    records::{latest_expiring, newest_key, overlap_ends, rotates_at},
     secret::{ID, KEY, OWNER, ROTATE, TENANT},
     validate::{PermittedChanges, ValidatedKey},
 };
@@ -24,11 +23,11 @@ use crate::{
 
 /// The changes of an object's keys.
 pub(super) struct KeyPlan {
-    /// The keys of an earlier object of the same name, which are revoked.
+    /// The keys to revoke: those of an earlier object of the same name.
     pub(super) revocations: Vec<KeyId>,
-    /// The changes of the scopes and expiry of active keys. They precede that of the key in the Secret.
+    /// The changes of scopes and expiry of active keys. They are written before the change of the key in the Secret.
     pub(super) updates: Vec<GrantUpdate>,
-    /// The event about each of them.
+    /// The event about each updated key.
     pub(super) update_event: Event,
     /// The change of the key in the Secret.
     pub(super) action: Action,
@@ -43,17 +42,17 @@ pub(super) struct Event {
     pub(super) text: &'static str,
 }
 
-/// The keys got the scopes and expiry of a changed spec.
+/// The keys have the scopes and expiry of a changed spec.
 const CHANGED: Event =
     Event { reason: "KeyChanged", text: "has the scopes and expiry of the spec" };
 /// The keys are suspended.
 const SUSPENDED: Event =
     Event { reason: "KeySuspended", text: "is refused until its tenant lists this namespace" };
-/// The key was in the Secret already.
+/// A key that was already in the Secret became active.
 const ADOPTED: Event = Event { reason: "KeyAdopted", text: "was in the Secret and is active now" };
-/// The key is the object's first.
+/// The object's first key was issued.
 const ISSUED: Event = Event { reason: "KeyIssued", text: "is in the Secret" };
-/// The key replaces another key.
+/// A key replaced another one.
 const ROTATED: Event =
     Event { reason: "KeyRotated", text: "is in the Secret and replaces another key" };
 
@@ -68,32 +67,32 @@ pub(super) struct GrantUpdate {
     pub(super) expires_at: Option<Timestamp>,
 }
 
-/// The change of the key in the Secret. It has no `Debug`: the Secret holds the key.
+/// The change of the key in the Secret. The type has no `Debug`, because the Secret holds the key.
 pub(super) enum Action {
-    /// None: the key in the Secret is active. The Secret is written if it lacks its owner.
+    /// No change: the key in the Secret is active. The Secret is written only if it lacks its owner reference.
     Keep {
         /// The key.
         id: KeyId,
         /// The Secret to write.
         secret: Option<Box<Secret>>,
     },
-    /// A key is stored.
+    /// Stores a key.
     Store(Box<StoreKey>),
-    /// None: the object's state does not permit any.
+    /// No change: the object's state does not permit any.
     Refuse(ReadyState),
 }
 
-/// A key to store, once the Secret with it was written. It has no `Debug`: the Secret holds the key.
+/// A key to store after its Secret was written. The type has no `Debug`, because the Secret holds the key.
 pub(super) struct StoreKey {
     /// The Secret to write.
     pub(super) secret: Option<Secret>,
     /// The key's record.
     pub(super) record: KeyRecord,
-    /// The key that it replaces, and when that one expires.
+    /// The replaced key, and its new expiry time.
     pub(super) replaced: Option<(KeyId, Timestamp)>,
     /// True if the key is newly issued, false if it was found in the Secret.
     pub(super) is_new: bool,
-    /// The event about it.
+    /// The event about the key.
     pub(super) event: Event,
 }
 
@@ -106,13 +105,13 @@ pub(super) fn build(
     let mut revocations = Vec::new();
     let (updates, update_event, action) = match validated {
         PermittedChanges::Active(mut key) => {
-            revocations = revoke_former(&mut key, now);
+            revocations = revoke_keys_of_earlier_object(&mut key, now);
             let updates = grant_updates(&key, now);
             update(&mut key.records, &updates);
             (updates, CHANGED, action(&key, now, numbers))
         }
         PermittedChanges::Expired(mut key, state) => {
-            revocations = revoke_former(&mut key, now);
+            revocations = revoke_keys_of_earlier_object(&mut key, now);
             (grant_updates(&key, now), CHANGED, Action::Refuse(state))
         }
         PermittedChanges::Suspended(records, state) => {
@@ -123,9 +122,9 @@ pub(super) fn build(
     KeyPlan { revocations, updates, update_event, action }
 }
 
-/// Revokes the active keys of an earlier object of the same name, and returns them. An object that was restored from a
-/// backup is as new as any other: the key in its Secret stays.
-fn revoke_former(key: &mut ValidatedKey, now: Timestamp) -> Vec<KeyId> {
+/// Revokes the active keys of an earlier object of the same name, and returns them. The key in the Secret of an object
+/// that was restored from a backup stays active.
+fn revoke_keys_of_earlier_object(key: &mut ValidatedKey, now: Timestamp) -> Vec<KeyId> {
     let held = key.secret.as_ref().and_then(|secret| secret.key.as_ref());
     let held = held.map(|key| key.id().clone());
     let is_former =
@@ -155,7 +154,7 @@ fn action(
     now: Timestamp,
     numbers: impl FnOnce() -> (u64, [u128; 2]),
 ) -> Action {
-    let replaced = latest(&key.records, now).map(|record| record.id.clone());
+    let replaced = latest_expiring(&key.records, now).map(|record| record.id.clone());
     let Some(held) = key.secret.as_ref().and_then(|secret| secret.key.as_ref()) else {
         return issue(key, replaced, now, numbers);
     };
@@ -202,13 +201,13 @@ fn issue(
     }))
 }
 
-/// The keys whose scopes or expiry differ from the spec. Replaced keys keep their expiry, or get an
-/// earlier one. The newest key is reactivated if it was suspended and not revoked.
+/// The keys whose scopes or expiry differ from the spec. Replaced keys keep their expiry or get an earlier one. The
+/// newest key is reactivated if it was suspended and not revoked.
 fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
     // The store has a precision of milliseconds.
     let milliseconds = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
     let suspended = suspended(key, now);
-    let latest = latest(&key.records, now).or(suspended).map(|record| record.id.clone());
+    let latest = latest_expiring(&key.records, now).or(suspended).map(|record| record.id.clone());
     let active = key.records.iter().filter(|record| record.is_active(now)).chain(suspended);
     let updates = active.filter_map(|record| {
         let is_replaced = latest.as_ref() != Some(&record.id);
@@ -226,14 +225,14 @@ fn grant_updates(key: &ValidatedKey, now: Timestamp) -> Vec<GrantUpdate> {
 /// the spec permits it.
 fn suspended(key: &ValidatedKey, now: Timestamp) -> Option<&KeyRecord> {
     let held = key.secret.as_ref()?.key.as_ref()?;
-    let newest = newest(&key.records)?;
+    let newest = newest_key(&key.records)?;
     let is_held = newest.id == *held.id() && newest.hash == held.hash();
     let is_allowed = key.grant.expires_at.is_none_or(|expires| now < expires);
     (is_held && is_allowed && newest.revoked_at.is_none() && !newest.is_active(now))
         .then_some(newest)
 }
 
-/// Expires all active keys now. They are not revoked, so that they can be reactivated.
+/// Expires all active keys now. Expired keys can be reactivated, revoked ones cannot.
 fn suspensions(records: &[KeyRecord], now: Timestamp) -> Vec<GrantUpdate> {
     let active = records.iter().filter(|record| record.is_active(now));
     let ended = active.map(|record| GrantUpdate {

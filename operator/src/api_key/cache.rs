@@ -1,5 +1,5 @@
-//! The cache of reconciliations: a ready key is not reconciled again until one of its inputs changes or
-//! its next reconciliation is due. A change of its Secret, or in the store alone, is noticed only then.
+//! The cache of reconciliations: a ready key is not reconciled again until one of its inputs changes or its next
+//! reconciliation is due. Until then, changes of its Secret or of the store go unnoticed.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::tenant::TenantState;
 use crate::{in_force::ConfigurationInForce, writer::has_finalizer};
 
-/// The inputs of a reconciliation that are known without a request.
+/// The inputs of a reconciliation that need no request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ObservedInputs {
     generation: Option<i64>,
@@ -26,7 +26,7 @@ pub(super) struct ObservedInputs {
 }
 
 impl ObservedInputs {
-    /// The inputs as they are now.
+    /// The current inputs of an object.
     pub(super) fn observe(object: &ApiKey, in_force: &ConfigurationInForce) -> Self {
         Self {
             generation: object.meta().generation,
@@ -37,8 +37,8 @@ impl ObservedInputs {
         }
     }
 
-    /// The inputs after a reconciliation: without the finalizer.
-    pub(super) fn reconciled(self) -> Self {
+    /// The inputs without the finalizer, which a reconciliation removes.
+    pub(super) fn without_finalizer(self) -> Self {
         Self { has_finalizer: false, ..self }
     }
 }
@@ -49,7 +49,7 @@ impl ObservedInputs {
 pub(super) struct ReconcileCache(Mutex<HashMap<String, (ObservedInputs, Instant)>>);
 
 impl ReconcileCache {
-    /// The time for which the last result remains valid, if its inputs were the same.
+    /// The remaining validity of the last result, if its inputs were the same.
     pub(super) fn valid_for(
         &self,
         identity: &str,
@@ -66,7 +66,7 @@ impl ReconcileCache {
         self.lock().insert(identity, (inputs, until));
     }
 
-    /// Removes an object, so that it is reconciled next time.
+    /// Removes an object: its next reconciliation is not skipped.
     pub(super) fn remove(&self, identity: &str) {
         self.lock().remove(identity);
     }
@@ -97,7 +97,7 @@ mod tests {
         let (cache, now) = (ReconcileCache::default(), Instant::now());
         let minute = Duration::from_mins(1);
         assert_eq!(cache.valid_for("a", &inputs(), now), None, "it was not reconciled");
-        cache.insert("a".into(), inputs().reconciled(), now + minute);
+        cache.insert("a".into(), inputs().without_finalizer(), now + minute);
         let inputs = ObservedInputs { has_finalizer: false, ..inputs() };
         assert_eq!(cache.valid_for("a", &inputs, now), Some(minute));
         assert_eq!(cache.valid_for("a", &inputs, now + minute * 2), None, "it expired");
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_change_of_any_input_invalidates_a_result() {
         let (cache, now) = (ReconcileCache::default(), Instant::now());
-        let same = inputs().reconciled();
+        let same = inputs().without_finalizer();
         cache.insert("a".into(), same.clone(), now + Duration::from_mins(1));
         let tenant = |tenant| ObservedInputs { tenant, ..same.clone() };
         let annotations = Some([("assay.dev/rotate".to_owned(), "x".to_owned())].into());

@@ -1,4 +1,4 @@
-//! The context of work on keys, and its errors.
+//! The context of reconciliations of `ApiKey` objects, and their errors.
 
 use std::sync::Arc;
 
@@ -9,30 +9,34 @@ use tokio::sync::Semaphore;
 
 use super::{cache::ReconcileCache, deleted::DeletedObjects};
 use crate::{
-    backoff::Failures, reason::ConditionReason, shared::Shared, writer::WriteError,
+    backoff::Failures, reason::ConditionReason, shared::SharedContext, writer::WriteError,
     written::WrittenStatuses,
 };
 
-/// The largest number of keys that are worked on at once.
+/// The largest number of `ApiKey` objects that are reconciled concurrently.
 pub(super) const CONCURRENCY: u16 = 16;
 
-/// The context of work on keys, with the state that one run of it keeps.
+/// The context of reconciliations of `ApiKey` objects: clients, store, caches.
 #[derive(Debug)]
 pub(super) struct Context {
-    pub(super) shared: Shared,
+    pub(super) shared: SharedContext,
     pub(super) store: Arc<dyn Store>,
     pub(super) environment: Environment,
     pub(super) failures: Failures,
     pub(super) written: WrittenStatuses<ApiKeyStatus>,
     pub(super) cache: ReconcileCache,
     pub(super) deleted: DeletedObjects,
-    /// The places of keys that are worked on.
+    /// Permits that bound concurrent reconciliations.
     pub(super) slots: Semaphore,
 }
 
 impl Context {
-    /// A context for a run.
-    pub(super) fn new(shared: Shared, store: Arc<dyn Store>, environment: Environment) -> Self {
+    /// A context with empty caches.
+    pub(super) fn new(
+        shared: SharedContext,
+        store: Arc<dyn Store>,
+        environment: Environment,
+    ) -> Self {
         Self {
             shared,
             store,
@@ -45,7 +49,7 @@ impl Context {
         }
     }
 
-    /// Forgets an object that was deleted or can no longer be parsed.
+    /// Removes an object that was deleted or can no longer be parsed from all caches.
     pub(super) fn forget(&self, identity: Option<&String>) {
         self.failures.reset(identity);
         self.written.forget(identity);
@@ -55,7 +59,7 @@ impl Context {
     }
 }
 
-/// Why work on a key failed; it is retried.
+/// Error of a reconciliation of an `ApiKey`, which is retried.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KeyError {
     #[error(transparent)]
@@ -67,7 +71,7 @@ pub(super) enum KeyError {
 }
 
 impl KeyError {
-    /// The reason in metrics and in the condition.
+    /// The reason in metrics and in the condition `Ready`.
     pub(super) fn reason(&self) -> ConditionReason {
         match self {
             // Ids are unique: the Secret holds the key of another object.

@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The objects whose deletion a watch reported, by the names of their keys in the store, until the keys are revoked.
+/// The `ApiKey` objects whose deletion a watch reported, by the names of their keys in the store, until the keys are
+/// revoked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeletedObjects(Arc<Mutex<BTreeSet<String>>>);
 
@@ -15,17 +16,17 @@ impl DeletedObjects {
         self.lock().insert(name);
     }
 
-    /// Says whether an object was deleted whose keys are not revoked yet.
+    /// Says whether the keys of this name belong to a deleted object and are not revoked yet.
     pub(super) fn contains(&self, name: &str) -> bool {
         self.lock().contains(name)
     }
 
-    /// Removes an object: its keys are revoked.
+    /// Removes an object after its keys were revoked.
     pub(super) fn remove(&self, name: &str) {
         self.lock().remove(name);
     }
 
-    /// All of them.
+    /// The names of all deleted objects.
     pub(super) fn all(&self) -> Vec<String> {
         self.lock().iter().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! The inputs of work on a key.
+//! Reads the inputs of the reconciliation of an `ApiKey`.
 
 use assay_crds::ApiKey;
 use assay_store::control::{KeyRecord, key_environment};
@@ -13,18 +13,18 @@ use super::{
     tenant::TenantState,
 };
 
-/// The inputs of work on a key. It has no `Debug`: the Secret holds the key.
+/// The inputs of the reconciliation of an `ApiKey`. The type has no `Debug`, because the Secret holds the key.
 #[derive(Clone)]
 pub(super) struct Inputs {
     /// The object.
     pub(super) object: ApiKey,
-    /// Its namespace.
+    /// The object's namespace.
     pub(super) namespace: String,
-    /// Its tenant.
+    /// The state of the object's tenant.
     pub(super) tenant: TenantState,
-    /// Its Secret, if it exists and its tenant is in force.
+    /// The object's Secret, if it exists and the tenant is in force.
     pub(super) secret: Option<Secret>,
-    /// The records of its keys, the oldest first.
+    /// The records of the object's keys, the oldest first.
     pub(super) records: Vec<KeyRecord>,
     /// The name of the installation.
     pub(super) instance: Name,

@@ -1,10 +1,10 @@
-//! Keys whose object is gone: it was deleted, or its label names another installation.
+//! Keys whose `ApiKey` was deleted or now belongs to another installation.
 //!
-//! The keys of an object are revoked as soon as the watch reports that it is gone. That may happen while no operator
-//! runs, so the store is compared with the objects too: after each complete list, and at each resync. A key whose object
-//! is absent is suspended at once, which can be undone, because objects are also absent while a cluster is being
-//! restored. If the object is still absent a resync interval later, the key is revoked. Keys that were created by hand
-//! have no object, and are left alone.
+//! The operator revokes the keys of an object when the watch reports its deletion. An object may also be deleted while
+//! no operator runs: after each complete list, and at each resync, the operator compares the store with the objects. It
+//! suspends a key whose object is absent, because objects are also absent while a cluster is being restored, and
+//! revokes the key if the object is still absent a resync interval later. Keys that were created by hand have no object
+//! and stay.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,14 +20,13 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     context::{Context, KeyError},
     records,
-    watches::Watched,
+    watches::KeyWatch,
 };
 use crate::backoff;
 
-/// Revokes the keys of an object if the watch reported its deletion. The caller is told that the object does not exist:
-/// so no work on it runs any more, and work on a later object of the same name stores only keys that are newer.
-/// A failure is retried with the next comparison.
-pub(super) async fn revoke_deleted(name: &str, watched: &Watched, context: &Context) {
+/// Revokes the keys of an object if the watch reported its deletion. The caller ensures that no reconciliation of the
+/// object runs: keys of a later object of the same name are newer and stay. The next comparison retries a failure.
+pub(super) async fn revoke_deleted(name: &str, watched: &KeyWatch, context: &Context) {
     if !context.deleted.contains(name) {
         return;
     }
@@ -40,7 +39,7 @@ pub(super) async fn revoke_deleted(name: &str, watched: &Watched, context: &Cont
     }
 }
 
-/// Revokes the keys of an object that were created `before` a time, or all of them.
+/// Revokes the keys of an object: those created `before` a time, or all.
 pub(super) async fn revoke(
     name: &str,
     before: Option<Timestamp>,
@@ -59,7 +58,7 @@ pub(super) async fn revoke(
 }
 
 /// Compares the store with the objects of a watch until the program ends.
-pub(super) async fn compare_regularly(watched: Arc<Watched>, context: Arc<Context>) {
+pub(super) async fn compare_regularly(watched: Arc<KeyWatch>, context: Arc<Context>) {
     let mut absent = AbsentKeys::default();
     let mut failures = 0;
     // The first list.
@@ -70,7 +69,7 @@ pub(super) async fn compare_regularly(watched: Arc<Watched>, context: Arc<Contex
             Ok(()) => {
                 failures = 0;
                 let now = Instant::now();
-                let resync = now + backoff::spread(interval, assay_system::random_fraction());
+                let resync = now + backoff::with_jitter(interval, assay_system::random_fraction());
                 absent.next_revocation(interval, now).map_or(resync, |time| time.min(resync))
             }
             Err(error) => {
@@ -88,7 +87,7 @@ pub(super) async fn compare_regularly(watched: Arc<Watched>, context: Arc<Contex
 }
 
 async fn compare(
-    watched: &Watched,
+    watched: &KeyWatch,
     context: &Context,
     absent: &mut AbsentKeys,
 ) -> Result<(), KeyError> {
@@ -127,7 +126,7 @@ async fn compare(
     Ok(())
 }
 
-/// Says whether the operator issued a key for an object of a watch: in that namespace, or in any.
+/// Says whether the operator issued a key for an object of a watch, which covers one namespace or all.
 fn is_watched(key: &KeyRecord, watched: Option<&str>) -> bool {
     let namespace = records::namespace(key);
     namespace.is_some_and(|namespace| watched.is_none_or(|watched| watched == namespace))
@@ -137,25 +136,25 @@ fn is_watched(key: &KeyRecord, watched: Option<&str>) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
     key: KeyId,
-    /// The key's name in the store.
+    /// The name of the keys in the store.
     name: String,
     kind: ChangeKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ChangeKind {
-    /// It expires now, and keeps its scopes.
+    /// The key expires now and keeps its scopes.
     Suspend(Vec<Scope>),
     Revoke,
 }
 
-/// The names of keys whose objects are absent, and since when.
+/// The names of keys whose objects are absent, and the time since which each is absent.
 #[derive(Debug, Default)]
 struct AbsentKeys(BTreeMap<String, Instant>);
 
 impl AbsentKeys {
-    /// Compares the keys of a watch with the objects that are present, and returns the changes: a key is suspended when its object
-    /// is absent, and revoked once that has lasted for `grace`.
+    /// Compares the keys of a watch with the objects that are present, and returns the changes: a key is suspended when
+    /// its object is absent, and revoked when the object was absent for `grace`.
     fn compare(
         &mut self,
         keys: &[KeyRecord],
@@ -192,7 +191,7 @@ impl AbsentKeys {
         changes
     }
 
-    /// The time after `now` at which the next of them is to be revoked.
+    /// The time after `now` at which the next absent key is to be revoked.
     fn next_revocation(&self, grace: Duration, now: Instant) -> Option<Instant> {
         self.0.values().map(|since| *since + grace).filter(|time| *time > now).min()
     }

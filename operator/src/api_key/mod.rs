@@ -1,15 +1,15 @@
-//! `ApiKey`: issues, rotates and revokes keys of tenants, and keeps them in Secrets.
+//! Controller of `ApiKey`: issues, rotates and revokes keys of tenants, and keeps them in Secrets.
 //!
-//! The Secret is written first, and its key is stored after it: if the program ends in between, the
-//! next reconciliation finds the key in the Secret and stores it. So no key is issued twice, and a
-//! cluster that was restored from a backup keeps the keys in its Secrets. Therefore a user who may write
-//! Secrets in a tenant's namespaces can choose its keys, as one who may read them can use its keys.
+//! The Secret is written first, and its key is stored after it: if the program ends in between, the next reconciliation
+//! finds the key in the Secret and stores it. No key is issued twice, and a cluster that was restored from a backup
+//! keeps the keys in its Secrets. Therefore a user who may write Secrets in a tenant's namespaces can choose its keys,
+//! as one who may read them can use its keys.
 //!
-//! No finalizer holds an `ApiKey`, so that its namespace can be deleted without an operator: the keys of objects
-//! that are gone are found by comparing the store with the cluster.
+//! `ApiKey` objects have no finalizer, so that namespaces can be deleted while no operator runs. Comparing the store
+//! with the cluster finds the keys of deleted objects.
 //!
-//! - [`watches`]: what triggers a reconciliation; [`cache`]: what makes it unnecessary
-//! - [`gone`]: keys whose object is gone; [`deleted`]: the objects whose deletion a watch reported
+//! - [`watches`]: triggers of reconciliations; [`cache`]: reconciliations that can be skipped
+//! - [`gone`]: keys of deleted objects; [`deleted`]: the objects whose deletion a watch reported
 //! - [`context`]: the context; [`secret`], [`records`], [`tenant`]: the Secret, the store's records,
 //!   the tenant
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation
@@ -50,15 +50,19 @@ pub(crate) use self::records::tenants_of_issued_keys;
 use self::{
     cache::ObservedInputs,
     context::{CONCURRENCY, Context, KeyError},
-    watches::{Watched, WatchedApiKey},
+    watches::{KeyWatch, WatchedApiKey},
 };
-use crate::{backoff, reason::ConditionReason, shared::Shared, tracing_spans};
+use crate::{backoff, reason::ConditionReason, shared::SharedContext, tracing_spans};
 
-/// The kind in metrics.
+/// The name of this controller's kind in metrics.
 const KIND: &str = "ApiKey";
 
-/// Works on keys until the program ends.
-pub(crate) async fn run(mut shared: Shared, store: Arc<dyn Store>, environment: Environment) {
+/// Reconciles `ApiKey` objects until the program ends.
+pub(crate) async fn run(
+    mut shared: SharedContext,
+    store: Arc<dyn Store>,
+    environment: Environment,
+) {
     // Before the first publication no tenant is in force, and all keys would be refused.
     if shared.in_force.changed().await.is_err() {
         return;
@@ -69,9 +73,9 @@ pub(crate) async fn run(mut shared: Shared, store: Arc<dyn Store>, environment: 
     join_all(watched.into_iter().map(|api| work_on(api, Arc::clone(&context)))).await;
 }
 
-/// Works on the keys of one watch.
+/// Reconciles the `ApiKey` objects of one watch.
 async fn work_on(api: Api<WatchedApiKey>, context: Arc<Context>) {
-    let Shared { instance, in_force, .. } = context.shared.clone();
+    let SharedContext { instance, in_force, .. } = context.shared.clone();
     let (watched, queue) = watches::queue(api, instance, in_force, context.deleted.clone());
     let keys = watched.keys.clone();
     let watched = Arc::new(watched);
@@ -87,7 +91,7 @@ async fn work_on(api: Api<WatchedApiKey>, context: Arc<Context>) {
 
 async fn handle_failure(
     failure: controller::Error<KeyError, watcher::Error>,
-    watched: Arc<Watched>,
+    watched: Arc<KeyWatch>,
     context: Arc<Context>,
 ) {
     match failure {
@@ -137,7 +141,7 @@ async fn reconcile(guarded: Arc<WatchedApiKey>, context: Arc<Context>) -> Result
                 return Ok(Action::await_change());
             };
             if is_active {
-                cache.insert(identity, observed.reconciled(), Instant::now() + next);
+                cache.insert(identity, observed.without_finalizer(), Instant::now() + next);
             }
             Ok(Action::requeue(next))
         }
@@ -148,16 +152,16 @@ async fn reconcile(guarded: Arc<WatchedApiKey>, context: Arc<Context>) -> Result
     }
 }
 
-/// The result of work on a key.
+/// The result of a reconciliation of an `ApiKey`.
 #[derive(Debug)]
 struct Outcome {
     /// The time until the next reconciliation if nothing changes.
     next: Duration,
-    /// True if the key in its Secret is active.
+    /// True if the key in the object's Secret is active.
     is_active: bool,
 }
 
-/// Fetch, validate, build, apply, status. `None` for a deleted object.
+/// Reconciles an object: fetch, validate, build, apply, status. `None` for a deleted object.
 async fn work(
     object: &ApiKey,
     observed: &ObservedInputs,
@@ -179,7 +183,7 @@ async fn work(
     let writing = status::write(&inputs, &applied, context, now);
     let next = writing.instrument(stage!("status")).await?;
     context.shared.metrics.count_reconciliation(KIND, applied.has_changed);
-    let resync = backoff::spread(context.shared.resync, assay_system::random_fraction());
+    let resync = backoff::with_jitter(context.shared.resync, assay_system::random_fraction());
     let next = next.map_or(resync, |next| next.min(resync));
     Ok(Some(Outcome { next, is_active: applied.current.is_some() }))
 }

@@ -8,7 +8,7 @@ use assay_tenancy::Name;
 use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 
-/// The beginning of the names of keys that the operator issued. Those of keys that are created by hand differ.
+/// Prefix of the names of keys that the operator issued. Names of keys that were created by hand lack it.
 const PREFIX: &str = "ApiKey ";
 
 /// The name in the store of the keys of an `ApiKey`.
@@ -21,31 +21,31 @@ pub(super) fn name_of(namespace: &str, name: &str) -> String {
     format!("{PREFIX}{namespace}/{name}")
 }
 
-/// The namespace of the `ApiKey` that the operator issued a key for. `None`: the key was created by hand.
+/// The namespace of the `ApiKey` of a key. `None`: the key was created by hand.
 pub(super) fn namespace(record: &KeyRecord) -> Option<&str> {
     namespace_in(&record.name)
 }
 
-/// The namespace in the name of a key that the operator issued.
+/// The namespace in the name of a key. `None`: the key was created by hand.
 pub(super) fn namespace_in(name: &str) -> Option<&str> {
     let (namespace, _) = name.strip_prefix(PREFIX)?.split_once('/')?;
     Some(namespace)
 }
 
-/// The tenants that the operator issued keys for, unless all of these are revoked.
+/// The tenants with keys that the operator issued and that are not revoked.
 pub(crate) fn tenants_of_issued_keys(records: &[KeyRecord]) -> BTreeSet<Name> {
     let issued =
         records.iter().filter(|record| namespace(record).is_some() && record.revoked_at.is_none());
     issued.map(|record| record.tenant.clone()).collect()
 }
 
-/// The records of the keys of one object that are to be revoked with it: the active ones, and the newest, which could
-/// become active again.
+/// The records of an object's keys that are revoked when the object is deleted: the active ones, and the newest, which
+/// could become active again.
 pub(super) fn revocable<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord> + Clone,
     now: Timestamp,
 ) -> impl Iterator<Item = &'a KeyRecord> {
-    let newest = newest(records.clone()).map(|record| record.id.clone());
+    let newest = newest_key(records.clone()).map(|record| record.id.clone());
     let is_revocable = move |record: &&KeyRecord| {
         let can_be_active = record.is_active(now) || newest.as_ref() == Some(&record.id);
         record.revoked_at.is_none() && can_be_active
@@ -54,14 +54,14 @@ pub(super) fn revocable<'a>(
 }
 
 /// The key that was created last.
-pub(super) fn newest<'a>(
+pub(super) fn newest_key<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord>,
 ) -> Option<&'a KeyRecord> {
     records.into_iter().max_by_key(|record| record.created_at)
 }
 
 /// The active key with the latest expiry: replaced keys expire before it.
-pub(super) fn latest<'a>(
+pub(super) fn latest_expiring<'a>(
     records: impl IntoIterator<Item = &'a KeyRecord>,
     now: Timestamp,
 ) -> Option<&'a KeyRecord> {
@@ -71,14 +71,14 @@ pub(super) fn latest<'a>(
 
 /// The time of a key's scheduled rotation.
 pub(super) fn rotates_at(rotation: &RotationSpec, record: &KeyRecord) -> Option<Timestamp> {
-    later(record.created_at, rotation.every?.seconds())
+    add_seconds(record.created_at, rotation.every?.seconds())
 }
 
-/// The expiry of a key that is replaced now.
+/// The expiry time of a key that is replaced now.
 pub(super) fn overlap_ends(rotation: &RotationSpec, now: Timestamp) -> Timestamp {
-    later(now, rotation.overlap.seconds()).unwrap_or(now)
+    add_seconds(now, rotation.overlap.seconds()).unwrap_or(now)
 }
 
-fn later(time: Timestamp, seconds: u64) -> Option<Timestamp> {
+fn add_seconds(time: Timestamp, seconds: u64) -> Option<Timestamp> {
     time.checked_add(SignedDuration::from_secs(i64::try_from(seconds).ok()?)).ok()
 }

@@ -13,7 +13,7 @@ use super::{
     apply::AppliedKeys,
     context::{Context, KeyError},
     fetch::Inputs,
-    records::{latest, rotates_at},
+    records::{latest_expiring, rotates_at},
     secret::{self, ROTATE},
 };
 use crate::{
@@ -21,8 +21,8 @@ use crate::{
     reason::ConditionReason,
 };
 
-/// Writes the status if it changed, and an event if its reason changed. Returns the time until the
-/// status changes by the passing of time.
+/// Writes the status if it changed, and an event if its reason changed. Returns the time until the status must change
+/// again, such as at the key's expiry.
 pub(super) async fn write(
     inputs: &Inputs,
     applied: &AppliedKeys,
@@ -92,7 +92,7 @@ fn status(
     };
     let mut status = current.map_or_else(ApiKeyStatus::default, |record| {
         let others = applied.records.iter().filter(|other| other.id != record.id);
-        let previous = latest(others, now);
+        let previous = latest_expiring(others, now);
         ApiKeyStatus {
             key_id: Some(record.id.to_string()),
             secret_name: Some(secret::name(&inputs.object)),

@@ -8,16 +8,16 @@ use crate::in_force::ConfigurationInForce;
 /// The state of a key's tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TenantState {
-    /// It is in force, and its keys may be in these namespaces.
+    /// The tenant is in force, and its keys may be in these namespaces.
     InForce(Vec<Name>),
-    /// It was deleted, and can be restored.
+    /// The tenant was deleted and can be restored.
     Deleted {
-        /// The end of the time in which it can be restored.
+        /// The end of the time in which the tenant can be restored.
         restorable_until: Timestamp,
     },
-    /// It belongs to another installation of the cluster, named in words.
+    /// The tenant belongs to another installation of the cluster, described by this text.
     Foreign(String),
-    /// It does not exist.
+    /// The tenant does not exist.
     Missing,
 }
 

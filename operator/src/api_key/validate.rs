@@ -1,4 +1,4 @@
-//! Validation of an `ApiKey`: the changes of its keys that are permitted.
+//! Validation of an `ApiKey`: decides which changes of its keys are permitted.
 
 use assay_crds::RotationSpec;
 use assay_store::control::{KeyRecord, NewKey};
@@ -20,11 +20,11 @@ use crate::{conditions::ReadyState, reason::ConditionReason};
 
 /// The changes that are permitted to an object's keys.
 pub(super) enum PermittedChanges {
-    /// A key is issued, kept or replaced.
+    /// A key may be issued, kept or replaced.
     Active(ValidatedKey),
-    /// No key is issued; existing ones get the expiry of the spec.
+    /// No key is issued; existing keys get the expiry of the spec.
     Expired(ValidatedKey, ReadyState),
-    /// Keys are suspended, until the tenant lists the namespace again.
+    /// Keys are suspended until the tenant lists the namespace again.
     Suspended(Vec<KeyRecord>, ReadyState),
     /// No change is permitted.
     Refused(ReadyState),
@@ -39,7 +39,7 @@ pub(super) struct ValidatedKey {
     pub(super) instance: Name,
     /// The object's namespace.
     pub(super) namespace: String,
-    /// The object as an owner.
+    /// The owner reference to the object.
     pub(super) owner: Option<OwnerReference>,
     /// The tenant, scopes and expiry that the spec grants.
     pub(super) grant: NewKey,
@@ -55,24 +55,24 @@ pub(super) struct ValidatedKey {
     pub(super) secret: Option<ExistingSecret>,
     /// The records of the object's keys, the oldest first.
     pub(super) records: Vec<KeyRecord>,
-    /// True if no key was ever issued for the object: active keys of its name are those of an earlier object.
+    /// True if no key was ever issued for the object: active keys of its name belong to an earlier object.
     pub(super) is_new: bool,
 }
 
 /// A Secret that exists.
 #[derive(Clone, Debug)]
 pub(super) struct ExistingSecret {
-    /// Its resource version: a write fails if the Secret was changed since.
+    /// The Secret's resource version: a write fails if the Secret was changed since it was read.
     pub(super) resource_version: Option<String>,
-    /// The key in it.
+    /// The API key in the Secret.
     pub(super) key: Option<KeyText>,
     /// The rotation request that was handled last.
     pub(super) handled_request: Option<String>,
-    /// True if it has the owner reference of the object.
+    /// True if the Secret has the owner reference of the object.
     pub(super) has_owner: bool,
 }
 
-/// Checks the inputs.
+/// Decides which changes of the object's keys are permitted.
 pub(super) fn validate(inputs: &Inputs, now: Timestamp) -> PermittedChanges {
     let (spec, namespace) = (&inputs.object.spec, &inputs.namespace);
     let tenant = &spec.tenant;

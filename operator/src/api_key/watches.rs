@@ -1,5 +1,5 @@
-//! The queue of keys to reconcile: those that changed, or whose tenant changed. Secrets are not watched: the
-//! operator has no right to list them.
+//! The queue of `ApiKey` objects to reconcile: those that changed, or whose tenant changed. The operator watches no
+//! Secrets, because it has no right to list them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,34 +25,34 @@ use tokio::sync::{Notify, watch};
 use super::{deleted::DeletedObjects, records};
 use crate::{in_force::ConfigurationInForce, instance::Instance};
 
-/// A watched object. One that cannot be parsed does not block others.
+/// A watched `ApiKey`. An object that cannot be parsed does not block others.
 pub(super) type WatchedApiKey = DeserializeGuard<ApiKey>;
-/// A key to reconcile.
+/// A request to reconcile an `ApiKey`.
 type Request = Result<ReconcileRequest<WatchedApiKey>, watcher::Error>;
-/// The keys to reconcile.
+/// The requests to reconcile `ApiKey` objects.
 type Queue = Pin<Box<dyn Stream<Item = Request> + Send>>;
 
 /// The annotation with a copy of the object as `kubectl` applied it.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The objects of one watch.
+/// The `ApiKey` objects of one watch.
 #[derive(Debug)]
-pub(super) struct Watched {
-    /// Their namespace. `None`: all of the cluster.
+pub(super) struct KeyWatch {
+    /// The watched namespace. `None`: all of the cluster.
     pub(super) namespace: Option<String>,
-    /// The keys, as the watch has them.
+    /// The latest state of each object.
     pub(super) keys: Store<WatchedApiKey>,
     /// Notified when the watch has listed all objects.
     pub(super) listed: Arc<Notify>,
 }
 
-/// Starts the watch, which runs while the queue is polled. It notes the objects that are `deleted`.
+/// Starts a watch, which runs while the queue is polled and adds deleted objects to `deleted`.
 pub(super) fn queue(
     api: Api<WatchedApiKey>,
     instance: Instance,
     in_force: watch::Receiver<ConfigurationInForce>,
     deleted: DeletedObjects,
-) -> (Watched, Queue) {
+) -> (KeyWatch, Queue) {
     let namespace = api.namespace().map(str::to_owned);
     let (keys, keys_writer) = reflector::store();
     let events = watcher(api, watcher::Config::default()).default_backoff().modify(strip_unused);
@@ -67,11 +67,11 @@ pub(super) fn queue(
     let themselves = of_events(events, keys.clone());
     let of_tenants = of_changed_tenants(in_force, keys.clone());
     let queue = stream::select(themselves, of_tenants);
-    (Watched { namespace, keys, listed }, Box::pin(queue))
+    (KeyWatch { namespace, keys, listed }, Box::pin(queue))
 }
 
-/// The keys that the events of the watch concern. After an interruption it lists all objects anew; once the
-/// list is complete, every key is reconciled.
+/// Requests for the objects of the watch's events. After an interruption the watch lists all objects again, and every
+/// object of the complete list is reconciled.
 fn of_events(
     events: impl Stream<Item = Result<watcher::Event<WatchedApiKey>, watcher::Error>>,
     keys: Store<WatchedApiKey>,
@@ -89,7 +89,7 @@ fn of_events(
     requests.try_flatten()
 }
 
-/// The keys for which `is_wanted` holds.
+/// Requests for the objects for which `is_wanted` holds.
 fn references(
     keys: &Store<WatchedApiKey>,
     is_wanted: impl Fn(&WatchedApiKey) -> bool,
@@ -106,7 +106,7 @@ fn strip_unused(object: &mut WatchedApiKey) {
     }
 }
 
-/// The keys of changed tenants, each time the configuration in force changes.
+/// Requests for the objects of changed tenants, each time the configuration in force changes.
 fn of_changed_tenants(
     mut in_force: watch::Receiver<ConfigurationInForce>,
     keys: Store<WatchedApiKey>,
@@ -130,13 +130,13 @@ fn of_changed_tenants(
 /// The tenants that changed in a way that concerns their keys.
 fn changed_tenants(before: &ConfigurationInForce, now: &ConfigurationInForce) -> BTreeSet<Name> {
     let former = |in_force: &ConfigurationInForce| in_force.directory.former_tenants.clone();
-    let namespaces = differing(&before.namespaces, &now.namespaces);
-    let foreign = differing(&before.foreign_tenants, &now.foreign_tenants);
-    namespaces.chain(foreign).chain(differing(&former(before), &former(now))).collect()
+    let namespaces = differing_names(&before.namespaces, &now.namespaces);
+    let foreign = differing_names(&before.foreign_tenants, &now.foreign_tenants);
+    namespaces.chain(foreign).chain(differing_names(&former(before), &former(now))).collect()
 }
 
-/// The names whose values differ between two maps.
-fn differing<V: PartialEq>(
+/// The names whose values two maps hold differently.
+fn differing_names<V: PartialEq>(
     one: &BTreeMap<Name, V>,
     other: &BTreeMap<Name, V>,
 ) -> impl Iterator<Item = Name> {

@@ -1,5 +1,5 @@
-//! The decision to take a Lease. Its timestamps are not compared with the local clock: a Lease has
-//! expired once it was observed unchanged for its duration.
+//! The decision to take a Lease. A Lease has expired once it was observed unchanged for its duration; its timestamps
+//! are not compared with the local clock.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use tokio::time::Instant;
 /// The action on a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// Renew it: this operator holds it.
+    /// Renew the Lease, which this operator holds.
     Renew,
-    /// Take it: it is not held, or has expired.
+    /// Take the Lease, which nobody holds or which has expired.
     Take,
-    /// Leave it: another operator holds it.
+    /// Leave the Lease to the operator that holds it.
     Leave,
 }
 
-/// The last observed state of a Lease, and the time since which it is unchanged.
+/// The last observed state of a Lease, and the time since which that state is unchanged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObservedLease {
     lease: Option<LeaseSpec>,
@@ -25,7 +25,7 @@ pub(super) struct ObservedLease {
 }
 
 impl ObservedLease {
-    /// Records the current state of the Lease, and returns the action on it.
+    /// Records the current state of the Lease, and returns the next action.
     pub(super) fn observe(
         &mut self,
         lease: Option<&LeaseSpec>,

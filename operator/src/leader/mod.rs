@@ -1,5 +1,5 @@
-//! Leader election by a Lease: only the operator that holds it writes. An operator that cannot renew the
-//! Lease in time stops writing before the Lease expires, and exits: its successor starts afresh.
+//! Leader election by a Lease: only the operator that holds the Lease writes. An operator that cannot renew it in time
+//! stops writing before it expires, and exits.
 
 mod claim;
 
@@ -18,12 +18,12 @@ use kube::{Api, Client, api::PostParams};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::claim::{Claim, ObservedLease};
-use crate::backoff::spread;
+use crate::backoff::with_jitter;
 
 /// The name of the Lease.
 const LEASE: &str = "assay-operator";
 
-/// Says whether this operator may write. The check is cheap: it precedes every write.
+/// Permission of this operator to write, checked before every write.
 #[derive(Clone, Debug, Default)]
 pub struct Leadership(Arc<Mutex<Option<Instant>>>);
 
@@ -57,7 +57,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// A candidacy in a namespace, under a name. It sets `leadership`.
+    /// A candidacy in a namespace, under a name. The election updates `leadership`.
     #[must_use]
     pub fn new(
         client: Client,
@@ -83,19 +83,19 @@ impl Election {
             if self.try_claim().await {
                 return;
             }
-            sleep(spread(self.duration / 8, assay_system::random_fraction())).await;
+            sleep(with_jitter(self.duration / 8, assay_system::random_fraction())).await;
         }
     }
 
     /// Renews the Lease until it is lost.
     pub async fn hold(&mut self) {
         while self.leadership.is_held() {
-            sleep(spread(self.duration / 5, assay_system::random_fraction())).await;
+            sleep(with_jitter(self.duration / 5, assay_system::random_fraction())).await;
             self.try_claim().await;
         }
     }
 
-    /// Releases the Lease, so that another operator can take over at once.
+    /// Releases the Lease, so that another operator can take over immediately.
     pub async fn release(&mut self) {
         self.leadership.give_up();
         let Ok(mut lease) = self.api.get(LEASE).await else { return };
@@ -108,7 +108,7 @@ impl Election {
         }
     }
 
-    /// Takes or renews the Lease if possible, and returns whether it is held now.
+    /// Takes or renews the Lease if possible, and returns true if this operator holds it.
     async fn try_claim(&mut self) -> bool {
         // Measured from before the request: for the API server, the Lease cannot have begun earlier.
         let begun = Instant::now();

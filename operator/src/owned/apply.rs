@@ -9,18 +9,18 @@ use kube::{
 use serde_json::Value;
 
 use super::{OwnedKind, OwnedObject, Owner, digest};
-use crate::{shared::Shared, writer::WriteError};
+use crate::{shared::SharedContext, writer::WriteError};
 
-/// The annotation with the digest of the document that an object was applied from. It reveals that a
-/// field was removed from the document, which the object itself does not.
+/// The annotation with the digest of the document that an object was applied from. A changed digest shows that a field
+/// was removed from the document.
 const APPLIED: &str = "assay.dev/applied";
 
-/// The existing objects with the names of an owner's objects. They may belong to another owner.
+/// The existing objects with the names of an owner's objects, which may belong to another owner.
 #[derive(Debug, Default)]
 pub(crate) struct LiveObjects(BTreeMap<OwnedKind, DynamicObject>);
 
 impl LiveObjects {
-    /// Reads the objects of those names. A cluster that lacks a kind has no objects of it.
+    /// Reads the objects with these names. A kind that the cluster lacks has no objects.
     pub(crate) async fn fetch(
         client: &Client,
         namespace: &str,
@@ -43,7 +43,7 @@ impl LiveObjects {
         self.0.get(&kind)
     }
 
-    /// The object of a kind as its type, unless there is none or it belongs to another owner.
+    /// Parses the object of a kind. `None` if there is no such object or it belongs to another owner.
     pub(crate) fn owned<K: OwnedObject>(&self, owner: &Owner) -> Result<Option<K>, WriteError> {
         let live = self.get(K::KIND).filter(|live| owner.owns(*live));
         Ok(live.map(parse).transpose()?)
@@ -67,16 +67,20 @@ impl LiveObjects {
 }
 
 /// Writes the objects of an owner, one after the other.
-pub(crate) struct Applier<'a> {
-    shared: &'a Shared,
+pub(crate) struct ObjectApplier<'a> {
+    shared: &'a SharedContext,
     owner: &'a Owner,
     live: &'a LiveObjects,
     has_changed: bool,
 }
 
-impl<'a> Applier<'a> {
+impl<'a> ObjectApplier<'a> {
     /// An applier that compares with the existing objects.
-    pub(crate) const fn new(shared: &'a Shared, owner: &'a Owner, live: &'a LiveObjects) -> Self {
+    pub(crate) const fn new(
+        shared: &'a SharedContext,
+        owner: &'a Owner,
+        live: &'a LiveObjects,
+    ) -> Self {
         Self { shared, owner, live, has_changed: false }
     }
 
@@ -89,7 +93,7 @@ impl<'a> Applier<'a> {
     ///
     /// # Errors
     ///
-    /// If it was not written, or the API server's answer is not of its type.
+    /// Returns an error if the object was not written, or the API server's answer is not of its type.
     pub(crate) async fn apply<K: OwnedObject>(&mut self, object: &K) -> Result<K, WriteError> {
         let document = document(object)?;
         if let Some(live) = self.live.get(K::KIND)
@@ -104,12 +108,12 @@ impl<'a> Applier<'a> {
         Ok(applied)
     }
 
-    /// Deletes the object of a kind, unless it belongs to another owner. `parameters` say what happens to the objects
-    /// that it owns.
+    /// Deletes the object of a kind, unless it belongs to another owner. `parameters` set the propagation of the
+    /// deletion to the objects that it owns.
     ///
     /// # Errors
     ///
-    /// If it was not deleted.
+    /// Returns an error if the object was not deleted.
     pub(crate) async fn delete(
         &mut self,
         kind: OwnedKind,
@@ -129,7 +133,7 @@ fn dynamic_api(client: &Client, namespace: &str, kind: OwnedKind) -> Api<Dynamic
     Api::namespaced_with(client.clone(), namespace, &kind.resource())
 }
 
-/// An object as it is applied: with the digest of itself.
+/// The document to apply for an object: the object with the digest of itself.
 pub(crate) fn document<K: OwnedObject>(object: &K) -> Result<Value, serde_json::Error> {
     let mut content = serde_json::to_value(object)?;
     // The order of fields has no meaning.
@@ -143,7 +147,7 @@ fn parse<K: OwnedObject>(live: &DynamicObject) -> Result<K, serde_json::Error> {
     serde_json::from_value(serde_json::to_value(live)?)
 }
 
-/// Says whether an object was applied from the same document and not changed since.
+/// Says whether an object was applied from the same document and is unchanged since then.
 fn is_up_to_date(live: &DynamicObject, document: &Value) -> Result<bool, serde_json::Error> {
     Ok(includes(&serde_json::to_value(live)?, document))
 }

@@ -25,7 +25,7 @@ pub(crate) trait OwnedObject:
     + Serialize
     + DeserializeOwned
 {
-    /// Its kind.
+    /// The kind of the object.
     const KIND: OwnedKind;
 }
 

@@ -1,8 +1,7 @@
-//! Objects that the operator creates for another object, their owner: garbage collection deletes them
-//! with it.
+//! Objects that the operator creates for another object, their owner. Garbage collection deletes them with the owner.
 //!
 //! - [`kind`]: the kinds of objects that the operator creates
-//! - [`owner`]: the metadata that they share
+//! - [`owner`]: the metadata that the objects of an owner share
 //! - [`apply`]: server-side apply of objects that are out of date
 
 mod apply;
@@ -14,7 +13,7 @@ use sha2::{Digest, Sha256};
 #[cfg(test)]
 pub(crate) use self::apply::document;
 pub(crate) use self::{
-    apply::{Applier, LiveObjects},
+    apply::{LiveObjects, ObjectApplier},
     kind::{GatewayRouteSpec, HTTPRoute, OwnedKind, OwnedObject},
     owner::{MANAGED_BY, Owner, PART_OF, managed_by_selector, operator_pods, pods_of},
 };

@@ -1,4 +1,4 @@
-//! The object that owns others, and the metadata that they share.
+//! The owner of objects that the operator creates, and the metadata of these objects.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) const PART_OF: &str = "app.kubernetes.io/part-of";
 /// The label with the program that manages an object.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 
-/// The object that owns others, and the component that these are.
+/// An object that owns others, and the component (label) of the owned objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     reference: OwnerReference,
@@ -42,25 +42,25 @@ impl Owner {
         Self { reference, installation: installation.clone(), namespace, instance, component }
     }
 
-    /// The same owner for another component.
+    /// The owner with another component.
     pub(crate) fn with_component(&self, component: &'static str) -> Self {
         Self { component, ..self.clone() }
     }
 
-    /// The namespace of its objects.
+    /// The namespace of the owned objects.
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The labels that its objects and their pods share.
+    /// The labels that the owned objects and their pods share.
     fn labels(&self) -> BTreeMap<String, String> {
         let mut labels = self.selected(&[NAME, INSTANCE, COMPONENT]);
         labels.extend([(PART_OF, "assay"), (MANAGED_BY, MANAGER)].map(owned));
         labels
     }
 
-    /// The metadata of an object of that name. Pods lack the label of the installation: a label more would replace
-    /// them.
+    /// The metadata of an owned object of that name. Pods lack the label of the installation, because a new label would
+    /// replace the pods of earlier releases.
     pub(crate) fn metadata(&self, name: &str) -> ObjectMeta {
         let mut labels = self.labels();
         labels.insert(INSTANCE_LABEL.to_owned(), self.installation.to_string());
@@ -73,17 +73,17 @@ impl Owner {
         }
     }
 
-    /// The metadata of a template of its pods, or of Jobs.
+    /// The metadata of a template of owned pods or Jobs.
     pub(crate) fn template_metadata(&self) -> ObjectMeta {
         ObjectMeta { labels: Some(self.labels()), ..ObjectMeta::default() }
     }
 
-    /// The labels that select its pods. A Deployment's selector can never change.
+    /// The labels that select the owned pods. A Deployment's selector can never change.
     pub(crate) fn match_labels(&self) -> BTreeMap<String, String> {
         self.selected(&[NAME, INSTANCE, COMPONENT])
     }
 
-    /// The selector of its pods.
+    /// The selector of the owned pods.
     pub(crate) fn selector(&self) -> LabelSelector {
         LabelSelector { match_labels: Some(self.match_labels()), match_expressions: None }
     }
@@ -101,13 +101,13 @@ impl Owner {
         }
     }
 
-    /// The label selector of its pods as a query parameter.
+    /// The label selector of the owned pods as a query parameter.
     pub(crate) fn pod_query(&self) -> String {
         let pairs = self.match_labels().into_iter().map(|(name, value)| format!("{name}={value}"));
         pairs.collect::<Vec<_>>().join(",")
     }
 
-    /// Says whether an object is one of its objects.
+    /// Says whether an object belongs to this owner.
     pub(crate) fn owns(&self, object: &impl ResourceExt) -> bool {
         object.owner_references().iter().any(|owner| owner.uid == self.reference.uid)
     }

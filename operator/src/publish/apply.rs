@@ -1,4 +1,4 @@
-//! Finalizers around a change of the store, and the keys of tenants that can no longer be restored.
+//! Adds and removes finalizers, and lists the keys of tenants that can no longer be restored.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,10 +18,10 @@ use crate::{
     writer::{Writer, has_finalizer},
 };
 
-/// The largest number of writes that run, and exist, at once: each takes ten kilobytes, and there may be thousands.
+/// The largest number of concurrent writes. A write takes ten kilobytes, and thousands may be due.
 pub(super) const CONCURRENCY: usize = 16;
 
-/// Adds the finalizer to all objects that lack it, and returns the objects that have it now.
+/// Adds the finalizer to all objects that lack it, and returns the objects that now have it.
 pub(super) async fn add_finalizers(
     writer: &Writer,
     caches: &KindWatches,
@@ -37,8 +37,8 @@ pub(super) async fn add_finalizers(
     finalized.into_iter().map(|(key, _)| key).chain(set.into_iter().flatten()).collect()
 }
 
-/// Removes the finalizer from deleted objects, and from those that left the installation, once nothing in force depends
-/// on them, and returns those for which that failed.
+/// Removes the finalizer from deleted objects, and from those that left the installation, if nothing in force depends
+/// on them. Returns the objects whose finalizer could not be removed.
 pub(super) async fn remove_finalizers(
     writer: &Writer,
     caches: &KindWatches,
@@ -49,7 +49,7 @@ pub(super) async fn remove_finalizers(
     let deleted = objects.iter().filter(|(_, object)| is_deleted(object));
     let gone = deleted
         .chain(left)
-        .filter(|(key, object)| has_finalizer(&***object) && validated.is_gone(key));
+        .filter(|(key, object)| has_finalizer(&***object) && validated.is_unreferenced(key));
     let gone: Vec<_> = gone.map(|(key, object)| (key.clone(), Arc::clone(object))).collect();
     let setting = stream::iter(gone).map(async |(key, object)| {
         (!set_finalizer(writer, caches, &key, &object, false).await).then(|| uid(&object))
@@ -79,8 +79,8 @@ async fn set_finalizer(
     }
 }
 
-/// Returns the active keys of deleted tenants that can no longer be restored. They are to be revoked: a
-/// tenant of the same name that is created later must not get them back.
+/// Returns the active keys of deleted tenants that can no longer be restored. The caller revokes them: a later tenant
+/// of the same name must not get these keys.
 pub(super) fn keys_of_expired_tenants(
     stored: &StoredManifests,
     keys: &[KeyRecord],

@@ -1,4 +1,4 @@
-//! The changes of the store.
+//! The changes of the manifests in the store.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use assay_store::control::ManifestRecord;
 
 use super::fetch::ObjectKey;
 
-/// The changes of the store.
+/// The changes of the manifests in the store.
 #[derive(Debug, Default)]
 pub(super) struct StoreChanges {
-    /// The manifests that are new or differ.
+    /// The manifests that are new or changed.
     pub(super) put: Vec<ManifestRecord>,
     /// The manifests to delete.
     pub(super) removed: Vec<ObjectKey>,

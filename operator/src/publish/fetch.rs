@@ -1,7 +1,6 @@
 //! The objects of published kinds, as the API server has them.
 //!
-//! Specs are not parsed here: they are checked together with everything else, so that an object that
-//! cannot be parsed does not block others.
+//! Specs are parsed later, by [`validate`](super::validate): an object that cannot be parsed does not block others.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -27,9 +26,9 @@ use crate::{
 
 /// The kind and the name of an object.
 pub(super) type ObjectKey = (Kind, Name);
-/// The parts of an object that a round depends on: its generation, whether it is deleted, and whether it
-/// has the finalizer.
-pub(super) type Stamp = (i64, bool, bool);
+/// The parts of an object that a round depends on: the generation, true if the object is deleted, and true if it has
+/// the finalizer.
+pub(super) type ObjectStamp = (i64, bool, bool);
 /// The UID of an object. A later object of the same name has another one.
 pub(super) type Uid = String;
 
@@ -50,11 +49,11 @@ pub(super) type NamedObjects = BTreeMap<ObjectKey, Arc<WatchedObject>>;
 /// An object whose name the store cannot hold: Kubernetes allows longer names, and dots.
 #[derive(Debug)]
 pub(super) struct MisnamedObject {
-    /// Its kind.
+    /// The kind of the object.
     pub(super) kind: Kind,
     /// The object.
     pub(super) object: Arc<WatchedObject>,
-    /// Why its name is refused.
+    /// The problem with the object's name.
     pub(super) problem: InvalidManifestName,
 }
 
@@ -152,9 +151,9 @@ impl KindWatches {
 }
 
 impl Objects {
-    /// The stamps of all objects, by UID. Equal stamps need no further round. Of objects of other installations it
-    /// counts only that they exist.
-    pub(super) fn stamps(&self) -> BTreeMap<Uid, Stamp> {
+    /// The stamps of all objects, by UID. A round is due when they change. Stamps of objects of other installations are
+    /// constant.
+    pub(super) fn stamps(&self) -> BTreeMap<Uid, ObjectStamp> {
         let misnamed = self.misnamed.iter().map(|misnamed| &misnamed.object);
         let stamp = |object: &Arc<WatchedObject>| {
             let generation = object.metadata.generation.unwrap_or(0);

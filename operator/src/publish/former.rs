@@ -1,4 +1,4 @@
-//! Deleted tenants: the manifests that replace theirs while their records are kept.
+//! Manifests of deleted tenants, kept as long as the tenants' records.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,8 +10,8 @@ use assay_tenancy::{
 use jiff::Timestamp;
 use serde_json::json;
 
-/// Adds a `FormerTenant` for each deleted tenant, and removes it when the tenant is restored. So the
-/// transaction that deletes a tenant also sets how long its records are kept.
+/// Adds a `FormerTenant` for each deleted tenant, and removes it when the tenant is restored. The transaction that
+/// deletes a tenant thereby sets how long its records are kept.
 pub(super) fn record(stored: &Manifests, reconciled: &mut Reconciled, now: Timestamp) {
     let is_tenant = |reconciled: &Reconciled, name: &Name| {
         reconciled.manifests.contains_key(&(Kind::Tenant, name.clone()))
@@ -50,7 +50,7 @@ fn names(manifests: &Manifests, desired: Kind) -> Vec<Name> {
     of_kind.map(|(_, name)| name.clone()).collect()
 }
 
-/// The retention of a tenant's records by its plan.
+/// The retention of a tenant's records, set by its plan.
 fn retention(stored: &Manifests, tenant: &Name) -> RetentionSpec {
     let spec = |kind, name: &Name| stored.get(&(kind, name.clone()))?.spec.as_ref().ok();
     let Some(ManifestSpec::Tenant(tenant)) = spec(Kind::Tenant, tenant) else {
@@ -105,7 +105,7 @@ mod tests {
         reconciled.manifests
     }
 
-    /// The spec of the former tenant `acme`, as it is stored.
+    /// The stored spec of the former tenant `acme`.
     fn former(manifests: &Manifests) -> Option<Value> {
         manifests.get(&key(Kind::FormerTenant, "acme")).map(|manifest| manifest.source.value())
     }

@@ -1,14 +1,14 @@
-//! The publisher: writes the specs of all objects that are manifests to the store. Their validity depends
-//! on each other, so they are checked together and written in one transaction.
+//! The publisher: writes the specs of all objects of manifest kinds to the store. The specs refer to each other, so
+//! that the publisher checks them together and writes them in one transaction.
 //!
-//! A round covers all objects; the next one follows as soon as something changed. A manifest is deleted
-//! from the store when its object is deleted while it has the operator's finalizer, or leaves the
-//! installation. The absence of an object alone is no reason, because objects are also absent while a cluster is
-//! being restored, except for a tenant with issued keys that is absent for a whole resync interval.
+//! A round covers all objects; the next round follows as soon as an object changed. A manifest is deleted from the
+//! store when its object is deleted while it has the operator's finalizer, or leaves the installation. A merely absent
+//! object keeps its manifest, because objects are also absent while a cluster is being restored. Exception: a tenant
+//! with issued keys that is absent for a whole resync interval.
 //!
 //! - [`fetch`]: the watches; [`stored`]: the store's content; [`build`]: its changes
-//! - [`validate`]: the objects that can be in force together; [`former`]: deleted tenants; [`released`]: objects
-//!   that left the installation
+//! - [`validate`]: the consistent set of objects; [`former`]: deleted tenants; [`released`]: objects that left the
+//!   installation
 //! - [`apply`]: finalizers and keys; [`status`]: statuses
 
 mod apply;
@@ -36,14 +36,14 @@ use tokio::{
 use tracing::Instrument;
 
 use self::{
-    fetch::{KindWatches, Stamp, Uid, uid},
+    fetch::{KindWatches, ObjectStamp, Uid, uid},
     released::ReleasedObjects,
     status::ObjectStatus,
     stored::{StoreCache, StoreReader, StoredManifests},
 };
 use crate::{
-    api_key, backoff, in_force::ConfigurationInForce, reason::ConditionReason, shared::Shared,
-    tracing_spans, watched::is_deleted,
+    api_key, backoff, in_force::ConfigurationInForce, reason::ConditionReason,
+    shared::SharedContext, tracing_spans, watched::is_deleted,
 };
 
 /// The time for which a round waits for further changes after the first one.
@@ -52,7 +52,7 @@ const DEBOUNCE: Duration = Duration::from_millis(10);
 /// Publishes objects to the store.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    shared: Shared,
+    shared: SharedContext,
     caches: KindWatches,
     store: Arc<dyn Store>,
     stored: StoreCache<StoreReader>,
@@ -61,11 +61,11 @@ pub(crate) struct Publisher {
     releases: ReleasedObjects,
     /// The last written status of each object, until the watch delivers it.
     written: HashMap<Uid, ObjectStatus>,
-    /// The objects of which a write failed: the number of failures, and when to try again.
+    /// The objects with failed writes: the number of failures, and the time of the next attempt.
     retries: BTreeMap<Uid, (u32, Instant)>,
 }
 
-/// Why a round failed.
+/// Error of a round, which is repeated.
 #[derive(Debug, thiserror::Error)]
 enum RoundError {
     #[error(transparent)]
@@ -77,7 +77,7 @@ enum RoundError {
 impl Publisher {
     /// A publisher that updates `in_force`.
     pub(crate) fn new(
-        shared: Shared,
+        shared: SharedContext,
         store: Arc<dyn Store>,
         in_force: watch::Sender<ConfigurationInForce>,
     ) -> Self {
@@ -96,7 +96,7 @@ impl Publisher {
     /// Publishes until the program ends.
     pub(crate) async fn run(mut self) {
         self.caches.wait_until_complete().await;
-        let mut published: Option<BTreeMap<Uid, Stamp>> = None;
+        let mut published: Option<BTreeMap<Uid, ObjectStamp>> = None;
         let mut failures = 0;
         let mut resync = Instant::now();
         loop {
@@ -109,7 +109,7 @@ impl Publisher {
             if published.as_ref() != Some(&stamps) || is_due {
                 if Instant::now() >= resync {
                     resync = Instant::now()
-                        + backoff::spread(self.shared.resync, assay_system::random_fraction());
+                        + backoff::with_jitter(self.shared.resync, assay_system::random_fraction());
                     self.written.clear();
                     self.stored.clear();
                     self.releases.compare_next_time();
@@ -226,7 +226,7 @@ impl Publisher {
         let failed = removing.await;
         self.releases.forget(|key| {
             let is_failed = left.get(key).is_some_and(|object| failed.contains(&uid(object)));
-            validated.is_gone(key) && !is_failed
+            validated.is_unreferenced(key) && !is_failed
         });
         for key in failed {
             self.postpone(key);

@@ -1,9 +1,9 @@
-//! Objects that left the installation without being deleted from it: their label names another installation from now
-//! on; or they are tenants that are gone from the cluster although nobody removed the operator's finalizer but by force.
+//! Objects that left the installation without a regular deletion: their label now names another installation; or they
+//! are tenants that vanished from the cluster although the operator did not remove their finalizer.
 //!
-//! A tenant whose object is absent is kept until the next comparison, a resync interval later: objects are also absent
-//! while a cluster is being restored. Only tenants with keys that the operator issued are compared: the others may have
-//! been created by hand, and no object of theirs ever existed.
+//! The manifest of a tenant whose object is absent stays until the next comparison, a resync interval later, because
+//! objects are also absent while a cluster is being restored. Only tenants with keys that the operator issued are
+//! compared: others may have been created by hand, without an object.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl Default for ReleasedObjects {
 }
 
 impl ReleasedObjects {
-    /// Notes the objects of which another installation has become the owner since the last round.
+    /// Records the objects that moved to another installation since the last round.
     pub(super) fn observe(&mut self, objects: &Objects) {
         self.left.retain(|key| !objects.named.contains_key(key));
         let own = std::mem::take(&mut self.own);
@@ -43,7 +43,7 @@ impl ReleasedObjects {
         self.own = objects.named.keys().cloned().collect();
     }
 
-    /// Lets the next round compare the tenants with their objects.
+    /// Requests a comparison of tenants with their objects in the next round.
     pub(super) const fn compare_next_time(&mut self) {
         self.is_comparison_due = true;
     }
@@ -53,7 +53,8 @@ impl ReleasedObjects {
         self.is_comparison_due
     }
 
-    /// Compares tenants with issued keys with the objects: those that are absent, and were at the last comparison, left.
+    /// Compares tenants with issued keys with the objects: tenants that are absent now and at the last comparison left
+    /// the installation.
     pub(super) fn compare(&mut self, tenants: &BTreeSet<Name>, objects: &Objects) {
         let has_object =
             |name: &&Name| objects.named.contains_key(&(Kind::Tenant, (*name).clone()));
@@ -65,8 +66,8 @@ impl ReleasedObjects {
         self.is_comparison_due = false;
     }
 
-    /// The manifests to remove from the store: those of objects that left, and the rate limits of tenants that left,
-    /// unless they have an object.
+    /// The manifests to remove from the store: those of objects that left, and rate limits without an object whose
+    /// tenant left.
     pub(super) fn manifests_to_remove(
         &self,
         stored: &Manifests,
@@ -94,7 +95,7 @@ impl ReleasedObjects {
         left.map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
-    /// Forgets those for which nothing remains to be done.
+    /// Forgets the objects for which `is_done` holds.
     pub(super) fn forget(&mut self, is_done: impl Fn(&ObjectKey) -> bool) {
         self.left.retain(|key| !is_done(key));
     }

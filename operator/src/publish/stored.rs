@@ -42,19 +42,17 @@ impl ReadControl for StoreReader {
 /// The manifests in the store.
 #[derive(Debug)]
 pub(super) struct StoredManifests {
-    /// Their revision.
+    /// The revision of the manifests.
     pub(super) revision: u64,
     /// The manifests, parsed.
     pub(super) manifests: Manifests,
 }
 
-/// The manifests and keys in the store as they were last read. They are read again only if their revision
-/// differs from the one in memory.
+/// Cache of the manifests and keys in the store, read again only when their revision changes.
 ///
-/// A revision does not identify the database: a restored backup can have the revision that is in memory,
-/// with other content. So [`clear`](Self::clear) is called after each write, whether it succeeded or not,
-/// after each failed round, and at each resync: it takes at most that long until the content of a
-/// restored backup is noticed. No write rests on what is in memory: see [`plan`](Self::plan).
+/// A restored backup can have the cached revision with other content. [`clear`](Self::clear) is therefore called after
+/// each write, after each failed round, and at each resync, so that the operator notices a restored backup within a
+/// resync interval. No write is computed from cached content: see [`plan`](Self::plan).
 #[derive(Debug)]
 pub(super) struct StoreCache<S> {
     store: S,
@@ -68,9 +66,9 @@ impl<S: ReadControl> StoreCache<S> {
         Self { store, manifests: None, keys: None }
     }
 
-    /// Computes what a round does, and says whether it writes. `plan` gets the manifests, and the keys if a
-    /// tenant has expired. A plan that writes is computed again from what the store holds now, unless it rests
-    /// on that already.
+    /// Computes the plan of a round. `plan` gets the manifests, and the keys if a tenant has expired, and returns a
+    /// plan, with true if the plan writes. A plan that writes and was computed from cached content is computed again
+    /// from the store.
     pub(super) async fn plan<T>(
         &mut self,
         now: Timestamp,
@@ -124,7 +122,7 @@ impl<S: ReadControl> StoreCache<S> {
         Ok(&self.keys.insert(read).keys)
     }
 
-    /// Forgets everything: the next round reads the store.
+    /// Empties the cache: the next round reads the store.
     pub(super) fn clear(&mut self) {
         self.manifests = None;
         self.keys = None;
@@ -140,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// The content of a store, and how often it was read.
+    /// The content of a store, and the number of reads.
     #[derive(Clone, Debug)]
     struct Content {
         revisions: Revisions,

@@ -29,22 +29,22 @@ use crate::{
 /// The manifests that can be in force.
 #[derive(Debug)]
 pub(super) struct ValidatedManifests {
-    /// The refused objects with their problems; or the problems of the manifests in the store.
+    /// The refused objects with their problems; an error if the manifests in the store are invalid.
     pub(super) outcome: Result<BTreeMap<ObjectKey, ManifestRefusal>, Vec<ManifestProblem>>,
-    /// The manifests from now on.
+    /// The manifests that the store is to hold.
     manifests: Manifests,
     /// The configuration in force, until it is taken.
     in_force: Option<ConfigurationInForce>,
 }
 
 impl ValidatedManifests {
-    /// Why an object is refused.
+    /// The refusal of an object, if it is refused.
     pub(super) fn refusal(&self, key: &ObjectKey) -> Option<&ManifestRefusal> {
         self.outcome.as_ref().ok()?.get(key)
     }
 
     /// Says whether nothing in force depends on an object.
-    pub(super) fn is_gone(&self, key: &ObjectKey) -> bool {
+    pub(super) fn is_unreferenced(&self, key: &ObjectKey) -> bool {
         self.outcome.is_ok() && !self.manifests.contains_key(key)
     }
 
@@ -54,14 +54,14 @@ impl ValidatedManifests {
         self.outcome.is_ok().then_some(&self.manifests)
     }
 
-    /// Takes the configuration in force.
+    /// Takes the configuration in force; later calls return `None`.
     pub(super) fn take_in_force(&mut self) -> Option<ConfigurationInForce> {
         self.in_force.take()
     }
 }
 
-/// Checks all objects together. An object is published once it has the finalizer. A deleted object
-/// without it was never published. Those that are `released` are to be removed. Only specs that differ from the stored
+/// Checks all objects together. An object is published once it has the finalizer; a deleted object without the
+/// finalizer was never published. Manifests of `released` objects are removed. Only specs that differ from the stored
 /// ones are parsed.
 pub(super) fn validate(
     stored: &Manifests,

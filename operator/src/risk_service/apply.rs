@@ -1,4 +1,4 @@
-//! The writes of a service's objects, in an order that keeps the service available.
+//! Writes a service's objects, in an order that keeps the service available.
 
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -14,11 +14,11 @@ use super::{
     validate::ValidatedService,
 };
 use crate::{
-    owned::{Applier, LiveObjects, OwnedKind},
+    owned::{LiveObjects, ObjectApplier, OwnedKind},
     shared::ReconcileError,
 };
 
-/// The objects of a service as the API server has them.
+/// The objects of a service after they were applied.
 #[derive(Debug)]
 pub(super) struct AppliedService {
     /// The progress of the migration.
@@ -43,7 +43,7 @@ pub(super) async fn apply(
     context: &Context,
 ) -> Result<AppliedService, ReconcileError> {
     let owner = &validated.owner;
-    let mut applier = Applier::new(&context.shared, owner, live);
+    let mut applier = ObjectApplier::new(&context.shared, owner, live);
     applier.apply(&objects.service).await?;
     applier.apply(&objects.network_policy).await?;
     applier.apply(&objects.disruption_budget).await?;

@@ -1,4 +1,4 @@
-//! The demand of tenants, and the number of replicas that it requires.
+//! The demand on servers, and the number of replicas that it requires.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use crate::{ports, source::chain_servers_url};
 /// Thousandths of a request per second, so that daily limits are not rounded to zero.
 type MilliRequests = u128;
 
-/// What the configuration in force demands of servers: the rates that tenants' limits allow, and the chains.
+/// Demand of the configuration in force on servers: request rates that tenants' limits allow, and endpoints of chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerDemand {
     /// The plan or tenant with the highest rate, and that rate.
@@ -32,9 +32,9 @@ pub(crate) struct ServerDemand {
 }
 
 impl ServerDemand {
-    /// The demand at `now`. Each tenant counts with its limit of the shortest window, which bounds bursts;
-    /// a limit of a whole plan counts once. A tenant without access to the API does not count. `chain_servers` is the
-    /// namespace of chain servers, if the operator runs any.
+    /// The demand at `now`. Each tenant counts with its limit of the shortest window, which bounds bursts; a limit of a
+    /// whole plan counts once. A tenant without access to the API does not count. `chain_servers` is the namespace of
+    /// chain servers, if the operator runs any.
     #[must_use]
     pub(crate) fn from_directory<P>(
         directory: &Directory<P>,
@@ -130,7 +130,7 @@ pub(crate) fn required_replicas(demand: &ServerDemand, scaling: &ScalingSpec) ->
     }
 }
 
-/// Thousandths as a decimal number.
+/// Formats thousandths as a decimal number.
 fn decimal(thousandths: MilliRequests) -> String {
     let (whole, rest) = (thousandths / 1000, thousandths % 1000);
     if rest == 0 {

@@ -1,4 +1,4 @@
-//! The inputs of work on a `RiskService`.
+//! The inputs of the reconciliation of a `RiskService`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::{
     shared::ReconcileError,
 };
 
-/// The inputs of work on a `RiskService`.
+/// The inputs of the reconciliation of a `RiskService`.
 #[derive(Debug)]
 pub(super) struct Inputs {
     /// The object.
@@ -26,25 +26,25 @@ pub(super) struct Inputs {
     pub(super) cache: Option<SecretState>,
     /// The Secret with the token of chain servers, if the spec names one.
     pub(super) chain_token: Option<SecretState>,
-    /// The objects that there are under the names of the service's objects.
+    /// The existing objects with the names of the service's objects.
     pub(super) live: LiveObjects,
-    /// The demand of tenants. `None` until it is known.
+    /// The demand on servers. `None` until it is known.
     pub(super) demand: Option<ServerDemand>,
 }
 
 /// The state of a Secret that holds a URL or a token. The value itself is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SecretState {
-    /// It has the key: the Secret's identity, and the ports in the URL, none in a token.
+    /// The Secret has the key.
     Present {
-        /// The Secret's identity.
+        /// The Secret's UID.
         uid: String,
-        /// The ports in the URL.
+        /// The ports in the URL; empty for a token.
         ports: BTreeSet<u16>,
     },
-    /// It does not exist.
+    /// The Secret does not exist.
     NoSecret,
-    /// It lacks the key.
+    /// The Secret lacks the key.
     NoKey,
 }
 

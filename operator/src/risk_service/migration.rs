@@ -1,4 +1,4 @@
-//! The progress of the migration before a server changes.
+//! The progress of the database migration.
 
 use k8s_openapi::api::{apps::v1::Deployment, batch::v1::Job};
 use kube::ResourceExt;
@@ -8,19 +8,18 @@ use super::build::MIGRATED_BY;
 /// The progress of a migration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Migration {
-    /// It succeeded.
+    /// The migration succeeded.
     Succeeded,
-    /// Its Job does not exist yet.
+    /// The migration's Job does not exist yet.
     Pending,
-    /// Its Job runs.
+    /// The migration's Job runs.
     Running,
-    /// Its Job failed, with this message.
+    /// The migration's Job failed, with this message.
     Failed(String),
 }
 
 impl Migration {
-    /// The progress of the migration of that name, by the Deployment that was applied after it or by
-    /// its Job.
+    /// The progress of the migration of that name, from the annotation of the Deployment or from the migration's Job.
     pub(super) fn find(name: &str, deployment: Option<&Deployment>, job: Option<&Job>) -> Self {
         let before = deployment.and_then(|deployment| deployment.annotations().get(MIGRATED_BY));
         if before.is_some_and(|before| before == name) {

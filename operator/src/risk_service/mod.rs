@@ -1,10 +1,10 @@
-//! `RiskService`: a deployment of the API, made of objects of Kubernetes' own kinds.
+//! Controller of `RiskService`: deploys the API as objects of Kubernetes' own kinds.
 //!
-//! Running servers are replaced only by servers that work: the migration is a Job that must succeed
-//! before the Deployment changes, and a new image replaces the old one pod by pod. This work needs no
-//! database, because in a new installation the schema does not exist yet.
+//! Running servers are replaced only by working ones: the migration Job must succeed before the Deployment changes, and
+//! a new image replaces the old one pod by pod. The controller needs no database, because in a new installation the
+//! schema does not exist yet.
 //!
-//! - [`demand`]: the number of replicas that tenants' limits require
+//! - [`demand`]: the demand on servers and the number of replicas that it requires
 //! - [`names`]: the names of the objects; [`migration`]: the progress of the migration
 //! - [`fetch`], [`validate`], [`build`], [`apply`], [`status`]: the steps of a reconciliation;
 //!   [`state`]: the conditions of the applied objects
@@ -50,33 +50,34 @@ use crate::{
     backoff::{self, Failures},
     owned::managed_by_selector,
     reason::ConditionReason,
-    shared::{ReconcileError, Shared},
+    shared::{ReconcileError, SharedContext},
     tracing_spans,
     written::WrittenStatuses,
 };
 
-/// The kind in metrics.
+/// The name of this controller's kind in metrics.
 const KIND: &str = "RiskService";
-/// The largest number of services that are worked on at once.
+/// The largest number of services that are reconciled concurrently.
 const CONCURRENCY: u16 = 4;
-/// The interval while a service is not ready: some of what it waits for is not watched.
+/// The interval between reconciliations while a service is not ready. Some objects that it waits for are not watched.
 const RECHECK: Duration = Duration::from_secs(10);
 
-/// A watched object. One that cannot be parsed does not block others.
+/// A watched `RiskService`. An object that cannot be parsed does not block others.
 type WatchedRiskService = DeserializeGuard<RiskService>;
 
-/// The context of work on services.
+/// The context of reconciliations of services.
 #[derive(Debug)]
 struct Context {
-    shared: Shared,
-    /// The demand of tenants. `None` until it is known.
+    shared: SharedContext,
+    /// The demand on servers. `None` until it is known.
     demand: watch::Receiver<Option<ServerDemand>>,
     failures: Failures,
     written: WrittenStatuses<RiskServiceStatus>,
 }
 
-/// Works on services until the program ends. `chain_servers` is the namespace of chain servers, if the operator runs any.
-pub(crate) async fn run(shared: Shared, chain_servers: Option<String>) {
+/// Reconciles services until the program ends. `chain_servers` is the namespace of chain servers, if the operator runs
+/// any.
+pub(crate) async fn run(shared: SharedContext, chain_servers: Option<String>) {
     let (sender, demand) = watch::channel(None);
     tokio::spawn(follow_demand(shared.clone(), chain_servers, sender));
     let (client, scope) = (shared.client.clone(), shared.scope.clone());
@@ -104,9 +105,9 @@ pub(crate) async fn run(shared: Shared, chain_servers: Option<String>) {
         .await;
 }
 
-/// Updates the demand of tenants when the configuration in force changes it.
+/// Updates the demand on servers when the configuration in force changes.
 async fn follow_demand(
-    Shared { mut in_force, clock, .. }: Shared,
+    SharedContext { mut in_force, clock, .. }: SharedContext,
     chain_servers: Option<String>,
     demand: watch::Sender<Option<ServerDemand>>,
 ) {
@@ -122,7 +123,7 @@ async fn follow_demand(
     }
 }
 
-/// Fetch, validate, build, apply, status.
+/// Reconciles a service: fetch, validate, build, apply, status.
 async fn reconcile(
     guarded: Arc<WatchedRiskService>,
     context: Arc<Context>,
@@ -171,7 +172,7 @@ async fn work(object: &RiskService, context: &Context) -> Result<Action, Reconci
         metrics.count_failure(KIND, status.ready_state.reason());
         RECHECK
     };
-    Ok(Action::requeue(backoff::spread(next, assay_system::random_fraction())))
+    Ok(Action::requeue(backoff::with_jitter(next, assay_system::random_fraction())))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the controller hands them over")]

@@ -4,11 +4,11 @@ use assay_crds::RiskServiceSpec;
 
 use crate::owned::{OwnedKind, digest};
 
-/// The longest name of a `RiskService`: the names of its Jobs are longer, and a label holds 63
-/// characters.
+/// The longest name of a `RiskService`. The names of its Jobs add characters, and a label holds 63.
 const MAX_LENGTH: usize = 40;
 
-/// The problem with the name of a `RiskService`, if its objects could not have it.
+/// The problem with the name of a `RiskService` that its Service and other objects could not have. `None` if the name
+/// is valid.
 pub(super) fn problem(name: &str) -> Option<String> {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let starts_with_letter = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());

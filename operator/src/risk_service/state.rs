@@ -1,4 +1,4 @@
-//! The states of a service, of its autoscaler and of its purge, by the objects that were applied.
+//! The states of a service, its autoscaler and its purge, derived from the applied objects.
 
 use k8s_openapi::api::{
     apps::v1::Deployment, autoscaling::v2::HorizontalPodAutoscaler, batch::v1::CronJob,
@@ -17,7 +17,7 @@ pub(super) const AUTOSCALED: &str = "Autoscaled";
 /// The condition type: expired records are purged.
 pub(super) const RETENTION_KEPT: &str = "RetentionKept";
 
-/// The state of the autoscaler. `None` until it has reported one.
+/// The condition of the autoscaler. `None` until the autoscaler has reported its state.
 pub(super) fn autoscaling(autoscaler: &HorizontalPodAutoscaler) -> Option<ConditionState> {
     let status = autoscaler.status.as_ref()?;
     let mut conditions = status.conditions.iter().flatten();
@@ -47,7 +47,7 @@ pub(super) fn autoscaling(autoscaler: &HorizontalPodAutoscaler) -> Option<Condit
     })
 }
 
-/// The state of the purge.
+/// The condition of the purge.
 pub(super) fn purge(cron_job: &CronJob) -> ConditionState {
     let name = cron_job.name_any();
     let (holds, reason, message) = if last_run_succeeded(cron_job) {
@@ -102,20 +102,20 @@ pub(super) fn ready_state(image: &str, min_replicas: i32, applied: &AppliedServi
     )
 }
 
-/// The pods of a Deployment, by its status.
+/// The numbers of pods in the status of a Deployment.
 #[derive(Debug, Default)]
 struct PodCounts {
-    /// The number that the Deployment asks for.
+    /// The desired number of pods.
     replicas: i32,
-    /// The number that exist, of all revisions.
+    /// The number of existing pods of all revisions.
     total: i32,
-    /// The number of those of the newest revision.
+    /// The number of pods of the newest revision.
     updated: i32,
-    /// The number of those that are available.
+    /// The number of available pods.
     available: i32,
     /// True if the status describes the newest spec.
     is_observed: bool,
-    /// Why the rollout stopped, if it did.
+    /// The message of a rollout that stopped.
     failed: Option<String>,
 }
 

@@ -27,7 +27,7 @@ use crate::{
 /// The condition type: `maxReplicas` covers what tenants' limits require.
 const LIMITS_COVERED: &str = "LimitsCovered";
 
-/// The types of the conditions beside those of the ready state.
+/// The types of the conditions other than `Ready` and `Stalled`.
 const OTHERS: [&str; 4] = [LIMITS_COVERED, AUTOSCALED, RETENTION_KEPT, CHAINS_CONFIGURED];
 
 /// The inputs of a status.
@@ -44,7 +44,7 @@ pub(super) struct StatusInputs {
 }
 
 impl StatusInputs {
-    /// The inputs after the objects were applied, with a diagnosis of the pods that may be at fault.
+    /// Collects the inputs after the objects were applied, with a diagnosis of failing pods.
     pub(super) async fn collect(
         service: &ValidatedService,
         applied: AppliedService,
@@ -75,7 +75,7 @@ impl StatusInputs {
         Ok(Self { ready_state, deployment: applied.deployment, required_replicas, conditions })
     }
 
-    /// The inputs of a service that cannot run: nothing was applied.
+    /// The inputs of an invalid service, for which nothing was applied.
     pub(super) fn of_invalid_service(
         ready_state: ReadyState,
         inputs: &Inputs,
@@ -85,7 +85,7 @@ impl StatusInputs {
     }
 }
 
-/// Says whether `maxReplicas` covers what tenants' limits require.
+/// The condition that `maxReplicas` covers the required replicas.
 fn limits_covered(required: &RequiredReplicas) -> ConditionState {
     let RequiredReplicas { is_sufficient, explanation, .. } = required;
     let reason = if *is_sufficient {
@@ -97,7 +97,7 @@ fn limits_covered(required: &RequiredReplicas) -> ConditionState {
     ConditionState { kind: LIMITS_COVERED, holds: *is_sufficient, reason, message }
 }
 
-/// The label selector of the pods that may be at fault, if the service is not ready because of pods.
+/// The label selector of the pods because of which the service may not be ready. `None` if pods are not the cause.
 fn suspect_pods(ready_state: &ReadyState, service: &ValidatedService) -> Option<String> {
     match ready_state.reason() {
         ConditionReason::MigrationFailed | ConditionReason::Migrating => {
@@ -110,7 +110,7 @@ fn suspect_pods(ready_state: &ReadyState, service: &ValidatedService) -> Option<
     }
 }
 
-/// The status of a service. Values that are not known now keep their last state.
+/// The status of a service. Values that are unknown now keep their last state.
 fn status(
     object: &RiskService,
     inputs: &StatusInputs,
@@ -143,7 +143,7 @@ fn status(
     status
 }
 
-/// The version in an image's name: its digest, or else its tag.
+/// The version in an image's name: the digest, or else the tag.
 fn version(image: &str) -> &str {
     if let Some((_, digest)) = image.split_once('@') {
         return digest;

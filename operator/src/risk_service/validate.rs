@@ -29,27 +29,27 @@ pub(super) const CHAINS_CONFIGURED: &str = "ChainsConfigured";
 /// A `RiskService` that can run.
 #[derive(Clone, Debug)]
 pub(super) struct ValidatedService {
-    /// Its name, and that of most of its objects.
+    /// The name of the service and of most of its objects.
     pub(super) name: String,
-    /// The owner of its objects: itself, for the component of servers.
+    /// The owner of the service's objects: the service, for the component of servers.
     pub(super) owner: Owner,
-    /// The settings of its pods.
+    /// The settings of the service's pods.
     pub(super) pods: PodDefaults,
     /// The Secret with the database's URL.
     pub(super) database: SecretFile,
     /// The Secret with the cache's URL.
     pub(super) cache: Option<SecretFile>,
-    /// The chain servers that its pods ask. `None`: none are known, or the spec names no token.
+    /// The chain servers that the service's pods query. `None`: no chain servers are known, or the spec names no token.
     pub(super) chain_servers: Option<ChainServers>,
-    /// Whether the servers know the chain servers of every followed chain. `None` until that is known.
+    /// The condition that the servers know the chain servers of every followed chain. `None` until that is known.
     pub(super) chains_configured: Option<ConditionState>,
     /// The name of the migration Job for this image and database.
     pub(super) migration: String,
-    /// The ports that its pods reach.
+    /// The ports to which the service's pods connect.
     pub(super) egress_ports: BTreeSet<u16>,
-    /// Its exposure outside the cluster. `None`: it is not exposed.
+    /// The exposure of the service outside the cluster. `None`: the service is not exposed.
     pub(super) exposure: Option<Exposure>,
-    /// The settings of callers' connections.
+    /// The settings of client connections.
     pub(super) connections: ConnectionsSpec,
     /// The settings of the autoscaler.
     pub(super) scaling: ScalingSpec,
@@ -59,12 +59,12 @@ pub(super) struct ValidatedService {
     pub(super) required_replicas: Option<RequiredReplicas>,
 }
 
-/// The chain servers that a service asks.
+/// The chain servers that a service queries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChainServers {
-    /// The setting: `CHAIN=URL`, separated by commas.
+    /// The value of the setting: `CHAIN=URL`, separated by commas.
     pub(super) urls: String,
-    /// The Secret with the token that they demand.
+    /// The Secret with the token that chain servers demand.
     pub(super) token: SecretFile,
 }
 
@@ -87,7 +87,7 @@ pub(super) enum Route {
 }
 
 impl Exposure {
-    /// The exposure that a spec describes. `None` if it does not name exactly one of the two routes.
+    /// Parses the exposure in a spec. `None` if the spec does not name exactly one of the two routes.
     fn parse(spec: &ExposureSpec) -> Option<Self> {
         let ExposureSpec { host, http_route, ingress } = spec.clone();
         let route = match (http_route, ingress) {
@@ -99,7 +99,7 @@ impl Exposure {
     }
 }
 
-/// Checks the inputs.
+/// Validates a service.
 pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> {
     let (name, spec) = (inputs.object.name_any(), &inputs.object.spec);
     if let Some(problem) = names::problem(&name) {
@@ -116,9 +116,9 @@ pub(super) fn validate(inputs: &Inputs) -> Result<ValidatedService, ReadyState> 
         None => None,
     };
     let (database_uid, mut egress_ports) =
-        present(&inputs.database, &spec.database_secret, "a URL")?;
+        present_secret(&inputs.database, &spec.database_secret, "a URL")?;
     if let (Some(cache), Some(key)) = (&inputs.cache, &spec.cache_secret) {
-        egress_ports.extend(present(cache, key, "a URL")?.1);
+        egress_ports.extend(present_secret(cache, key, "a URL")?.1);
     }
     let chain_servers = chain_servers(inputs)?;
     let has = |kind| match exposure.as_ref().map(|exposure| &exposure.route) {
@@ -183,7 +183,7 @@ fn chain_servers(inputs: &Inputs) -> Result<Option<ChainServers>, ReadyState> {
     if urls.is_empty() {
         return Ok(None);
     }
-    present(token, key, "the token")?;
+    present_secret(token, key, "the token")?;
     Ok(Some(ChainServers { urls, token: SecretFile::chain_token(key.clone()) }))
 }
 
@@ -196,7 +196,7 @@ fn last_chain_servers(live: &LiveObjects, owner: &Owner) -> Option<String> {
     value.strip_suffix('"').map(ToOwned::to_owned)
 }
 
-/// Whether the servers know the chain servers of every followed chain.
+/// The condition that the servers know the chain servers of every followed chain.
 fn chains_configured(inputs: &Inputs) -> Option<ConditionState> {
     let chains = &inputs.demand.as_ref()?.chain_servers;
     let names = chains.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -221,7 +221,7 @@ fn chains_configured(inputs: &Inputs) -> Option<ConditionState> {
     )
 }
 
-fn present<'a>(
+fn present_secret<'a>(
     state: &'a SecretState,
     key: &SecretKey,
     content: &str,

@@ -1,4 +1,4 @@
-//! The writes of a source's objects.
+//! Writes the objects of a source.
 
 use assay_tenancy::ResourceQuantity;
 use k8s_openapi::api::{
@@ -20,31 +20,31 @@ use super::{
     volumes,
 };
 use crate::{
-    owned::{Applier, LiveObjects, OwnedKind, Owner},
+    owned::{LiveObjects, ObjectApplier, OwnedKind, Owner},
     shared::ReconcileError,
     writer::WriteError,
 };
 
-/// The objects that run a source's pods, as the API server has them.
+/// The objects that run a source's pods, after they were applied.
 #[derive(Debug)]
 pub(super) enum AppliedWorkload {
-    /// Imports on a schedule.
+    /// The workload that imports a list or label set.
     Importer {
-        /// Imports on the schedule.
+        /// The `CronJob` that imports on the schedule.
         cron_job: Box<CronJob>,
-        /// Imports at once what was never imported.
+        /// The Job that imports a new source immediately.
         first_job: Option<Box<Job>>,
     },
-    /// Follows a chain and answers for its graph.
+    /// Chain servers, which follow a chain and answer questions about its graph.
     ChainServers {
-        /// Runs the servers.
+        /// The `StatefulSet` that runs the servers.
         stateful_set: Box<StatefulSet>,
-        /// Why a volume does not get its size.
+        /// The cause for which a volume did not get its size.
         resize_failure: Option<String>,
     },
 }
 
-/// Applies the objects of a source, and says whether anything was written.
+/// Applies the objects of a source, and returns true if anything was written.
 pub(super) async fn apply<S>(
     objects: SourceObjects,
     inputs: &Inputs<'_, S>,
@@ -52,7 +52,7 @@ pub(super) async fn apply<S>(
 ) -> Result<(AppliedWorkload, bool), ReconcileError> {
     let Inputs { owner, live, claims, .. } = inputs;
     let SourceObjects { network_policy, workload } = objects;
-    let mut applier = Applier::new(&context.shared, owner, live);
+    let mut applier = ObjectApplier::new(&context.shared, owner, live);
     applier.apply(&network_policy).await?;
     let result = match workload {
         Workload::Importer { cron_job, first_job } => AppliedWorkload::Importer {
@@ -85,7 +85,7 @@ pub(super) async fn apply<S>(
     Ok((result, applier.has_changed()))
 }
 
-/// Requests a larger size of the claims that are smaller, and returns why one does not grow.
+/// Requests the size of the spec for smaller claims, and returns the cause if a claim does not grow.
 async fn resize_claims(
     claims: &[PersistentVolumeClaim],
     size: ResourceQuantity,
@@ -110,7 +110,7 @@ async fn resize_claims(
     Ok(failure)
 }
 
-/// Says whether chain servers have a volume, or new ones would.
+/// Says whether existing or new pods of chain servers mount a volume.
 async fn has_pods_with(
     volume: &str,
     owner: &Owner,
@@ -132,15 +132,14 @@ async fn has_pods_with(
     Ok(staying.any(|pod| pod.spec.as_ref().is_some_and(has_volume)))
 }
 
-/// Applies the `StatefulSet`, or deletes it with its pods if these must end at once: then the next one starts them
-/// anew. The size of its new volumes cannot be changed: for another one, it is deleted without its
-/// pods, and the one that replaces it adopts them.
+/// Applies the `StatefulSet`, or deletes it with its pods if these must end immediately. The size in a volume template
+/// is immutable: for another size, the `StatefulSet` is deleted without its pods, and a new one adopts the pods.
 async fn apply_stateful_set(
     stateful_set: &StatefulSet,
     must_end: bool,
     owner: &Owner,
     live: &LiveObjects,
-    applier: &mut Applier<'_>,
+    applier: &mut ObjectApplier<'_>,
 ) -> Result<StatefulSet, WriteError> {
     let Some(before) = live.owned::<StatefulSet>(owner)? else {
         return applier.apply(stateful_set).await;
@@ -159,7 +158,7 @@ async fn apply_stateful_set(
     applier.apply(stateful_set).await
 }
 
-/// Ends the workload of a source that has none that runs, and returns whether there was any. The volumes of chain servers
+/// Deletes the workload of a source that must not run, and returns true if there was any. The volumes of chain servers
 /// stay.
 pub(super) async fn end_workload(
     end: WorkloadEnd,
@@ -172,7 +171,7 @@ pub(super) async fn end_workload(
         WorkloadEnd::Deleted => &[],
         WorkloadEnd::DeletedAtOnce => &[OwnedKind::Job],
     };
-    let mut applier = Applier::new(&context.shared, owner, live);
+    let mut applier = ObjectApplier::new(&context.shared, owner, live);
     // The network policy goes last, so that no pod runs without it.
     let workload = [
         OwnedKind::CronJob,

@@ -1,4 +1,4 @@
-//! The branches of a chain's servers, as a condition.
+//! The condition about the branches of a chain's servers.
 
 use std::net::SocketAddr;
 
@@ -6,19 +6,19 @@ use assay_chain_protocol::{client::branches::Difference, message::RefusedBranch}
 
 use crate::{conditions::ConditionState, reason::ConditionReason};
 
-/// The condition type: the chain servers have one branch, and that of their source.
+/// The condition type: all chain servers are on the branch of their source.
 pub(crate) const BRANCHES_AGREE: &str = "BranchesAgree";
 
-/// A server that does not follow its source to another branch.
+/// A chain server that refuses its source's branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StayingServer {
-    /// Its address.
+    /// The server's address.
     pub(crate) address: SocketAddr,
-    /// The branch of its source.
+    /// The refused branch of the source.
     pub(crate) refused: RefusedBranch,
 }
 
-/// The condition of servers with this difference, of which some do not follow their source.
+/// The condition for a difference of branches, and for servers that refuse their source's branch.
 pub(super) fn condition(
     difference: Option<&Difference>,
     staying: &[StayingServer],

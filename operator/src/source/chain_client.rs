@@ -1,4 +1,4 @@
-//! The client of chain servers: what their graphs hold.
+//! Client of chain servers, which reads the state of their graphs.
 
 use std::{
     collections::BTreeMap,
@@ -17,25 +17,26 @@ use jiff::Timestamp;
 use super::branches::{self, StayingServer};
 use crate::conditions::ConditionState;
 
-/// The rate from which on a server is reading earlier blocks, in blocks per second: no chain has as many new ones.
+/// The rate above which a server must be reading earlier blocks, in blocks per second. No chain produces new blocks as
+/// fast.
 const SYNCING_RATE: f64 = 0.1;
 
-/// The graph of a chain, as its servers describe it.
+/// The state of a chain's graph, reported by its chain servers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ObservedChain {
-    /// The height of the newest block of any of them.
+    /// The height of the newest block of any server.
     pub(super) height: u64,
-    /// The time in the header of that block.
+    /// The time in the header of the newest block.
     pub(super) time: Timestamp,
-    /// The blocks that the fastest of them reads per second, while it reads earlier blocks.
+    /// The blocks per second of the fastest server, while it reads earlier blocks.
     pub(super) blocks_per_second: Option<f64>,
-    /// The bytes that the graph takes on the disk of the largest of them.
+    /// The largest size of the graph on the disk of a server, in bytes.
     pub(super) bytes: u64,
-    /// The condition of their branches.
+    /// The condition about the branches of the servers.
     pub(super) branches: ConditionState,
 }
 
-/// A client of the chain servers of all chains. It keeps its connections.
+/// A client of the chain servers of all chains, with persistent connections.
 #[derive(Debug)]
 pub(crate) struct ChainClient {
     credentials: Credentials,
@@ -43,14 +44,14 @@ pub(crate) struct ChainClient {
 }
 
 impl ChainClient {
-    /// A client that shows the token in a file. Without one, no server answers it.
+    /// A client that authenticates with the token in a file. Servers refuse a client without a token.
     pub(crate) fn new(token: Option<PathBuf>) -> Self {
         let credentials = Credentials { token, authorities: None };
         Self { credentials, servers: Mutex::default() }
     }
 
-    /// The graph of a chain as the servers behind a URL describe it. `None` if no server answers, or none has a block
-    /// yet.
+    /// The state of a chain's graph, reported by the servers behind a URL. `None` if no server answers, or no server
+    /// has a block yet.
     pub(super) async fn state(&self, chain: &str, url: &str) -> Option<ObservedChain> {
         self.credentials.token.as_ref()?;
         let chain: ChainId = chain.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The controller of a kind of sources: fetch, validate, build, apply, report.
+//! The controller of a kind of sources: fetch, validate, build, apply, status.
 
 use std::{sync::Arc, time::Duration};
 
@@ -48,15 +48,15 @@ use crate::{
     watched::{WatchedObject, is_deleted, parse_status},
 };
 
-/// The kind of this work in metrics, beside that of publishing.
+/// The name of this controller's kind in metrics.
 const KIND: &str = "Workload";
-/// The largest number of sources that are worked on at once.
+/// The largest number of sources that are reconciled concurrently.
 const CONCURRENCY: u16 = 4;
-/// The interval while a workload does not work, or a Job runs, or a chain server is not ready.
+/// The interval between reconciliations while a workload fails, a Job runs, or a chain server is not ready.
 const RECHECK: Duration = Duration::from_secs(10);
 
-/// Returns the sources of a kind as the watch has them, and the work on them, which lasts until the program ends. All are
-/// reconciled when the sources in force change, or the set of those that were ever imported.
+/// Returns the watched sources of a kind, and a future that reconciles them until the program ends. All sources are
+/// reconciled when the sources in force change, or the set of sources that were ever imported.
 pub(super) fn start<K: Source>(
     context: &Arc<Context>,
 ) -> (reflector::Store<WatchedObject>, impl Future<Output = ()> + use<K>) {
@@ -96,12 +96,12 @@ where
     Api::namespaced(client.clone(), namespace)
 }
 
-/// The result of work on a source.
+/// The result of a reconciliation of a source.
 struct Outcome {
-    /// `None`: it is not known, and its last state stays.
+    /// The state of the workload. `None`: the state is unknown, and the status keeps the last one.
     workload: Option<WorkloadState>,
     has_changed: bool,
-    /// True if a change of the condition may cause no event of a watch.
+    /// True if no watch reports a change of the condition.
     needs_recheck: bool,
 }
 
@@ -159,7 +159,7 @@ async fn reconcile<K: Source>(
     context.shared.metrics.count_reconciliation(KIND, outcome.has_changed);
     context.failures.reset(object.metadata.uid.as_ref());
     let next = if outcome.needs_recheck { RECHECK } else { context.shared.resync };
-    Ok(Action::requeue(backoff::spread(next, assay_system::random_fraction())))
+    Ok(Action::requeue(backoff::with_jitter(next, assay_system::random_fraction())))
 }
 
 async fn work<K: Source>(

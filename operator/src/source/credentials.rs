@@ -1,5 +1,5 @@
-//! The permission of a source to use a Secret: its owner marks the Secret as one for sources, and names the servers that
-//! may be sent it. The name of a Secret alone opens nothing. Pure.
+//! The permission of a source to use a Secret: the Secret's owner labels it for sources, and names in an annotation the
+//! servers that may receive it. Without both, a source cannot use the Secret. Pure.
 
 use std::fmt;
 
@@ -10,33 +10,33 @@ use kube::{ResourceExt, core::PartialObjectMeta};
 
 use crate::pod::SecretFile;
 
-/// The label of Secrets that sources may use, with the value `true`.
+/// The label of Secrets that sources may use; its value is `true`.
 pub(super) const LABEL: &str = "assay.dev/source-credentials";
-/// The annotation with the servers that may be sent the credentials, as `host:port` or, for TLS alone, `https://host:port`,
-/// separated by commas. Port 443 means TLS.
+/// The annotation with the servers that may receive the credentials, separated by commas: `host:port`, or
+/// `https://host:port` for TLS only. Port 443 implies TLS.
 pub(super) const HOSTS: &str = "assay.dev/source-hosts";
 /// The name of the volume with the credentials.
 pub(super) const VOLUME: &str = "credentials";
 
-/// The credentials that a source names, and the URL of the server that is to be sent them.
+/// The credentials that a source names, and the URL of the server that is to receive them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestedCredentials<'a> {
     /// The key of the Secret.
     pub(super) secret: &'a SecretKey,
-    /// The URL.
+    /// The URL of the server.
     pub(super) url: &'a str,
 }
 
 /// Credentials that a source may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SourceCredentials {
-    /// The file in a pod.
+    /// The file with the credentials in a pod.
     pub(super) file: SecretFile,
-    /// The only server that may be sent them.
+    /// The only server that may receive the credentials.
     pub(super) server: ServerName,
 }
 
-/// Why a source must not use a Secret, and what its owner can do about it.
+/// Refusal of a source's use of a Secret, with advice for the Secret's owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CredentialsRefusal {
     secret: String,
@@ -47,20 +47,20 @@ pub(super) struct CredentialsRefusal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RefusalCause {
-    /// There is no such Secret for sources. A source reveals no more about Secrets than that.
+    /// No Secret of that name has the label for sources. The status of a source reveals nothing else about Secrets.
     NotForSources,
     /// The annotation is missing, or names other servers.
     OtherServer,
     /// The annotation names the server, which is reached over TLS alone, and the URL is plain http.
     Plaintext,
-    /// The annotation is none.
+    /// The annotation is invalid.
     Annotation(String),
-    /// The URL names no server.
+    /// The URL has no host.
     NoServer,
 }
 
 impl RequestedCredentials<'_> {
-    /// Checks that a Secret, of which there may be none, permits its use.
+    /// Checks that the Secret exists and permits its use.
     pub(super) fn permitted_by(
         self,
         secret: Option<&PartialObjectMeta<Secret>>,

@@ -1,4 +1,4 @@
-//! The inputs of work on a source.
+//! The inputs of the reconciliation of a source.
 
 use std::collections::BTreeSet;
 
@@ -13,25 +13,25 @@ use crate::{
     shared::ReconcileError,
 };
 
-/// The URL whose port is assumed while the Secret with the database's URL does not exist.
+/// The URL that gives the default port while the Secret with the database's URL does not exist.
 const USUAL_DATABASE: &str = "postgres://database";
 
-/// The inputs of work on a source.
+/// The inputs of the reconciliation of a source.
 #[derive(Debug)]
 pub(super) struct Inputs<'a, S> {
     /// The source's name.
     pub(super) name: &'a Name,
-    /// The source as it is in force.
+    /// The spec in force of the source.
     pub(super) spec: S,
-    /// True if the store never held anything of the source. `None` until the store was read.
+    /// True if the source was never imported. `None` until the store was read.
     pub(super) is_new: Option<bool>,
     /// The owner of the source's objects: the source.
     pub(super) owner: Owner,
-    /// The objects that there are under the names of the source's objects.
+    /// The existing objects with the names of the source's objects.
     pub(super) live: LiveObjects,
-    /// The claims of the volumes of chain servers, also of those that are gone.
+    /// The volume claims of existing and former chain servers.
     pub(super) claims: Vec<PersistentVolumeClaim>,
-    /// The metadata of the Secret with its credentials, if it names one and that exists.
+    /// The metadata of the Secret with the source's credentials, if the Secret exists.
     pub(super) credentials: Option<PartialObjectMeta<Secret>>,
     /// The ports of the database.
     pub(super) database_ports: BTreeSet<u16>,

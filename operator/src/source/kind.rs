@@ -1,4 +1,4 @@
-//! The two kinds of sources.
+//! The two kinds of sources: `IntelSource` and `ChainSource`.
 
 use std::fmt::Debug;
 
@@ -22,46 +22,45 @@ use super::{
 };
 use crate::owned::OwnedKind;
 
-/// A kind of sources. Only the metadata of its objects is watched: their specs come from the store,
-/// once they are in force.
+/// A kind of sources. The operator watches only the objects' metadata; their specs in force come from the store.
 pub(super) trait Source:
     Resource<DynamicType = ()> + Clone + Debug + Send + Sync + 'static
 {
     /// The kind.
     const KIND: Kind;
-    /// The component of its objects in labels and names.
+    /// The component of the source's objects in labels and names.
     const COMPONENT: &'static str;
-    /// Says whether its pods have volumes of their own.
+    /// True if the source's pods have volumes of their own.
     const HAS_VOLUMES: bool;
     /// The kind's spec.
     type Spec: Debug + Send + Sync;
     /// The kind's status.
     type Status: Status + Serialize + DeserializeOwned + Send + Sync;
 
-    /// The source of that name, if it is in force.
+    /// The spec of the source of that name, if it is in force.
     fn desired(desired: &DesiredSources, name: &Name) -> Option<Self::Spec>;
 
     /// The kinds and names of the objects that a source may have.
     fn object_names(name: &str) -> Vec<(OwnedKind, String)>;
 
-    /// The credentials that its pods need, in a Secret.
+    /// The credentials that the source's pods need, in a Secret.
     fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>>;
 
-    /// The task of its workload.
+    /// The task of the source's workload.
     fn task(name: &Name, spec: &Self::Spec, inputs: TaskInputs<'_>) -> Result<Task, IdleReason>;
 
-    /// The fields of its status about the pods of its workload.
+    /// The status fields about the pods of the source's workload.
     fn workload_status(replicas: Option<Replicas>) -> Self::Status;
 }
 
-/// The inputs of a task beside the spec.
+/// The inputs of a task, except the spec.
 #[derive(Clone, Debug)]
 pub(super) struct TaskInputs<'a> {
-    /// The credentials that its pods need, if their Secret permits it.
+    /// The credentials that the source's pods need, if the Secret permits their use.
     pub(super) credentials: Result<Option<SourceCredentials>, CredentialsRefusal>,
-    /// True if the store never held anything of the source. `None` until the store was read.
+    /// True if the source was never imported. `None` until the store was read.
     pub(super) is_new: Option<bool>,
-    /// True if there are volumes of its pods, with what earlier ones read.
+    /// True if volumes of earlier pods of the source exist.
     pub(super) has_volumes: bool,
     /// The settings of workloads.
     pub(super) settings: &'a WorkloadSettings,
@@ -132,7 +131,7 @@ impl Source for ChainSource {
         kinds.map(|kind| (kind, name.clone())).into()
     }
 
-    /// Only nodes ask for credentials, and only of those who follow them.
+    /// Returns credentials only for a chain that is followed from a node.
     fn credentials(spec: &Self::Spec) -> Option<RequestedCredentials<'_>> {
         let asks = spec.mode == ChainMode::Follow && spec.protocol == ChainProtocol::Rpc;
         let secret = spec.credentials_secret.as_ref().filter(|_| asks && !spec.suspended)?;

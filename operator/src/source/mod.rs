@@ -1,11 +1,11 @@
-//! `IntelSource` and `ChainSource`: the workloads that import lists, and chain servers, in the operator's
-//! namespace.
+//! Controllers of `IntelSource` and `ChainSource`: run the workloads that import lists, and chain servers, in the
+//! operator's namespace.
 //!
-//! The publisher stores the specs of sources, like those of every manifest, and writes the conditions about that; the
-//! workloads here follow the specs in force. Each of the tasks here writes the part of the status that it knows.
+//! The publisher stores the specs of sources, like those of every manifest, and writes the conditions about the
+//! publication. These controllers run workloads for the specs in force, and write other parts of the status.
 //!
-//! - [`observed`]: the state of sources beside their specs and workloads; [`chain_client`]: what chain servers say of it;
-//!   [`branches`]: the condition of their branches
+//! - [`observed`]: the state of sources in the store and in chain servers; [`chain_client`]: the client of chain
+//!   servers; [`branches`]: the condition of their branches
 //! - [`kind`]: the two kinds of sources; [`task`]: the tasks of their workloads; [`names`]: the names of
 //!   their objects; [`credentials`]: the Secrets that they may use
 //! - [`controller`]: the loop around [`fetch`], [`validate`], [`build`], [`apply`], [`state`] and [`status`];
@@ -45,7 +45,7 @@ use crate::{
     backoff::Failures,
     in_force::ConfigurationInForce,
     pod::{PodDefaults, SecretFile},
-    shared::Shared,
+    shared::SharedContext,
 };
 
 /// The component of chain servers in labels and names.
@@ -62,7 +62,7 @@ pub(crate) struct WorkloadSettings {
     pub(crate) chain_token: Option<SecretFile>,
 }
 
-/// The sources in force.
+/// The specs of the sources in force, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DesiredSources {
     feeds: BTreeMap<Name, IntelSourceSpec>,
@@ -79,19 +79,19 @@ impl DesiredSources {
     }
 }
 
-/// The context of work on sources.
+/// The context of reconciliations of sources.
 #[derive(Debug)]
 struct Context {
-    shared: Shared,
+    shared: SharedContext,
     /// The namespace of workloads.
     namespace: String,
-    /// `None`: the operator creates no workloads.
+    /// The settings of workloads. `None`: the operator creates no workloads.
     settings: Option<WorkloadSettings>,
     desired: watch::Receiver<DesiredSources>,
     /// The lists and label sets that were ever imported. `None` until the store was read.
     imported: watch::Receiver<Option<BTreeSet<String>>>,
     failures: Failures,
-    /// The sources of other installations that have no workload here.
+    /// The sources of other installations whose workloads were already deleted here.
     foreign: Mutex<BTreeSet<(Kind, Name)>>,
 }
 
@@ -101,9 +101,9 @@ impl Context {
     }
 }
 
-/// Works on sources until the program ends.
+/// Reconciles sources until the program ends.
 pub(crate) async fn run(
-    shared: Shared,
+    shared: SharedContext,
     store: Arc<dyn Store>,
     chain_client: ChainClient,
     namespace: String,

@@ -6,11 +6,10 @@ use crate::{owned::digest, serving::API};
 /// The longest name of a `CronJob`, and of a `StatefulSet`: Kubernetes appends 11 characters for the names of Jobs and
 /// in a label of pods.
 pub(super) const MAX_LENGTH: usize = 52;
-/// The characters of a digest and of the hyphen before it.
+/// The length of a digest with the hyphen before it.
 const DIGEST_LENGTH: usize = 17;
 
-/// The name of the objects of a source. A name that is too long is shortened, and ends with a digest
-/// of the whole name.
+/// The name of the objects of a source. A name that is too long is shortened and ends with a digest of the whole name.
 pub(super) fn workload(component: &str, source: &str) -> String {
     let name = format!("{component}-{source}");
     if name.len() <= MAX_LENGTH {

@@ -1,4 +1,4 @@
-//! The state of sources beside their specs and workloads: what the store has of them, and what chain servers say.
+//! Reports the state of sources in their status: imported lists from the store, and graphs from chain servers.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,12 +33,12 @@ use crate::{
     watched::{WatchedObject, is_deleted},
 };
 
-/// The interval between reads of the store, and questions to chain servers. Reporting every block during a
-/// backfill would write statuses without end.
+/// The interval between reads of the store and of chain servers. It bounds the number of status writes while a chain is
+/// being read.
 const POLL_INTERVAL: Duration = Duration::from_secs(20);
 
-/// Asks chain servers regularly, and writes what they say into the statuses of sources, until the program ends. While
-/// those of a chain do not answer, its last state stays.
+/// Asks chain servers at an interval, and writes their state into the statuses of sources, until the program ends. A
+/// chain whose servers do not answer keeps its last state.
 pub(super) async fn report_chains(
     client: ChainClient,
     sources: reflector::Store<WatchedObject>,
@@ -58,13 +58,13 @@ pub(super) async fn report_chains(
         };
         let answers: BTreeMap<Name, ObservedChain> =
             join_all(followed.iter().map(ask)).await.into_iter().flatten().collect();
-        for (name, object) in own(&sources, &context) {
+        for (name, object) in own_sources(&sources, &context) {
             if let Some(chain) = answers.get(&name) {
                 let part = (&status::chain_fields(chain), Some(&chain.branches));
-                report::<ChainSource>(&CHAIN, &object, part, &context).await;
+                report_status::<ChainSource>(&CHAIN, &object, part, &context).await;
             } else if !followed.contains_key(&name) {
                 let none = (&ChainSourceStatus::default(), None);
-                report::<ChainSource>(&CHAIN, &object, none, &context).await;
+                report_status::<ChainSource>(&CHAIN, &object, none, &context).await;
             }
         }
         tokio::select! {
@@ -74,8 +74,9 @@ pub(super) async fn report_chains(
     }
 }
 
-/// Reads the store regularly, and writes what it has into the statuses of sources, until the program ends. It sends the
-/// names of those that were ever `imported`. While the store cannot be read, the last state stays.
+/// Reads the store at an interval, and writes the state of lists into the statuses of sources, until the program ends.
+/// The names of sources that were ever `imported` are sent to that channel. While the store cannot be read, the last
+/// state stays.
 pub(super) async fn report_stored(
     store: Arc<dyn Store>,
     sources: reflector::Store<WatchedObject>,
@@ -85,7 +86,7 @@ pub(super) async fn report_stored(
     let mut desired = context.desired.clone();
     let mut stored: Option<StoredSources> = None;
     loop {
-        match read(&*store, stored.as_ref().map(|(generation, _)| *generation)).await {
+        match read_sources(&*store, stored.as_ref().map(|(generation, _)| *generation)).await {
             Ok(None) => {}
             Ok(Some(read)) => {
                 let names = Some(read.1.keys().cloned().collect());
@@ -101,9 +102,9 @@ pub(super) async fn report_stored(
             }
         }
         if let Some((_, stored)) = &stored {
-            for (name, object) in own(&sources, &context) {
+            for (name, object) in own_sources(&sources, &context) {
                 let status = stored.get(name.as_str()).cloned().unwrap_or_default();
-                report::<IntelSource>(&STORED, &object, (&status, None), &context).await;
+                report_status::<IntelSource>(&STORED, &object, (&status, None), &context).await;
             }
         }
         tokio::select! {
@@ -113,8 +114,8 @@ pub(super) async fn report_stored(
     }
 }
 
-/// The sources of this installation that stay.
-fn own(
+/// The sources of this installation that are not being deleted.
+fn own_sources(
     sources: &reflector::Store<WatchedObject>,
     context: &Context,
 ) -> Vec<(Name, Arc<WatchedObject>)> {
@@ -125,7 +126,7 @@ fn own(
 }
 
 /// Writes a part of a source's status. A failure is retried with the next poll.
-async fn report<K: Source>(
+async fn report_status<K: Source>(
     part: &StatusPart,
     object: &WatchedObject,
     (status, state): (&K::Status, Option<&ConditionState>),
@@ -139,14 +140,17 @@ async fn report<K: Source>(
 }
 
 fn next_poll() -> Sleep {
-    sleep(backoff::spread(POLL_INTERVAL, assay_system::random_fraction()))
+    sleep(backoff::with_jitter(POLL_INTERVAL, assay_system::random_fraction()))
 }
 
 /// A generation of lists and label sets, and the status of each by its name.
 type StoredSources = (u64, BTreeMap<String, IntelSourceStatus>);
 
 /// The lists in the store, unless their generation is `seen`.
-async fn read(store: &dyn Store, seen: Option<u64>) -> Result<Option<StoredSources>, StoreError> {
+async fn read_sources(
+    store: &dyn Store,
+    seen: Option<u64>,
+) -> Result<Option<StoredSources>, StoreError> {
     if seen == Some(store.revisions().await?.intel) {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! The state of a source's workload, as a condition.
+//! The condition about a source's workload.
 
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use kube::ResourceExt;
@@ -14,17 +14,17 @@ use crate::{
     reason::ConditionReason,
 };
 
-/// The condition of a source without a workload that runs.
+/// The condition of a source without a running workload.
 pub(super) fn idle(idle: &IdleReason) -> ConditionState {
     state(false, idle.reason(), idle.to_string())
 }
 
-/// The workload of a source.
+/// The state of a source's workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WorkloadState {
-    /// Its condition.
+    /// The condition of the workload.
     pub(super) condition: ConditionState,
-    /// The number of chain servers, if it has any.
+    /// The number of chain servers. `None` for an importer.
     pub(super) replicas: Option<Replicas>,
 }
 
@@ -39,7 +39,7 @@ impl AppliedWorkload {
         }
     }
 
-    /// Says whether the status describes any spec at all.
+    /// Says whether Kubernetes has reported a status of the workload.
     pub(super) fn is_observed(&self) -> bool {
         match self {
             Self::Importer { .. } => true,
@@ -50,7 +50,7 @@ impl AppliedWorkload {
         }
     }
 
-    /// Says whether pods may report why the workload does not work.
+    /// Says whether pods may report the cause of a failure.
     pub(super) fn needs_diagnosis(&self) -> bool {
         match self {
             Self::Importer { cron_job, first_job } => {

@@ -1,5 +1,5 @@
-//! The parts of a source's status that are written here, beside that of the publisher. Each has a field manager of its
-//! own: server-side apply merges the parts, and removes what a manager no longer applies.
+//! The parts of a source's status that the controllers of sources write. Each part has its own field manager:
+//! server-side apply merges the parts, and removes fields that a manager no longer applies.
 
 use assay_crds::status::{ChainSourceStatus, Status};
 use k8s_openapi::{api::apps::v1::StatefulSet, apimachinery::pkg::apis::meta::v1::Condition};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{branches::BRANCHES_AGREE, chain_client::ObservedChain};
 use crate::{
     conditions::{ConditionState, condition},
-    shared::Shared,
+    shared::SharedContext,
     watched::{WatchedObject, parse_status},
     writer::WriteError,
 };
@@ -23,25 +23,25 @@ pub(super) const WORKING: &str = "Working";
 pub(super) struct StatusPart {
     /// The field manager that owns it.
     manager: &'static str,
-    /// The type of the condition in it.
+    /// The type of the condition in this part.
     condition: Option<&'static str>,
-    /// The other fields in it.
+    /// The other fields in this part.
     fields: &'static [&'static str],
 }
 
-/// The workload of a source: its condition, and the number of chain servers.
+/// The status part about the workload: the condition, and the number of chain servers.
 pub(super) const WORKLOAD: StatusPart = StatusPart {
     manager: "assay-operator/workload",
     condition: Some(WORKING),
     fields: &["replicas", "readyReplicas", "servers"],
 };
-/// The list or label set that the store has of a source.
+/// The status part about the imported list or label set.
 pub(super) const STORED: StatusPart = StatusPart {
     manager: "assay-operator/stored",
     condition: None,
     fields: &["verifiedAt", "publishedAt", "digest", "entries"],
 };
-/// The graph of a followed chain, as its servers describe it.
+/// The status part about the graph of a followed chain.
 pub(super) const CHAIN: StatusPart = StatusPart {
     manager: "assay-operator/chain",
     condition: Some(BRANCHES_AGREE),
@@ -49,14 +49,14 @@ pub(super) const CHAIN: StatusPart = StatusPart {
 };
 
 impl StatusPart {
-    /// Writes the part, unless the object has it already: the fields of `status`, and the condition in this state. The
-    /// object loses the fields and the condition that are absent.
+    /// Writes the part, unless the object already has it: the fields of `status`, and the condition. Fields and a
+    /// condition that are absent are removed from the object.
     pub(super) async fn write<S>(
         &self,
         object: &WatchedObject,
         kind: &ApiResource,
         (status, state): (&S, Option<&ConditionState>),
-        shared: &Shared,
+        shared: &SharedContext,
     ) -> Result<(), WriteError>
     where
         S: Status + Serialize + DeserializeOwned,
@@ -80,7 +80,7 @@ impl StatusPart {
         }
     }
 
-    /// The part of a status, with those of the conditions that belong to it.
+    /// Extracts the fields and conditions of this part from a status.
     fn extract(&self, status: &impl Serialize, conditions: &[Condition]) -> Map<String, Value> {
         let status = json!(status);
         let field = |name: &&str| Some(((*name).to_owned(), status.get(*name)?.clone()));
@@ -100,9 +100,9 @@ impl StatusPart {
 /// The number of chain servers of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Replicas {
-    /// The number in the spec.
+    /// The desired number of servers.
     pub(super) desired: i32,
-    /// The number of those that are ready.
+    /// The number of ready servers.
     pub(super) ready: i32,
 }
 
@@ -115,7 +115,7 @@ impl Replicas {
     }
 }
 
-/// The fields about chain servers.
+/// The status fields about the number of chain servers.
 pub(super) fn replica_fields(replicas: Option<Replicas>) -> ChainSourceStatus {
     ChainSourceStatus {
         replicas: replicas.map(|replicas| replicas.desired),
@@ -125,7 +125,7 @@ pub(super) fn replica_fields(replicas: Option<Replicas>) -> ChainSourceStatus {
     }
 }
 
-/// The fields about the graph of a chain.
+/// The status fields about the graph of a chain.
 pub(super) fn chain_fields(chain: &ObservedChain) -> ChainSourceStatus {
     ChainSourceStatus {
         tip_height: Some(chain.height),
@@ -136,7 +136,7 @@ pub(super) fn chain_fields(chain: &ObservedChain) -> ChainSourceStatus {
     }
 }
 
-/// A rate with two significant digits, so that it does not change each time that it is measured.
+/// Rounds a rate to two significant digits, so that the status does not change with each measurement.
 fn two_digits(rate: f64) -> f64 {
     if !rate.is_normal() {
         return 0.0;
@@ -150,7 +150,7 @@ fn two_digits(rate: f64) -> f64 {
     }
 }
 
-/// A number of bytes in the largest binary unit that leaves three digits.
+/// Formats a number of bytes in a binary unit with at most three digits.
 fn disk_size(bytes: u64) -> String {
     let mut number = bytes.div_ceil(1 << 20);
     let mut units = ["Mi", "Gi", "Ti"].into_iter();

@@ -1,4 +1,4 @@
-//! The task of a source's workload, or why it has none that runs.
+//! The task of a source's workload, or the reason for which no workload runs.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::{owned::OwnedKind, pod::SecretFile, reason::ConditionReason};
 pub(super) enum Task {
     /// Import a list or label set on a schedule.
     Import(Box<ImportTask>),
-    /// Follow a chain, and answer for its graph.
+    /// Follow a chain, and answer questions about its graph.
     ServeChain(Box<ChainServerTask>),
 }
 
@@ -24,28 +24,28 @@ pub(super) enum Task {
 pub(super) struct ImportTask {
     /// The source's name in the store.
     pub(super) source: Name,
-    /// The source, whose location is a URL.
+    /// The spec of the source, whose location is a URL.
     pub(super) spec: IntelSourceSpec,
-    /// The credentials for its server.
+    /// The credentials for the source's server.
     pub(super) credentials: Option<SourceCredentials>,
-    /// True if it is also imported at once, because the store has nothing of it yet.
+    /// True if a first import runs immediately, because the source was never imported.
     pub(super) has_first_job: bool,
 }
 
 /// The chain servers of a chain.
 #[derive(Clone, Debug)]
 pub(super) struct ChainServerTask {
-    /// The source, which follows the chain.
+    /// The spec of the source, whose mode is `follow`.
     pub(super) spec: ChainSourceSpec,
     /// The credentials for the node.
     pub(super) credentials: Option<SourceCredentials>,
-    /// Why they follow no node, if they do not.
+    /// The reason for which the servers follow no node, if any.
     pub(super) pause: Option<PauseReason>,
-    /// The file with the token that callers show.
+    /// The file with the token that chain servers demand.
     pub(super) token: SecretFile,
 }
 
-/// Why chain servers follow no node, and answer from the blocks that they have.
+/// The reason for which chain servers follow no node and answer from the blocks that they have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PauseReason {
     /// The source is suspended.
@@ -54,7 +54,7 @@ pub(super) enum PauseReason {
     CredentialsRefused(CredentialsRefusal),
 }
 
-/// Why a source has no workload that runs.
+/// The reason for which no workload of a source runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum IdleReason {
     /// The operator has no settings for workloads.
@@ -73,14 +73,14 @@ pub(super) enum IdleReason {
     NameTaken { kind: String, name: String, namespace: String },
 }
 
-/// The end of a workload whose source has none that runs.
+/// The fate of an existing workload whose source must not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WorkloadEnd {
-    /// It stays.
+    /// The workload stays.
     Kept,
-    /// It is deleted. A first import that runs may finish.
+    /// The workload is deleted; a running first import may finish.
     Deleted,
-    /// It is deleted, with an import that runs.
+    /// The workload and running imports are deleted.
     DeletedAtOnce,
 }
 
@@ -95,7 +95,7 @@ impl IdleReason {
         }
     }
 
-    /// Says what happens to an existing workload.
+    /// The fate of an existing workload.
     pub(super) const fn workload_end(&self) -> WorkloadEnd {
         match self {
             Self::File | Self::OnDemand => WorkloadEnd::Deleted,
@@ -106,8 +106,8 @@ impl IdleReason {
         }
     }
 
-    /// Says whether it may end without an event of a watch: only the metadata of Secrets that the operator created is
-    /// watched.
+    /// Says whether the reason may cease without an event of a watch. The operator watches no Secrets except those that
+    /// it created.
     pub(super) const fn needs_recheck(&self) -> bool {
         matches!(self, Self::CredentialsRefused(_))
     }
@@ -141,7 +141,7 @@ impl fmt::Display for IdleReason {
 }
 
 impl Task {
-    /// The URL that it fetches from.
+    /// The URL from which the workload fetches.
     pub(super) fn url(&self) -> &str {
         match self {
             Self::Import(import) => &import.spec.location,
@@ -149,7 +149,7 @@ impl Task {
         }
     }
 
-    /// Says whether its workload has an object of a kind.
+    /// Says whether the task's workload has an object of a kind.
     pub(super) const fn has(&self, kind: OwnedKind) -> bool {
         match kind {
             OwnedKind::NetworkPolicy => true,

@@ -18,23 +18,23 @@ use crate::{
 /// A source whose workload can run.
 #[derive(Clone, Debug)]
 pub(super) struct ValidatedSource {
-    /// Its name.
+    /// The name of the source.
     pub(super) name: String,
-    /// The name of its objects.
+    /// The name of the source's objects.
     pub(super) object_name: String,
-    /// The owner of its objects: the source.
+    /// The owner of the source's objects: the source.
     pub(super) owner: Owner,
-    /// The settings of its pods.
+    /// The settings of the source's pods.
     pub(super) pods: PodDefaults,
     /// The Secret with the database's URL.
     pub(super) database: SecretFile,
-    /// The ports that its pods reach.
+    /// The ports to which the source's pods connect.
     pub(super) egress_ports: BTreeSet<u16>,
-    /// The task of its workload.
+    /// The task of the source's workload.
     pub(super) task: Task,
 }
 
-/// Checks the inputs.
+/// Validates a source's workload.
 pub(super) fn validate<K: Source>(
     inputs: &Inputs<'_, K::Spec>,
 ) -> Result<ValidatedSource, IdleReason> {

@@ -1,4 +1,4 @@
-//! The volumes of chain servers: which claims are to grow, and what keeps them from it. Pure.
+//! Growth of chain servers' volumes: claims that are too small, and failures of their growth. Pure.
 
 use assay_tenancy::ResourceQuantity;
 use k8s_openapi::api::{
@@ -9,10 +9,10 @@ use kube::ResourceExt;
 
 use super::build::STORAGE;
 
-/// The start of the types of a claim's conditions that say that a resize failed.
+/// Prefixes of the types of a claim's conditions that report a failed resize.
 const RESIZE_ERRORS: [&str; 2] = ["ControllerResizeError", "NodeResizeError"];
 
-/// The size that is requested of a claim. `None`: none, or one in a form that the operator does not write.
+/// The size that a claim requests. `None`: the claim requests no size, or the operator cannot parse it.
 fn requested(resources: Option<&VolumeResourceRequirements>) -> Option<ResourceQuantity> {
     resources?.requests.as_ref()?.get(STORAGE)?.0.parse().ok()
 }
@@ -23,7 +23,7 @@ pub(super) fn template_size(stateful_set: &StatefulSet) -> Option<ResourceQuanti
     requested(templates.first()?.spec.as_ref()?.resources.as_ref())
 }
 
-/// The names of the claims that are smaller than `size`. A larger one, which an earlier source left behind, stays.
+/// The names of the claims that are smaller than `size`. Larger claims of an earlier source stay.
 pub(super) fn undersized_claims(
     claims: &[PersistentVolumeClaim],
     size: ResourceQuantity,
@@ -36,7 +36,7 @@ pub(super) fn undersized_claims(
     claims.iter().filter(is_smaller).map(ResourceExt::name_any).collect()
 }
 
-/// Why a claim does not get the size that is requested of it. `None`: no claim reports a failure.
+/// The cause for which a claim did not get the requested size. `None`: no claim reports a failure.
 pub(super) fn resize_failure(claims: &[PersistentVolumeClaim]) -> Option<String> {
     claims.iter().find_map(|claim| {
         let conditions = claim.status.as_ref()?.conditions.as_ref()?;
@@ -50,7 +50,7 @@ pub(super) fn resize_failure(claims: &[PersistentVolumeClaim]) -> Option<String>
     })
 }
 
-/// The sentence about a claim that does not grow.
+/// The message about a claim that does not grow.
 pub(super) fn resize_failure_message(claim: &str, why: &str) -> String {
     format!("PersistentVolumeClaim `{claim}` does not grow: {why}")
 }

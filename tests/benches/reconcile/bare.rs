@@ -1,4 +1,4 @@
-//! A client that writes what the operator wrote, and does nothing else.
+//! A client that repeats the operator's writes and does nothing else.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ const MANAGER: &str = "bare";
 /// Number of writes by resource and subresource.
 pub(super) type Writes = BTreeMap<String, u32>;
 
-/// Writes of the operator since then, on tenants and keys, from the API server's audit log.
+/// The operator's writes on tenants and keys since an entry of the API server's audit log.
 pub(super) fn writes(cluster: &Cluster, since: usize) -> Writes {
     let mut writes = Writes::new();
     for event in cluster.audit().into_iter().skip(since) {
@@ -44,13 +44,13 @@ pub(super) fn writes(cluster: &Cluster, since: usize) -> Writes {
     writes
 }
 
-/// For people.
+/// Formats the numbers of writes for the terminal.
 pub(super) fn summary(writes: &Writes) -> String {
     let parts: Vec<String> = writes.iter().map(|(what, count)| format!("{count} {what}")).collect();
     parts.join(", ")
 }
 
-/// Writes as much to as many objects, with the statuses that the operator wrote, and says how long it took.
+/// Repeats the operator's writes on the same number of objects, and returns the duration.
 pub(super) async fn write(
     client: &Client,
     writes: &Writes,

@@ -1,11 +1,10 @@
 //! Speed and memory of the operator, compared with clients that only make the same requests: `cargo
 //! bench -p assay-tests --bench reconcile`; with `ASSAY_FULL` 10,000 tenants and keys.
 //!
-//! All runs use one real API server, with all objects created beforehand. First the operator makes
-//! every tenant and key ready; its writes are read from the API server's audit log. Then a bare
-//! client makes the same writes, as many at once, to as many objects of kinds with the same
-//! definitions that no program watches. Last, a bare reflector holds the objects that the operator
-//! holds.
+//! All runs use one real API server, with all objects created beforehand. First the operator makes every tenant and key
+//! ready; its writes are read from the API server's audit log. Then a bare client makes the same writes, with the same
+//! concurrency, to the same number of objects of unwatched kinds with the same definitions. Last, a bare reflector
+//! holds the objects that the operator holds.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -32,9 +31,9 @@ use assay_tests::{
 use kube::Client;
 use tokio::runtime::Runtime;
 
-/// Writes at once, of the operator's publisher and of the bare client.
+/// Concurrent writes of the operator's publisher and of the bare client.
 const AT_ONCE: usize = 16;
-/// Longest time until everything is ready.
+/// Time limit until all objects are ready.
 const PATIENCE: Duration = Duration::from_mins(20);
 
 fn main() {
@@ -86,7 +85,7 @@ fn main() {
     );
 }
 
-/// Time from the start of the operator's work until nothing more was to be written.
+/// Time from the start of the operator's work until its last write.
 fn until_ready(operator: &Operator, count: u32) -> Duration {
     operator.wait_until_it_works();
     let working = Instant::now();

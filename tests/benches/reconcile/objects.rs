@@ -1,4 +1,4 @@
-//! The objects: tenants and keys, and as many of kinds that no program watches.
+//! The objects of the benchmark: tenants and keys, and the same number of objects of unwatched kinds.
 
 use std::fs;
 
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 
 use super::AT_ONCE;
 
-/// Our group.
+/// The API group of Assay.
 pub(super) const OURS: &str = "assay.dev";
-/// Group of the same kinds that no program watches.
+/// The API group of the same kinds that no program watches.
 pub(super) const BARE: &str = "bare.test";
-/// Both kinds.
+/// The two kinds that the benchmark creates.
 pub(super) const KINDS: [&str; 2] = ["Tenant", "ApiKey"];
 /// The account of the bare client and of the reflector.
 pub(super) const ACCOUNT: &str = "bare";
@@ -41,7 +41,7 @@ metadata: {name: careful}
 spec: {thresholds: {review: 55}}
 ";
 
-/// Defines the kinds in both groups, and says who may do what.
+/// Defines the kinds in both groups, and grants rights to the accounts.
 pub(super) fn define(cluster: &Cluster) {
     cluster.kubectl(&["apply", "--server-side", "-f", DEFINITIONS]);
     for file in ["tenants", "apikeys"] {
@@ -85,7 +85,7 @@ pub(super) fn name(number: u32) -> String {
     format!("customer-{number:05}")
 }
 
-/// Makes so many of both kinds in both groups.
+/// Creates `count` objects of both kinds in both groups.
 pub(super) async fn create(client: &Client, count: u32) {
     for (group, kind) in [OURS, BARE].into_iter().flat_map(|group| KINDS.map(|kind| (group, kind)))
     {
@@ -109,7 +109,7 @@ fn object(group: &str, kind: &str, name: &str) -> Value {
            "spec": spec})
 }
 
-/// The status of every object of ours of a kind: each must be ready.
+/// The statuses of all objects of a kind in Assay's group, each of which must be ready.
 pub(super) async fn statuses(client: &Client, kind: &str) -> Vec<Value> {
     let all = api(client, OURS, kind).list(&ListParams::default()).await.expect("a list");
     let mut statuses = Vec::with_capacity(all.items.len());

@@ -1,4 +1,4 @@
-//! A program that holds tenants and keys as they are, and does nothing else.
+//! A program that keeps tenants and keys in memory and does nothing else.
 
 use std::{
     env, fs,
@@ -21,10 +21,10 @@ use super::{
     objects::{ACCOUNT, client},
 };
 
-/// Names the file that says how the reflector reaches the API server.
+/// Environment variable with the path of the reflector's kubeconfig.
 pub(super) const CONFIG: &str = "ASSAY_BENCH_REFLECT";
 
-/// Starts this program as a reflector, and says how much memory it has of its own once it holds all.
+/// Starts this program as a reflector, and returns its anonymous memory once it holds all objects.
 pub(super) fn measure(cluster: &Cluster) -> u64 {
     let file = tempfile::NamedTempFile::new().expect("a file");
     fs::write(file.path(), cluster.config_of_account("default", ACCOUNT)).expect("a kubeconfig");
@@ -43,7 +43,7 @@ pub(super) fn measure(cluster: &Cluster) -> u64 {
     memory
 }
 
-/// Holds the objects until it is killed, and reports when it does.
+/// Keeps the objects in memory until the process is killed, and prints a line once it has all.
 #[tokio::main]
 pub(super) async fn run(kubeconfig: &Path) {
     let config = fs::read_to_string(kubeconfig).expect("a kubeconfig");

@@ -1,4 +1,4 @@
-//! Identifiers, heights and times of transactions and blocks, and the coins that they make.
+//! Assembles transactions and blocks: identifiers, heights, times and new outputs.
 
 use assay_engine::ledger::BlockRef;
 use assay_engine::utxo::{
@@ -19,7 +19,7 @@ pub struct Utxo {
 }
 
 impl Utxo {
-    /// The input that spends it.
+    /// The input that spends this output.
     #[must_use]
     pub fn input(self) -> TxInput {
         TxInput::new(self.outpoint, Some(TxOut { owner: self.owner, value: self.value }))
@@ -87,7 +87,7 @@ impl BlockAssembler {
         ResolvedBlock::assume(Block { reference, work, transactions })
     }
 
-    /// Lets the next block follow this one.
+    /// Sets the parent of the next block.
     pub const fn follow(&mut self, block: &BlockRef) {
         (self.height, self.parent) = (block.height + 1, block.hash);
     }

@@ -67,7 +67,7 @@ impl ChainBuilder {
         }
     }
 
-    /// The chain that it stands for.
+    /// The blockchain that the builder imitates.
     #[must_use]
     pub const fn id(&self) -> ChainId {
         self.chain
@@ -78,12 +78,12 @@ impl ChainBuilder {
         &mut self.assembler.random
     }
 
-    /// Lets other random choices follow from now on.
+    /// Restarts the random choices with another seed.
     pub const fn reseed(&mut self, seed: u64) {
         self.assembler.random = Random::new(seed);
     }
 
-    /// The blocks that ended.
+    /// The finished blocks.
     #[must_use]
     pub fn blocks(&self) -> &[ResolvedBlock] {
         &self.blocks
@@ -95,7 +95,7 @@ impl ChainBuilder {
         self.now
     }
 
-    /// A new address. On chains without witness programs it is a key hash.
+    /// A new address, which is a key hash on chains without witness programs.
     pub fn fresh_address(&mut self, form: Form) -> ScriptOwner {
         let has_witness = matches!(self.chain.as_str(), "btc" | "ltc");
         let random = &mut self.assembler.random;
@@ -109,7 +109,7 @@ impl ChainBuilder {
         }
     }
 
-    /// A new script by its hash that anybody can spend who knows it.
+    /// A new script hash whose outputs anybody who knows the script can spend.
     pub fn fresh_unsigned_script(&mut self) -> ScriptOwner {
         let script = ScriptOwner::Witness(0, self.assembler.random.bytes::<32>().to_vec());
         self.unsigned.insert(script.clone());
@@ -169,7 +169,7 @@ impl ChainBuilder {
         self.end_block(vec![TxOut { owner: miner.clone(), value }]).remove(0)
     }
 
-    /// Lets time pass. Payments before it are in earlier blocks than those after it.
+    /// Lets time pass. Earlier payments are in earlier blocks than later ones.
     pub fn wait(&mut self, time: SignedDuration) {
         if !self.pending.is_empty() {
             let _fees = self.mine(&[]);
@@ -177,7 +177,7 @@ impl ChainBuilder {
         self.now += time;
     }
 
-    /// Lets time pass until `then`, unless that is past.
+    /// Lets time pass until `then`, unless `then` is past.
     pub fn wait_until(&mut self, then: Timestamp) {
         self.wait(then.duration_since(self.now).max(SignedDuration::ZERO));
     }

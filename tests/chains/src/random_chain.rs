@@ -1,4 +1,4 @@
-//! Random small chains: few owners, so that all owners' money mixes, and everything that a graph must keep.
+//! Random small chains with all features that a graph must store. They have few owners, so that all money mixes.
 
 use assay_address::ChainId;
 use assay_engine::utxo::{
@@ -10,13 +10,12 @@ use jiff::Timestamp;
 
 use crate::{BlockAssembler, Utxo, utxos_of};
 
-/// All coins of a chain are worth no more than this together, so that every sum over one transaction
-/// fits the integers of every store.
+/// Largest sum of all coins of a chain, so that every sum over one transaction fits the integers of every store.
 const SUPPLY: u64 = 9_000_000_000_000_000_000;
 /// Owner of outputs that carry a message and no money.
 const MESSAGE: ScriptOwner = ScriptOwner::Script([0x6a; 32]);
 
-/// Identifier of no transaction.
+/// Identifier that no transaction has.
 const NOBODY: Txid = Txid::from_bytes([0; 32]);
 
 /// Range of amounts on a chain.
@@ -26,7 +25,7 @@ pub struct AmountRange {
     pub least: u64,
     /// The largest amount.
     pub most: u64,
-    /// Percentage of amounts that are equal, so that there are ties.
+    /// Percentage of equal amounts, which cause ties.
     pub alike: u64,
 }
 
@@ -37,19 +36,19 @@ pub struct Habits {
     pub amounts: AmountRange,
     /// The most payments of a block.
     pub busy: u64,
-    /// Inputs of one transaction belong to one owner.
+    /// Percentage of transactions whose inputs belong to one owner.
     pub one_sender: u64,
-    /// An owner pays itself.
+    /// Percentage of payments of an owner to itself.
     pub self_payments: u64,
-    /// A part is paid, and the rest goes to a new owner.
+    /// Percentage of transactions that pay a part and send the rest to a new owner.
     pub peels: u64,
-    /// Money goes to many outputs, or many outputs to one.
+    /// Percentage of transactions with many outputs or many inputs.
     pub fans: u64,
-    /// Joint transactions, whatever they look like.
+    /// Percentage of joint transactions.
     pub joint: u64,
-    /// Coinbases that repeat an earlier one byte by byte (BIP 30).
+    /// Percentage of coinbases that repeat an earlier one byte by byte (BIP 30).
     pub repeated: u64,
-    /// Outputs that are never spent.
+    /// Percentage of outputs that are never spent.
     pub lost: u64,
 }
 
@@ -71,17 +70,17 @@ impl Habits {
 /// A random chain.
 #[derive(Clone, Debug)]
 pub struct TestChain {
-    /// The chain that it stands for.
+    /// The blockchain that the test chain imitates.
     pub id: ChainId,
-    /// Height of its first block.
+    /// Height of the first block.
     pub start: u64,
-    /// Its blocks.
+    /// The blocks of the chain.
     pub blocks: Vec<ResolvedBlock>,
     assembler: BlockAssembler,
     habits: Habits,
-    /// Owners: those who pay each other, then those who appeared under way.
+    /// Owners: first those who pay each other, then those who appeared later.
     parties: Vec<ScriptOwner>,
-    /// Number of those who pay each other.
+    /// Number of owners who pay each other.
     cast: usize,
     /// Coins that may still be created.
     supply: u64,
@@ -129,8 +128,8 @@ impl TestChain {
         Self::with_owners(seed, start, cast_with_hub(), Habits::VARIED)
     }
 
-    /// A chain without blocks, on which these pay one another. A pool among them is paid by outputs, and sometimes
-    /// its money is an input.
+    /// A chain without blocks, whose owners are `cast`. A shielded pool among them receives outputs and sometimes
+    /// provides inputs.
     #[must_use]
     pub const fn with_owners(
         seed: u64,
@@ -164,7 +163,7 @@ impl TestChain {
         self
     }
 
-    /// The same blocks on another chain.
+    /// Changes the blockchain that the blocks imitate.
     #[must_use]
     pub fn with_id(self, id: ChainId) -> Self {
         Self { id, ..self }
@@ -189,8 +188,8 @@ impl TestChain {
         fork.with_random_blocks(blocks)
     }
 
-    /// A chain on which ever new addresses are spent together, two or more of one owner's each time, so that clusters
-    /// of equal and of different sizes are joined, some again and again.
+    /// A chain whose transactions spend two or more new addresses of one owner together, so that clusters of equal and
+    /// of different sizes are merged, some repeatedly.
     #[must_use]
     pub fn consolidating(seed: u64, blocks: usize) -> Self {
         let habits = Habits { joint: 0, peels: 40, fans: 10, repeated: 0, ..Habits::VARIED };
@@ -217,7 +216,7 @@ impl TestChain {
         self.add_block_at(time, transactions);
     }
 
-    /// Adds a block with these transactions, ten minutes a block.
+    /// Adds a block with these transactions, ten minutes after the previous one.
     pub fn add_block(&mut self, transactions: Vec<Transaction>) {
         let second = 1_231_006_505 + self.height().cast_signed() * 600;
         self.add_block_at(Timestamp::from_second(second).unwrap(), transactions);
@@ -260,7 +259,7 @@ impl TestChain {
         self.random().within(least, ceiling.max(least))
     }
 
-    /// New coins, as far as there may be more.
+    /// The amount of new coins, bounded by the remaining supply.
     fn mint(&mut self) -> u64 {
         let amount = self.amount().min(self.supply);
         self.supply -= amount;
@@ -271,7 +270,7 @@ impl TestChain {
         self.assembler.random.pick(&self.parties[..self.cast]).clone()
     }
 
-    /// A transaction, whose outputs can be spent from now on, but for those that are lost.
+    /// Adds a transaction. Its outputs can be spent by later ones, except for lost outputs.
     fn new_transaction(
         &mut self,
         kind: TransactionKind,
@@ -356,7 +355,7 @@ impl TestChain {
         Some(payment)
     }
 
-    /// Takes one of the newest unspent outputs, of so many.
+    /// Takes a random one of the `newest` newest unspent outputs.
     fn take(&mut self, newest: usize) -> Utxo {
         let index = self.unspent.len() - 1 - self.random().index(newest);
         self.unspent.remove(index)
@@ -392,7 +391,7 @@ impl TestChain {
         taken
     }
 
-    /// Divides `sum` in a style.
+    /// Divides `sum` over outputs in a style.
     fn outputs_in(&mut self, style: Style, sum: u64, senders: &[ScriptOwner]) -> Vec<TxOut> {
         let sender = senders.first().cloned().unwrap_or_else(|| self.somebody());
         let owners: Vec<ScriptOwner> = match style {
@@ -428,8 +427,8 @@ impl TestChain {
         owner
     }
 
-    /// Inputs without an output of this chain: from before its start, with or without the node's data about them, and
-    /// out of a pool, which names the transaction itself. Returns true if the value of one is not known.
+    /// Adds inputs without an output of this chain: outputs from before its start, with or without known values, and
+    /// money out of a pool. Returns true if the value of an input is unknown.
     fn add_external_inputs(&mut self, inputs: &mut Vec<TxInput>) -> bool {
         let mut before_start = false;
         while self.random().percent(10) {
@@ -484,7 +483,7 @@ impl TestChain {
         outputs
     }
 
-    /// Those who pay each other, and those who appeared under way.
+    /// Owners who pay each other, and owners who appeared later.
     #[must_use]
     pub fn parties(&self) -> &[ScriptOwner] {
         &self.parties
@@ -494,7 +493,7 @@ impl TestChain {
         self.blocks.iter().flat_map(|block| &block.transactions)
     }
 
-    /// All owners that appear, and one that does not.
+    /// All owners that appear on the chain, and one that does not.
     #[must_use]
     pub fn owners(&self) -> Vec<ScriptOwner> {
         let outputs = self.transactions().flat_map(Transaction::all_outputs);
@@ -505,7 +504,8 @@ impl TestChain {
         owners
     }
 
-    /// The identifiers of all transactions, repeated ones as often as they appear, and one that does not.
+    /// The identifiers of all transactions, repeated ones as often as they appear, and an identifier that no
+    /// transaction has.
     #[must_use]
     pub fn txids(&self) -> Vec<Txid> {
         let nobody = Txid::from_bytes([255; 32]);

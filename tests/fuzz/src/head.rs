@@ -1,5 +1,4 @@
-//! Any header fields, one a line: no panic; a key is one that was sent, a name or trace that is taken on
-//! may stand in a log.
+//! Any header fields, one a line: no panic; an accepted key was sent, and an accepted name or trace may be logged.
 
 use assay_request::{head, trace::caller_context};
 use http::{HeaderMap, HeaderName, HeaderValue};

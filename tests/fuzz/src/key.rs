@@ -1,4 +1,4 @@
-//! Any text as an API key: no panic; what is accepted is the key it says it is.
+//! Any text as an API key: no panic; an accepted key has the written form of the text.
 
 use assay_tenancy::key::ApiKey;
 

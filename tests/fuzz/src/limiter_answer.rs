@@ -1,4 +1,4 @@
-//! Any answer of a bank: no panic, and no more is spent than it granted.
+//! Any answer of a token store: no panic, and the limiter spends no more tokens than the store granted.
 
 use assay_limiter::{
     Account, Admission, ApplicableLimits, DecisionContext, LimiterSettings, RequestKind, SlotView,

@@ -1,4 +1,4 @@
-//! Any bytes as a sanctions list: no panic; entries are whole and none comes twice.
+//! Any bytes as a sanctions list: no panic; entries are complete and none occurs twice.
 
 use std::{collections::HashSet, io::BufReader};
 

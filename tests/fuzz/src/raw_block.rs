@@ -1,5 +1,5 @@
-//! Any bytes as a raw block, transaction, list of spent outputs or undo record: no panic; what is read says the same
-//! again, and no byte of it was passed over.
+//! Any bytes as a raw block, transaction, list of spent outputs or undo record: no panic; what was parsed serializes to
+//! the same bytes, none of which was skipped.
 
 use assay_chain::{
     ChainParams,

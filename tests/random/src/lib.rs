@@ -10,12 +10,12 @@
 
 use std::ops::Range;
 
-/// A stream of random choices: `SplitMix64`, which is small, and good enough for generated data.
+/// A pseudorandom generator: `SplitMix64`, which is small and sufficient for generated data.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The choices of a seed.
+    /// A generator with a seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -45,7 +45,7 @@ impl Random {
         range.start + self.below((range.end - range.start).max(1))
     }
 
-    /// The same for numbers that may be negative.
+    /// A number of a range of numbers that may be negative.
     pub fn signed(&mut self, range: Range<i64>) -> i64 {
         range.start.wrapping_add_unsigned(self.below(range.end.abs_diff(range.start).max(1)))
     }
@@ -57,22 +57,22 @@ impl Random {
         first.min(second).min(third)
     }
 
-    /// True in one of so many cases.
+    /// True with probability 1/`cases`.
     pub const fn one_in(&mut self, cases: u64) -> bool {
         self.below(cases) == 0
     }
 
-    /// True in so many of a hundred cases.
+    /// True with a probability of `cases` percent.
     pub const fn percent(&mut self, cases: u64) -> bool {
         self.below(100) < cases
     }
 
-    /// True in so many of a thousand cases.
+    /// True with a probability of `cases` per thousand.
     pub const fn per_mille(&mut self, cases: u64) -> bool {
         self.below(1_000) < cases
     }
 
-    /// An index into something of this length.
+    /// An index into a slice of this length.
     ///
     /// # Panics
     ///
@@ -81,11 +81,11 @@ impl Random {
         usize::try_from(self.below(length as u64)).expect("an index")
     }
 
-    /// One of several.
+    /// An item of a slice.
     ///
     /// # Panics
     ///
-    /// Panics if there is none.
+    /// Panics if the slice is empty.
     pub fn pick<'a, T>(&mut self, several: &'a [T]) -> &'a T {
         &several[self.index(several.len())]
     }

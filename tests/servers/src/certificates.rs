@@ -1,4 +1,4 @@
-//! Certificates of made-up authorities.
+//! Certificates of test authorities.
 
 use std::{
     fs,
@@ -20,13 +20,12 @@ pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 pub struct CertificateWithKey {
     /// The certificate, as PEM.
     pub certificate: String,
-    /// Its private key, as PEM.
+    /// The private key of the certificate, as PEM.
     pub key: String,
 }
 
 impl Authority {
-    /// A certificate authority that no program trusts by default. No two of a program have the same
-    /// name.
+    /// A certificate authority that no program trusts by default, with a unique name.
     ///
     /// # Panics
     ///
@@ -41,13 +40,13 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(asked, key).expect("a certificate"))
     }
 
-    /// Its own certificate, as PEM.
+    /// The authority's certificate, as PEM.
     #[must_use]
     pub fn pem(&self) -> String {
         self.0.pem()
     }
 
-    /// Its own certificate, as DER.
+    /// The authority's certificate, as DER.
     #[must_use]
     pub fn der(&self) -> &[u8] {
         self.0.der()
@@ -81,7 +80,7 @@ impl Authority {
         self.sign_client(asked)
     }
 
-    /// Its own certificate and key: for servers that sign by themselves.
+    /// The authority's certificate and key, for servers that sign certificates.
     #[must_use]
     pub fn own_certificate(&self) -> CertificateWithKey {
         CertificateWithKey { certificate: self.pem(), key: self.0.key().serialize_pem() }
@@ -106,7 +105,7 @@ impl Default for Authority {
 }
 
 impl CertificateWithKey {
-    /// Writes both into a directory, as `NAME.pem` and `NAME.key`.
+    /// Writes certificate and key into a directory, as `NAME.pem` and `NAME.key`.
     ///
     /// # Panics
     ///

@@ -1,5 +1,4 @@
-//! Servers that tests start for themselves from the programs of this machine, and the files that
-//! they need.
+//! Servers that tests start from the programs of this machine, and the files of these servers.
 //!
 //! All crates with tests against a server use it. A server stops when it is dropped.
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]

@@ -1,4 +1,4 @@
-//! A server made here: a thread for each connection, requests one after another.
+//! A TCP server with a thread for each connection and sequential requests.
 
 use std::{
     io,
@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-/// Takes connections until it is dropped, which ends those that are open.
+/// A TCP server. Dropping it closes all connections.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -54,7 +54,7 @@ impl Listener {
 }
 
 impl Shared {
-    /// Keeps hold of a connection; `None` where no more are taken.
+    /// Registers a connection. `None` if the server was stopped.
     fn take(&self, stream: TcpStream) -> Option<Arc<TcpStream>> {
         let mut open = self.open();
         if self.stopping.load(Ordering::Relaxed) {

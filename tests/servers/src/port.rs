@@ -6,8 +6,8 @@ use std::{
     sync::atomic::{AtomicU16, Ordering},
 };
 
-/// Ports of one process, and how many processes have their own. The system gives out those from 32,768
-/// on by itself: between asking and listening, another test's connection could get one.
+/// Number of ports of one process, and of processes with their own. All are below 32,768, from which the system assigns
+/// ports to connections of other tests.
 const OF_A_PROCESS: u16 = 200;
 const PROCESSES: u16 = 110;
 const FIRST: u16 = 10_000;

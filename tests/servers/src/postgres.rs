@@ -43,7 +43,7 @@ struct Server {
 #[derive(Debug)]
 struct Script {
     commands: ChildStdin,
-    /// Kept open, because the server would stop if it were closed.
+    /// Output of the script. The server would stop if this were closed.
     answers: BufReader<ChildStdout>,
 }
 
@@ -54,7 +54,7 @@ pub struct StartOptions<'a> {
     pub password: &'a str,
     /// The URL of the primary of this standby; empty if it is no standby.
     pub primary: &'a str,
-    /// Parent of the temporary directory for its data; the system's default by default.
+    /// Parent of the temporary directory for the data. Default: that of the system.
     pub folder: Option<&'a Path>,
 }
 
@@ -65,11 +65,11 @@ impl Default for StartOptions<'_> {
 }
 
 impl StartOptions<'_> {
-    /// Starts it.
+    /// Starts the server.
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start(self) -> Postgres {
         let (programs, port) = (programs(), free_port());
@@ -121,7 +121,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     #[must_use]
     pub fn start() -> Self {
         StartOptions::default().start()
@@ -159,7 +159,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// Panics if it does not start.
+    /// Panics if the server does not start.
     pub fn start_again(&self) {
         self.send_command("start");
     }
@@ -181,19 +181,19 @@ impl Postgres {
         script.wait_until_ready();
     }
 
-    /// Its port.
+    /// The port of the server.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.server.port
     }
 
-    /// The URL of its database.
+    /// The URL of the database.
     #[must_use]
     pub fn url(&self) -> String {
         self.url_of_database(&self.database)
     }
 
-    /// The same URL for another port.
+    /// The URL of the database with another port.
     #[must_use]
     pub fn url_with_port(&self, port: u16) -> String {
         self.url_at(port, &self.database)
@@ -210,7 +210,7 @@ impl Postgres {
         format!("postgres://assay:{password}@127.0.0.1:{port}/{name}")
     }
 
-    /// Lets a data directory use the database.
+    /// Writes the settings by which a data directory uses the database.
     ///
     /// # Panics
     ///
@@ -220,7 +220,7 @@ impl Postgres {
         fs::write(directory.join("assay.toml"), settings).expect("a file of settings");
     }
 
-    /// Directory of its programs: `pg_dump` and the others.
+    /// Directory of the PostgreSQL programs, such as `pg_dump`.
     #[must_use]
     pub fn programs(&self) -> &Path {
         &self.server.programs
@@ -289,7 +289,7 @@ impl Drop for Server {
     }
 }
 
-/// The programs of the newest version that is there.
+/// The programs of the newest installed version.
 fn programs() -> PathBuf {
     let versions = fs::read_dir(VERSIONS).into_iter().flatten().flatten();
     let newest = versions

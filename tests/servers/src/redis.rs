@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::{Authority, free_port, holds_within};
 
-/// Longest wait for a server to say something.
+/// Time limit for an answer of a server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server, which stops when this is dropped.
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Redis {
     directory: TempDir,
     arguments: Vec<String>,
-    /// Arguments with which `redis-cli` reaches it.
+    /// Arguments with which `redis-cli` connects to the server.
     cli: Vec<String>,
     port: u16,
     child: Option<Child>,
@@ -88,7 +88,7 @@ impl Redis {
         Self { directory, arguments, cli, port, child: None }
     }
 
-    /// Starts it again after it was killed, on the same port and with its data on disk.
+    /// Starts the server again after it was killed, on the same port and with its data on disk.
     ///
     /// # Panics
     ///
@@ -113,7 +113,7 @@ impl Redis {
         self.wait("PONG", &["ping"]);
     }
 
-    /// Waits until the answer to a command holds a word.
+    /// Waits until the answer to a command contains a word.
     ///
     /// # Panics
     ///
@@ -149,24 +149,24 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Path of one of its files; `ca.pem` is the CA that TLS clients trust.
+    /// Path of a file of the server; `ca.pem` is the CA that TLS clients trust.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// Its port.
+    /// The port of the server.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
     }
 
-    /// Lets it stand still; connections stay.
+    /// Suspends the server process; connections stay.
     pub fn pause(&self) {
         self.signal("-STOP");
     }
 
-    /// Stops answering for a while.
+    /// Suspends the server process for a duration.
     ///
     /// # Panics
     ///
@@ -178,7 +178,7 @@ impl Redis {
         self.resume();
     }
 
-    /// Lets it go on.
+    /// Resumes the server process.
     pub fn resume(&self) {
         self.signal("-CONT");
     }
@@ -188,7 +188,7 @@ impl Redis {
         let _ = Command::new("kill").args([signal, &id.to_string()]).status();
     }
 
-    /// Kills it.
+    /// Kills the server process.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();

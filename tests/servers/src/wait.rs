@@ -39,7 +39,7 @@ pub fn wait_every(
     start.elapsed()
 }
 
-/// Waits until `holds` returns true, which it asks every `interval`, for at most `patience`; says whether it did.
+/// Calls `holds` every `interval` until it returns true, for at most `patience`. Returns true if it did.
 pub fn holds_within(
     interval: Duration,
     patience: Duration,

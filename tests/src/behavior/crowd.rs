@@ -13,12 +13,12 @@ pub(super) const COIN: u64 = 100_000_000;
 /// A chain with a crowd on it.
 pub(super) struct Crowd {
     pub(super) chain: ChainBuilder,
-    /// What the people hold.
+    /// The unspent outputs of the people.
     coins: Vec<Utxo>,
 }
 
 impl Crowd {
-    /// A crowd of so many people with a coin each.
+    /// A crowd of `people` owners with one coin each.
     pub(super) fn new(mut chain: ChainBuilder, people: usize) -> Self {
         let mut minted = Vec::new();
         for _ in 0..people {
@@ -52,7 +52,7 @@ impl Crowd {
         made.remove(0)
     }
 
-    /// Pays all of these coins, less a fee: the amounts that are named, the rest to `rest`.
+    /// Spends all of these coins, less a fee: the named amounts to their payees, the rest to `rest`.
     pub(super) fn pay(
         &mut self,
         coins: &[Utxo],
@@ -71,7 +71,7 @@ impl Crowd {
         self.chain.pay(coins, &outputs)
     }
 
-    /// Lets between `low` and `high` minutes pass, in which the crowd goes on.
+    /// Lets between `low` and `high` minutes pass, in which the crowd makes payments.
     pub(super) fn pause(&mut self, low: u64, high: u64) {
         let minutes = self.between(low, high);
         self.minutes(minutes);
@@ -86,7 +86,7 @@ impl Crowd {
         self.chain.wait(SignedDuration::from_mins(minutes.cast_signed()));
     }
 
-    /// Somebody pays somebody, and keeps the change at a new address.
+    /// One owner of the crowd pays another, with change to a new address.
     fn anybody_pays(&mut self) {
         if self.coins.is_empty() {
             return;

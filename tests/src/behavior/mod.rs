@@ -1,8 +1,8 @@
-//! Owners who behave in known ways, amid payments of others: what a search for patterns should find, and what not.
+//! Owners with known behavior, amid payments of others: test data for the search for patterns.
 //!
 //! - [`planted`]: owners each of whom shows one pattern, in noise
 //! - [`profiles`]: ordinary people and businesses
-//! - `crowd`: the others
+//! - `crowd`: people who pay each other at random
 
 mod crowd;
 pub mod planted;

@@ -1,7 +1,7 @@
 //! Owners each of whom shows one pattern, by the definitions of `docs/model/patterns.md`, amid payments of a crowd.
 //!
-//! The generator knows the definitions and nothing of the search: it draws numbers, amounts and times from ranges that
-//! satisfy the pattern that it plants and no other.
+//! The generator follows the definitions only: it draws numbers, amounts and times from ranges that satisfy the planted
+//! pattern and no other.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use super::crowd::{COIN, Crowd, FEE};
 use crate::world::{ChainBuilder, Claims, Utxo, World};
 
-/// An owner with what a search should find.
+/// An owner, with the pattern that a search should find.
 #[derive(Clone, Debug)]
 pub struct PlantedPattern {
     /// The owner.
@@ -37,7 +37,7 @@ pub const PATTERNS: [Pattern; 9] = [
     Pattern::Cycle,
 ];
 
-/// A world with `each` owners of every pattern, and as many of the crowd as all of these together.
+/// A world with `each` owners of every pattern, and the same total number of owners of the crowd.
 ///
 /// # Panics
 ///
@@ -142,7 +142,7 @@ fn gather_scatter(crowd: &mut Crowd) -> ScriptOwner {
     owner
 }
 
-/// Five to eight payments within 20 hours just below one threshold, and one of another size.
+/// Five to eight payments within 20 hours just below one threshold, and a payment of another size.
 fn structuring(crowd: &mut Crowd) -> ScriptOwner {
     let owner = crowd.address();
     let thresholds = [COIN / 100, 3 * COIN / 100, COIN / 10];
@@ -240,7 +240,7 @@ fn cycle(crowd: &mut Crowd) -> ScriptOwner {
     owner
 }
 
-/// An owner pays five to nine others at once, each of whom pays most of it to the same further one.
+/// An owner pays five to nine others in one transaction, each of whom pays most of it to the same further owner.
 fn scatter_gather(crowd: &mut Crowd) -> Vec<PlantedPattern> {
     let (first, last) = (crowd.address(), crowd.address());
     let coin = crowd.coin_of(&first, 10 * COIN);
@@ -269,14 +269,14 @@ fn total(coins: &[Utxo]) -> u64 {
     coins.iter().map(|coin| coin.value).sum()
 }
 
-/// How often each pattern was found where it was planted, missed, and found elsewhere.
+/// Numbers of correct, missed and wrong detections of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DetectionCount {
-    /// Found where it was planted.
+    /// Detections of planted patterns.
     pub right: u32,
-    /// Planted and not found.
+    /// Planted patterns that the search missed.
     pub missed: u32,
-    /// Found where it was not planted.
+    /// Detections of patterns that were not planted.
     pub wrong: u32,
 }
 
@@ -288,13 +288,13 @@ impl DetectionCount {
         self.wrong += other.wrong;
     }
 
-    /// Part of those planted that was found, in percent, rounded down; 100 where none was planted.
+    /// Part of the planted patterns that was detected, in percent, rounded down; 100 if none was planted.
     #[must_use]
     pub fn recall(self) -> u32 {
         (100 * self.right).checked_div(self.right + self.missed).unwrap_or(100)
     }
 
-    /// Part of those found that was planted, in percent, rounded down; 100 where none was found.
+    /// Part of the detected patterns that was planted, in percent, rounded down; 100 if none was detected.
     #[must_use]
     pub fn precision(self) -> u32 {
         (100 * self.right).checked_div(self.right + self.wrong).unwrap_or(100)

@@ -10,19 +10,19 @@ use crate::world::{ChainBuilder, Claims, Utxo, World};
 /// A kind of innocent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
-    /// Is paid monthly and spends it, with change to new addresses.
+    /// A person who is paid monthly and spends the wage, with change to new addresses.
     Salary,
-    /// Buys something small each day, with change to new addresses; at one of these.
+    /// A person who makes a small purchase each day, with change to new addresses; checked at a change address.
     Commuter,
-    /// Puts something aside each week, and moves it once.
+    /// A person who saves each week, and moves the savings once.
     Savings,
-    /// Is paid by customers all day, and joins their coins in the evening.
+    /// A merchant whom customers pay all day, and who consolidates in the evening.
     Merchant,
-    /// Takes deposits and pays withdrawals all day.
+    /// A service that takes deposits and pays withdrawals all day.
     HotWallet,
-    /// Mines, and pays its members daily.
+    /// A mining pool that pays its members daily.
     MiningPool,
-    /// Gives little to many, daily.
+    /// A faucet that pays small amounts to many, daily.
     Faucet,
 }
 
@@ -42,14 +42,14 @@ impl Profile {
 /// Days of a business.
 const DAYS: u64 = 36;
 
-/// Lets the rest of a day pass that began so.
+/// Lets the rest of a day pass that began at `begun`.
 fn end_day(crowd: &mut Crowd, begun: Timestamp) {
     let elapsed = crowd.chain.now().duration_since(begun).as_mins();
     let left = (24 * 60 - elapsed).max(1);
     crowd.minutes(left.unsigned_abs());
 }
 
-/// A world with an innocent of every kind, in lives of their own one after the other.
+/// A world with an innocent owner of every kind, simulated one after the other.
 ///
 /// # Panics
 ///

@@ -17,8 +17,8 @@ const CATEGORIES: [Category; 5] = [
     Category::Sanctions,
 ];
 
-/// Labelled parties of a recorded chain of so many `wallets`: `labels` of them, the services first, then wallets all
-/// over the chain. Of these, the last `removed.0` wallets and the first `removed.1` services are left out.
+/// The labelled parties of a recorded chain with `wallets` wallets: `labels` of them, the services first, then wallets
+/// all over the chain, without the last `removed.0` wallets and the first `removed.1` services.
 ///
 /// # Panics
 ///

@@ -32,7 +32,7 @@ use jiff::Timestamp;
 pub use ends::ends;
 use people::SERVICES;
 pub use people::{Label, Person};
-pub use record::recorded;
+pub use record::record_chain;
 
 /// Seconds between blocks.
 const SECONDS: i64 = 600;
@@ -40,12 +40,12 @@ const SECONDS: i64 = 600;
 const BEGUN: i64 = 1_735_689_600;
 /// New coins of a coinbase, in base units.
 const SUBSIDY: u64 = 5_000_000_000;
-/// The blocks whose coinbases pay many, so that there is something to spend.
+/// Number of first blocks whose coinbases pay many outputs, so that there are coins to spend.
 const FIRST_BLOCKS: u64 = 4;
-/// Outputs that may be spent later; the others are never spent.
+/// Size of the pool of outputs that may be spent later; other outputs are never spent.
 const POOL: usize = 50_000;
 const PAYMENT: TransactionKind = TransactionKind::Payment;
-/// Below this, an output goes on whole.
+/// Amount below which an output is spent without change.
 const DUST: u64 = 20_000;
 /// Numbers of inputs and outputs of a batch of the hub's payments.
 const BATCH_INPUTS: usize = 100;
@@ -54,23 +54,22 @@ const BATCH_OUTPUTS: u64 = 40;
 /// Size of a generated chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainShape {
-    /// Decides everything else.
+    /// Seed of the generator.
     pub seed: u64,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: u64,
-    /// Transactions of each, the coinbase included.
+    /// Number of transactions in a block, the coinbase included.
     pub transactions: usize,
-    /// The hub, if there is to be one.
+    /// The hub, if the chain has one.
     pub hub: Option<Hub>,
 }
 
-/// A hub.
+/// Size of the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hub {
-    /// Payments it gets, beside its change. They come on top of a block's transactions where there are
-    /// more.
+    /// Number of payments to the hub, without its change. They may exceed the number of a block's transactions.
     pub outputs: u64,
-    /// Customers who get money from it once and pay it once.
+    /// Number of customers whom the hub pays once and who pay the hub once.
     pub leaves: u64,
 }
 
@@ -86,9 +85,9 @@ pub struct BigChain {
     vault: Vec<Utxo>,
     deposits: u64,
     batches: u64,
-    /// Customers who were paid, the next number.
+    /// Number of the next customer to be paid.
     served: u64,
-    /// Outputs that customers got and will pay back, with the height at which they do.
+    /// Outputs that customers will pay back, with the height of the payment.
     owed: VecDeque<(u64, Utxo)>,
 }
 
@@ -138,7 +137,7 @@ impl BigChain {
         attributed.collect()
     }
 
-    /// Number of addresses of wallets so far; they are numbered from 0, in the order of the chain.
+    /// Number of wallets' addresses so far, numbered from 0 in the order of the chain.
     #[must_use]
     pub const fn wallets(&self) -> u64 {
         self.wallets
@@ -227,7 +226,7 @@ impl BigChain {
         Some(self.transaction(PAYMENT, inputs, outputs))
     }
 
-    /// Payments to the hub that are due by now: from customers that it paid, and from others.
+    /// Adds the payments to the hub that are due: from paid customers, and from others.
     fn pay_hub(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
         let height = self.height();
         while let Some((_, coin)) = self.owed.pop_front_if(|(paid_at, _)| *paid_at + 3 <= height) {
@@ -248,7 +247,7 @@ impl BigChain {
         }
     }
 
-    /// Payouts of the hub, half of its receipts, in batches.
+    /// Adds payouts of the hub in batches: half of its receipts.
     fn pay_customers(&mut self, hub: Hub, transactions: &mut Vec<Transaction>) {
         let due = self.deposits / BATCH_INPUTS as u64 / 2;
         while self.batches < due && self.vault.len() >= BATCH_INPUTS {
@@ -304,7 +303,7 @@ impl BigChain {
         Some(self.pool.swap_remove(usize::try_from(place).unwrap_or(0)))
     }
 
-    /// A transaction, whose outputs may be spent from now on.
+    /// Adds a transaction. Its outputs may be spent by later ones.
     fn transaction(
         &mut self,
         kind: TransactionKind,
@@ -345,7 +344,7 @@ impl Iterator for BigChain {
     }
 }
 
-/// Total of the inputs less the fee, which is a little for each.
+/// Total of the inputs, less a fee for each input.
 fn after_fee(inputs: &[Utxo]) -> u64 {
     let whole = total(inputs);
     whole - (whole / 100).min(300 * inputs.len() as u64)

@@ -5,17 +5,17 @@ use assay_test_random::Random;
 
 /// Number of services.
 pub(super) const SERVICES: u64 = 64;
-/// Of so many wallets one belongs to a swindler.
+/// Number of wallets of which one belongs to a swindler.
 const SWINDLER_EVERY: u64 = 400;
 
 /// A party of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Person {
-    /// One of the few addresses that many pay, the busiest first.
+    /// The address of a service, which many pay; service 0 is the busiest.
     Service(u64),
-    /// The address of a million outputs, where the chain has one.
+    /// The address of the hub, if the chain has one.
     Hub,
-    /// A customer of the hub: gets money from it once, and pays some of that back later.
+    /// A customer whom the hub pays once and who pays a part back later.
     Leaf(u64),
     /// An address of a wallet.
     Wallet(u64),
@@ -49,8 +49,8 @@ impl Person {
         }
     }
 
-    /// Label of the address: some services and a few wallets have one. The hub has none, so that
-    /// money is followed through it.
+    /// Label of the address, which some services and a few wallets have. The hub has no label, so that traces follow
+    /// money through it.
     #[must_use]
     pub fn label(self) -> Option<Label> {
         let (category, entity) = match self {

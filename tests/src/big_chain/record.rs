@@ -1,4 +1,4 @@
-//! Large generated chains as graphs that are kept between runs.
+//! Records large generated chains as graphs that are kept between runs.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use super::{BigChain, ChainShape};
 use crate::{append, cpu_time};
 
 const TRANSACTIONS_OF_BLOCK: usize = 2_500;
-/// Blocks from which on a graph is written as a whole first, and indexed then.
+/// Number of blocks from which a graph is written as a whole before it is indexed.
 const MANY_BLOCKS: u64 = 5_000;
 
 impl ChainShape {
-    /// The shape of a chain of so many transactions, in blocks of 2,500.
+    /// The shape of a chain with a number of transactions, in blocks of 2,500.
     #[must_use]
     pub const fn with_transactions(transactions: u64) -> Self {
         let blocks = transactions / TRANSACTIONS_OF_BLOCK as u64;
@@ -23,13 +23,13 @@ impl ChainShape {
     }
 }
 
-/// Records a chain as a graph in `folder`, unless it is there, and returns the number of its wallets.
+/// Records a chain as a graph in `folder`, unless the folder has it, and returns the number of the chain's wallets.
 ///
 /// # Panics
 ///
 /// Panics if the graph cannot be written.
 #[expect(clippy::print_stdout, reason = "benchmarks print")]
-pub async fn recorded(shape: ChainShape, folder: &Path) -> u64 {
+pub async fn record_chain(shape: ChainShape, folder: &Path) -> u64 {
     let known = folder.join("wallets");
     if let Some(wallets) = std::fs::read_to_string(&known).ok().and_then(|it| it.parse().ok()) {
         return wallets;

@@ -12,19 +12,19 @@ use super::{
 /// Subsidy of a block before the first halving, in base units.
 const FIRST_SUBSIDY: u64 = 50 * 100_000_000;
 const HALVING: u64 = 150;
-/// Blocks that vote for no change of rules.
+/// Version of blocks that signal no soft fork.
 const VERSION: u32 = 0x2000_0000;
-/// Half of all hashes are good enough.
+/// Target that half of all hashes meet.
 pub(super) const BITS: u32 = 0x207f_ffff;
-/// Says that an output commits to the block's witnesses (BIP 141).
+/// Prefix of an output that commits to the block's witnesses (BIP 141).
 const COMMITMENT: [u8; 6] = [0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed];
 
-/// A test network whose blocks can be made here.
+/// A test network whose blocks this module can mine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// Bitcoin's.
+    /// Regression test network of Bitcoin.
     BitcoinRegtest,
-    /// Litecoin's.
+    /// Regression test network of Litecoin.
     LitecoinRegtest,
 }
 
@@ -66,7 +66,7 @@ impl Network {
     }
 }
 
-/// A block's hash, as it stands in blocks; shown as it is written, last byte first.
+/// Hash of a block, in the byte order of blocks; displayed in reverse order, as usual.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockHash(pub [u8; 32]);
 
@@ -89,21 +89,21 @@ impl fmt::Debug for BlockHash {
 pub struct Block {
     /// Height of the block.
     pub height: u64,
-    /// Its hash.
+    /// Hash of the block.
     pub hash: BlockHash,
     /// The hash of the block before it.
     pub parent: BlockHash,
-    /// Its header's version.
+    /// Version of the header.
     pub version: u32,
-    /// Over its transactions.
+    /// Merkle root of the transactions.
     pub merkle_root: [u8; 32],
     /// Seconds since 1970.
     pub time: u32,
     /// Target of the proof of work, in the header's form.
     pub bits: u32,
-    /// Number that makes the hash meet the target.
+    /// Nonce with which the hash meets the target.
     pub nonce: u32,
-    /// Its transactions, the coinbase first.
+    /// Transactions of the block, the coinbase first.
     pub transactions: Vec<Transaction>,
 }
 
@@ -112,28 +112,28 @@ pub struct Block {
 pub struct BlockTemplate<'a> {
     /// The network.
     pub network: Network,
-    /// Its height.
+    /// Height of the block.
     pub height: u64,
     /// The block before it.
     pub parent: BlockHash,
     /// Seconds since 1970; more than the median of the eleven blocks before.
     pub time: u32,
-    /// Sets it apart from other blocks at its place, at most 70 bytes.
+    /// Text that distinguishes the block from others at its height, at most 70 bytes.
     pub mark: &'a str,
     /// Recipient of the subsidy and the fees.
     pub miner: &'a LockingScript,
-    /// Fees of its payments, in base units.
+    /// Fees of the payments, in base units.
     pub fees: u64,
-    /// Its payments.
+    /// Payments of the block.
     pub payments: Vec<Transaction>,
 }
 
 impl BlockTemplate<'_> {
-    /// Makes the block.
+    /// Mines the block.
     ///
     /// # Panics
     ///
-    /// Never panics: every second nonce is good enough.
+    /// Never panics: every second nonce meets the target.
     #[must_use]
     pub fn mine(self) -> Block {
         let mut transactions = vec![self.coinbase()];
@@ -179,7 +179,7 @@ impl BlockTemplate<'_> {
 }
 
 impl Block {
-    /// Its header.
+    /// Serialized header of the block.
     #[must_use]
     pub fn header(&self) -> Vec<u8> {
         let mut bytes = self.version.to_le_bytes().to_vec();
@@ -191,7 +191,7 @@ impl Block {
         bytes
     }
 
-    /// The hashes by which the transaction at an index leads to the merkle root, from the leaves up.
+    /// The merkle branch of the transaction at an index, from the leaves up.
     #[must_use]
     pub fn merkle_branch(&self, index: usize) -> Vec<[u8; 32]> {
         let mut level: Vec<[u8; 32]> =
@@ -205,7 +205,7 @@ impl Block {
         branch
     }
 
-    /// All of it.
+    /// Serialized block.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = self.header();
@@ -217,7 +217,7 @@ impl Block {
     }
 }
 
-/// The root of a merkle tree; where a level is odd, its last hash stands twice.
+/// The root of a merkle tree. On a level with an odd number of hashes, the last one is used twice.
 fn merkle_root(mut level: Vec<[u8; 32]>) -> [u8; 32] {
     while level.len() > 1 {
         level = parents(&level);

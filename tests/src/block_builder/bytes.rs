@@ -21,7 +21,7 @@ pub fn hash160(bytes: &[u8]) -> [u8; 20] {
     Ripemd160::digest(sha256(bytes)).into()
 }
 
-/// A number in Bitcoin's variable length.
+/// Writes a number in Bitcoin's variable-length encoding.
 pub(super) fn write_count(into: &mut Vec<u8>, count: usize) {
     match u64::try_from(count).expect("64 bits are enough") {
         small @ 0..=0xfc => into.push(u8::try_from(small).expect("checked")),
@@ -36,7 +36,7 @@ pub(super) fn write_count(into: &mut Vec<u8>, count: usize) {
     }
 }
 
-/// Bytes behind their length.
+/// Writes bytes with their length before them.
 pub(super) fn write_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
     write_count(into, bytes.len());
     into.extend(bytes);

@@ -1,4 +1,4 @@
-//! The blocks that test networks begin with. They have their main network's headlines.
+//! The genesis blocks of test networks, with the headlines of the main networks.
 
 use super::{
     Block, BlockHash, Network, Transaction, TxIn, TxOut,
@@ -7,12 +7,12 @@ use super::{
 };
 
 const OP_CHECKSIG: u8 = 0xac;
-/// Bytes before the headline: the difficulty of a main network, and the number 4.
+/// Bytes before the headline: the difficulty of the main network, and the number 4.
 const DIFFICULTY: [u8; 7] = [0x04, 0xff, 0xff, 0x00, 0x1d, 0x01, 0x04];
 const TIME: u32 = 1_296_688_602;
 
 impl Block {
-    /// The block that a network begins with.
+    /// The genesis block of a network.
     ///
     /// # Panics
     ///

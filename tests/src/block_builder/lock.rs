@@ -16,18 +16,18 @@ pub enum LockingScript {
     Witness(Vec<u8>),
     /// Pay to script hash, of this script.
     ScriptHash(Vec<u8>),
-    /// This script itself; no address stands for it.
+    /// This script itself, which has no address.
     Bare(Vec<u8>),
 }
 
 impl LockingScript {
-    /// Segregated witness, spent with `word` (at most 75 bytes).
+    /// A segregated witness script that is spent with `word` (at most 75 bytes).
     #[must_use]
     pub fn witness(word: &str) -> Self {
         Self::Witness(word_script(word))
     }
 
-    /// The older form, spent with `word` (at most 75 bytes).
+    /// A pay-to-script-hash script that is spent with `word` (at most 75 bytes).
     #[must_use]
     pub fn script_hash(word: &str) -> Self {
         Self::ScriptHash(word_script(word))
@@ -39,7 +39,7 @@ impl LockingScript {
         Self::Bare([&[OP_RETURN], &*push(text.as_bytes())].concat())
     }
 
-    /// The output's script.
+    /// Serialized locking script.
     #[must_use]
     pub fn script(&self) -> Vec<u8> {
         match self {
@@ -51,7 +51,7 @@ impl LockingScript {
         }
     }
 
-    /// The script and the witness of an input that spends it.
+    /// The script and the witness of an input that spends an output with this lock.
     #[must_use]
     pub fn spending_script(&self) -> (Vec<u8>, Vec<Vec<u8>>) {
         match self {
@@ -62,7 +62,7 @@ impl LockingScript {
     }
 }
 
-/// Puts the word on the stack, takes it off, and is content.
+/// The script that anybody can spend and that contains the word.
 fn word_script(word: &str) -> Vec<u8> {
     [&*push(word.as_bytes()), &[OP_DROP, OP_TRUE]].concat()
 }

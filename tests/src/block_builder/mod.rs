@@ -1,8 +1,8 @@
 //! Transactions and blocks without keys, for real nodes of test networks.
 //!
-//! An output is locked with a word instead of a key, and the word spends it; so every party of a
-//! scenario has an address of its own without signatures. All blocks are valid by consensus and
-//! submitted by `submitblock`; the relay policy of nodes does not apply.
+//! Outputs are locked with a word instead of a key, and the word spends them: every party of a scenario has an address
+//! of its own without signatures. All blocks are valid by consensus and submitted by `submitblock`; the relay policy of
+//! nodes does not apply.
 //!
 //! - [`lock`]: locking scripts of outputs
 //! - [`transaction`]: transactions, their bytes and identifiers

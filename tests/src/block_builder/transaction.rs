@@ -10,40 +10,40 @@ use super::{
 /// A transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Its version.
+    /// Version of the transaction.
     pub version: u32,
-    /// Its inputs.
+    /// Inputs of the transaction.
     pub inputs: Vec<TxIn>,
-    /// Its outputs.
+    /// Outputs of the transaction.
     pub outputs: Vec<TxOut>,
-    /// The first block that may hold it.
+    /// The first block that may contain the transaction.
     pub lock_time: u32,
 }
 
 /// An input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxIn {
-    /// The output that it spends; zeros and `u32::MAX` in a coinbase.
+    /// The spent output; zeros and `u32::MAX` in a coinbase.
     pub output: OutPoint,
-    /// Its script.
+    /// Script of the input or output.
     pub script: Vec<u8>,
-    /// Its sequence number.
+    /// Sequence number of the input.
     pub sequence: u32,
-    /// Its witness.
+    /// Witness of the input.
     pub witness: Vec<Vec<u8>>,
 }
 
 /// An output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxOut {
-    /// Its value in base units.
+    /// Value of the output in base units.
     pub value: u64,
-    /// Its script.
+    /// Script of the input or output.
     pub script: Vec<u8>,
 }
 
 impl TxOut {
-    /// An output with `lock`.
+    /// An output that is locked with `lock`.
     #[must_use]
     pub fn new(lock: &LockingScript, value: u64) -> Self {
         Self { value, script: lock.script() }
@@ -73,25 +73,25 @@ impl Transaction {
         Self { version: 2, inputs, outputs, lock_time: 0 }
     }
 
-    /// True if it makes new coins.
+    /// True for a coinbase.
     #[must_use]
     pub fn is_coinbase(&self) -> bool {
         matches!(&*self.inputs, [input] if input.output.index == u32::MAX)
     }
 
-    /// Its identifier.
+    /// Identifier of the transaction.
     #[must_use]
     pub fn txid(&self) -> Txid {
         Txid::from_hash(sha256d(&self.stripped()))
     }
 
-    /// The hash of all of it, witness included, as it stands in a merkle tree.
+    /// The hash of the transaction with its witnesses (wtxid), in the byte order of merkle trees.
     #[must_use]
     pub fn witness_hash(&self) -> [u8; 32] {
         if self.is_coinbase() { [0; 32] } else { sha256d(&self.bytes()) }
     }
 
-    /// All of it; without the witness' marks where it has none.
+    /// Serialized transaction; without the witness marker if no input has a witness.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         if self.inputs.iter().all(|input| input.witness.is_empty()) {
@@ -110,7 +110,7 @@ impl Transaction {
         bytes
     }
 
-    /// It without its witness.
+    /// Serialized transaction without witnesses.
     #[must_use]
     pub fn stripped(&self) -> Vec<u8> {
         let mut bytes = self.version.to_le_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Programs of every cluster: etcd, API server, controllers, scheduler.
+//! Starts the control plane: etcd, API server, controllers, scheduler.
 
 use super::{Cluster, PATIENCE, node, pki};
 use crate::wait_at_most;
@@ -8,7 +8,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Panics if it does not serve in time.
+    /// Panics if the API server does not serve in time.
     pub fn start_server(&mut self) {
         let ports = self.ports;
         let file = |name: &str| self.file(name);
@@ -97,8 +97,7 @@ impl Cluster {
         self.run("kube-scheduler", &scheduler);
     }
 
-    /// Files that the programs read: keys and certificates, and kubeconfigs by which clients reach
-    /// the server.
+    /// Writes the files of the programs: keys, certificates, and kubeconfigs of clients.
     pub(super) fn write_files(&self) {
         pki::write(&self.directory);
         self.write("audit.yaml", AUDIT_POLICY);

@@ -1,4 +1,4 @@
-//! `kwok`, which plays a node on which pods are only objects.
+//! Starts `kwok`, which simulates a node on which pods are only objects.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::Cluster;
 use crate::tools::folder_of;
 
 impl Cluster {
-    /// Starts it, and makes the node that it plays.
+    /// Starts `kwok`, and creates the simulated node.
     pub(super) fn start_kwok(&mut self) {
         let mut stages = vec![KWOK.to_owned(), job_fails(), never_ready(), never_pulled()];
         for stage in fs::read_dir(folder_of("kwok").join("stages")).expect("kwok's stages") {
@@ -41,8 +41,8 @@ options:
   enableDebuggingHandlers: true
 ";
 
-/// Next state of pods in one phase that have an owner of one kind and an image of the tests. A
-/// stage with a weight precedes stages without one.
+/// The kwok `Stage` with the next state of pods in a phase, with an owner of a kind and an image of the tests. A stage
+/// with a weight precedes stages without one.
 fn stage(name: &str, [owner, phase]: [&str; 2], image: &str, state: &str, next: &str) -> String {
     format!(
         "\
@@ -71,20 +71,20 @@ spec:
     )
 }
 
-/// A Job's pod fails if its image is named so.
+/// The stage by which the pod of a Job fails, selected by the image's name.
 fn job_fails() -> String {
     let failed = "{terminated: {exitCode: 1, reason: Error, message: 'no rights', \
                   startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }}}}";
     stage("job-fails", ["Job", "Running"], "assay.test/assay:fails", failed, "Failed")
 }
 
-/// A server's pod never becomes ready if its image is named so; its migration succeeds.
+/// The stage by which a server's pod never becomes ready, selected by the image's name; its migration succeeds.
 fn never_ready() -> String {
     let runs = "{running: {startedAt: {{ Now | Quote }}}}";
     stage("never-ready", ["ReplicaSet", "Pending"], "assay.test/assay:hangs", runs, "Running")
 }
 
-/// A server's image cannot be pulled if it is named so; its migration's can.
+/// The stage by which a server's image cannot be pulled, selected by the image's name; that of its migration can.
 fn never_pulled() -> String {
     let waits = "{waiting: {reason: ImagePullBackOff, message: 'no such image'}}";
     stage("never-pulled", ["ReplicaSet", "Pending"], "assay.test/assay:gone", waits, "Pending")
@@ -101,7 +101,7 @@ status:
   allocatable: {cpu: '32', memory: 256Gi, pods: '1000'}
 ";
 
-/// kwok completes pods of Jobs only; those of Helm's hooks have no owner.
+/// The stage that completes pods of Helm's hooks, which have no owner. By default, kwok completes pods of Jobs only.
 const COMPLETE_HOOKS: &str = r#"
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage

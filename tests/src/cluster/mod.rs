@@ -1,6 +1,5 @@
-//! A real Kubernetes control plane: etcd, API server, controllers, scheduler. Its node is played by `kwok`,
-//! on which pods are only objects, or a real one, on which they run. `tests/run` builds the
-//! programs.
+//! A real Kubernetes control plane: etcd, API server, controllers, scheduler. The node is simulated by `kwok`, so that
+//! pods are only objects, or real, so that pods run. `tests/run` builds the programs.
 
 mod control_plane;
 mod kwok;
@@ -27,15 +26,15 @@ use crate::{Finished, tools::tool, wait_at_most};
 /// Time limit for the start of any part of a cluster, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A running cluster. It ends with the program that started it.
+/// A running cluster, killed with the program that started it.
 #[derive(Debug)]
 pub struct Cluster {
     directory: PathBuf,
     ports: Ports,
     process_guard: ProcessGuard,
-    /// Once there are certificates.
+    /// Reader of objects, initialized once there are certificates.
     objects: OnceLock<Objects>,
-    /// The real node, where it has one.
+    /// The real node, if the cluster has one.
     node: Option<Node>,
 }
 
@@ -54,11 +53,11 @@ struct Ports {
 }
 
 impl Cluster {
-    /// Starts a cluster with a node that is ready, and that `kwok` plays.
+    /// Starts a cluster with a ready node that `kwok` simulates.
     ///
     /// # Panics
     ///
-    /// Panics if its programs are not built, or it does not start.
+    /// Panics if the programs are not built, or the cluster does not start.
     #[must_use]
     pub fn start() -> Self {
         let mut cluster = Self::in_new_directory();
@@ -92,13 +91,13 @@ impl Cluster {
         });
     }
 
-    /// The file with which clients reach it, as its administrator.
+    /// The kubeconfig of the cluster's administrator.
     #[must_use]
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.join("admin.kubeconfig")
     }
 
-    /// Kubeconfig with which a `ServiceAccount` of a namespace reaches it.
+    /// The kubeconfig of a `ServiceAccount` of a namespace.
     #[must_use]
     pub fn config_of_account(&self, namespace: &str, account: &str) -> String {
         let token =
@@ -106,13 +105,13 @@ impl Cluster {
         self.config(&format!("token: {}", token.trim()))
     }
 
-    /// URL of its API server.
+    /// URL of the API server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.ports.server)
     }
 
-    /// Certificate authority that its clients trust, as PEM.
+    /// Certificate authority of the API server, as PEM.
     ///
     /// # Panics
     ///
@@ -138,20 +137,20 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Panics if it fails.
+    /// Panics if `kubectl` fails.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         let finished = self.try_kubectl(arguments);
         assert_eq!(finished.code, 0, "{arguments:?}: {}{}", finished.stdout, finished.stderr);
         finished.stdout
     }
 
-    /// Runs `kubectl`, which may fail.
+    /// Runs `kubectl`, and returns its result even if it fails.
     #[must_use]
     pub fn try_kubectl(&self, arguments: &[&str]) -> Finished {
         self.kubectl_with(&self.kubeconfig(), arguments, "")
     }
 
-    /// Runs `kubectl` by the kubeconfig of [`Self::config_of_account`], with an input; it may fail.
+    /// Runs `kubectl` with a kubeconfig and an input, and returns its result even if it fails.
     ///
     /// # Panics
     ///
@@ -167,14 +166,14 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Panics if it is refused.
+    /// Panics if the API server refuses the objects.
     pub fn apply(&self, yaml: &str) -> String {
         let finished = self.try_apply(yaml);
         assert_eq!(finished.code, 0, "{}{}", finished.stdout, finished.stderr);
         finished.stdout
     }
 
-    /// Applies YAML, which may be refused.
+    /// Applies YAML, and returns the result even if it is refused.
     #[must_use]
     pub fn try_apply(&self, yaml: &str) -> Finished {
         self.kubectl_with(&self.kubeconfig(), &["apply", "-f", "-"], yaml)
@@ -187,8 +186,8 @@ impl Cluster {
         self.kubectl_with(&self.kubeconfig(), &create, yaml)
     }
 
-    /// An object by `KIND/NAME` or `KIND NAME`, with `-n NAMESPACE` where it is in another namespace than
-    /// `default`; nothing where it is not there.
+    /// An object by `KIND/NAME` or `KIND NAME`, with `-n NAMESPACE` for another namespace than `default`. `None` if the
+    /// object does not exist.
     #[must_use]
     pub fn find(&self, object: &[&str]) -> Option<serde_json::Value> {
         self.objects().find(object)
@@ -206,8 +205,7 @@ impl Cluster {
         self.find(object).map_or_else(String::new, |object| objects::text_at(&object, path))
     }
 
-    /// All objects of some kinds, separated by commas, in a namespace or, where that is empty, in all, with a
-    /// label selector, which may be empty.
+    /// All objects of some kinds, separated by commas, in a namespace (empty: all), with a label selector (empty: any).
     #[must_use]
     pub fn list(&self, kinds: &str, namespace: &str, selector: &str) -> Vec<serde_json::Value> {
         self.objects().list(kinds, namespace, selector)
@@ -227,7 +225,7 @@ impl Cluster {
     ///
     /// # Panics
     ///
-    /// Panics if it does not exist.
+    /// Panics if the object does not exist.
     #[must_use]
     pub fn get(&self, arguments: &[&str]) -> serde_json::Value {
         let all: Vec<&str> = ["get", "-o", "json"].iter().chain(arguments).copied().collect();
@@ -246,7 +244,7 @@ impl Cluster {
         record.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Ends the API server at once, as a crash does.
+    /// Kills the API server.
     pub fn kill_server(&mut self) {
         self.process_guard.kill("kube-apiserver");
     }

@@ -1,5 +1,5 @@
-//! Objects, read from the API server without `kubectl`: reading one so takes a twentieth of the processor
-//! time, which counts where a test looks again and again until something has happened.
+//! Reads objects from the API server without `kubectl`, which would take twenty times the processor time in tests that
+//! poll.
 
 use std::{fs, path::Path, sync::Mutex, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::wait_every;
 
 /// Interval between two requests to the API server.
 const POLL: Duration = Duration::from_millis(100);
-/// Media type by which the API server lists all kinds of all groups at once.
+/// Media type by which the API server lists all kinds of all groups in one response.
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// Reads objects as the administrator of a cluster.
@@ -29,9 +29,9 @@ pub(super) struct Objects {
 /// A kind of object that the API server knows.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// Every name that `kubectl` takes for it.
+    /// Every name that `kubectl` accepts for the kind.
     names: Vec<String>,
-    /// Path of its objects, as `/apis/GROUP/VERSION`.
+    /// Path of the kind's group and version, as `/apis/GROUP/VERSION`.
     path: String,
     plural: String,
     is_namespaced: bool,
@@ -52,8 +52,8 @@ impl Objects {
         Self { agent: config.into(), url: url.to_owned(), kinds: Mutex::default() }
     }
 
-    /// An object by `KIND/NAME` or `KIND NAME`, with `-n NAMESPACE` where it is in another than `default`;
-    /// nothing where the kind or the object is not there.
+    /// An object by `KIND/NAME` or `KIND NAME`, with `-n NAMESPACE` for another namespace than `default`. `None` if the
+    /// kind or the object does not exist.
     pub(super) fn find(&self, object: &[&str]) -> Option<Value> {
         let (words, namespace) = split(object);
         let (kind, name) = match words[..] {
@@ -72,8 +72,7 @@ impl Objects {
         kinds.flat_map(|kind| self.items(&kind, namespace, &selector)).collect()
     }
 
-    /// Deletes all objects of some kinds, separated by commas, in all namespaces, and takes their finalizers
-    /// away.
+    /// Deletes all objects of some kinds, separated by commas, in all namespaces, and removes their finalizers.
     pub(super) fn remove_all(&self, kinds: &str) {
         for kind in kinds.split(',').filter_map(|kind| self.kind(kind)) {
             for object in self.items(&kind, "", "") {
@@ -166,7 +165,7 @@ fn kinds_of(path: &str, group: &Value) -> Vec<Kind> {
         .collect()
 }
 
-/// The words of an object without the namespace, and the namespace.
+/// Splits the words that name an object into those without the namespace, and the namespace.
 fn split<'a>(object: &[&'a str]) -> (Vec<&'a str>, &'a str) {
     let mut words = object.to_vec();
     let namespace = match words.iter().position(|word| ["-n", "--namespace"].contains(word)) {
@@ -176,8 +175,7 @@ fn split<'a>(object: &[&'a str]) -> (Vec<&'a str>, &'a str) {
     (words, namespace)
 }
 
-/// Values at a path of `kubectl -o jsonpath` in an object: texts without quotes, several with a
-/// space between.
+/// Values at a path of `kubectl -o jsonpath` in an object, without quotes and separated by spaces.
 pub(super) fn text_at(object: &Value, path: &str) -> String {
     let found = object.query(&format!("${path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
     let texts = found.into_iter().map(|value| match value {

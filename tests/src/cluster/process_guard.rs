@@ -1,4 +1,4 @@
-//! Programs that end with the one that started them, however that ends.
+//! Processes that are killed when the test program ends, even if it crashes.
 
 use std::{
     collections::BTreeMap,
@@ -9,8 +9,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Reads the ids of processes; when its input ends, it kills them and removes a folder, and control
-/// groups of its name once they are empty.
+/// Shell script: reads the ids of processes. When its input ends, it kills these and removes a folder, and control
+/// groups of that name once they are empty.
 const SCRIPT: &str = "\
 while read -r process; do processes=\"$processes $process\"; done
 [ -z \"$processes\" ] || kill -9 $processes 2>/dev/null
@@ -22,7 +22,7 @@ for try in $(seq 100); do
 done
 rm -rf \"$1\"";
 
-/// Keeps processes, and cleans up after them.
+/// Owner of processes, which kills them and removes their folder when dropped.
 #[derive(Debug)]
 pub(super) struct ProcessGuard {
     shell: Child,
@@ -30,7 +30,7 @@ pub(super) struct ProcessGuard {
 }
 
 impl ProcessGuard {
-    /// Removes `directory` in the end.
+    /// A guard that removes `directory` at the end.
     pub(super) fn new(directory: &Path) -> Self {
         let shell = Command::new("sh")
             .args(["-c", SCRIPT, "process_guard"])
@@ -53,19 +53,19 @@ impl ProcessGuard {
         self.children.insert(name.to_owned(), child);
     }
 
-    /// The process of a program.
+    /// The process id of a program.
     pub(super) fn id(&self, name: &str) -> u32 {
         self.children.get(name).expect("it was started").id()
     }
 
-    /// Ends a program at once.
+    /// Kills a program.
     pub(super) fn kill(&mut self, name: &str) {
         let mut child = self.children.remove(name).expect("it was started");
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
     }
 
-    /// Stops the test where a program ended by itself, with the end of its log.
+    /// Panics, with the end of the program's log, if a program exited.
     pub(super) fn check(&mut self, name: &str, directory: &Path) {
         let child = self.children.get_mut(name).expect("it was started");
         if let Some(status) = child.try_wait().expect("it can be waited for") {
@@ -75,7 +75,7 @@ impl ProcessGuard {
         }
     }
 
-    /// Does so where any of them did.
+    /// Panics, with the end of its log, if any program exited.
     pub(super) fn check_all(&mut self, directory: &Path) {
         let names: Vec<String> = self.children.keys().cloned().collect();
         for name in names {

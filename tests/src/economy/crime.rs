@@ -1,4 +1,4 @@
-//! The days of thieves, of a mixer, a market, a sender of dust and listed parties.
+//! Daily transactions of thieves, a mixer, a market, a sender of dust and listed parties.
 
 use assay_engine::taxonomy::Category;
 
@@ -9,13 +9,13 @@ use crate::{
     world::{Claim, Form, JointKind},
 };
 
-/// Dust that is sent to strangers: above what nodes refuse, at most 1,000 satoshi.
+/// Range of amounts of dust: above the nodes' minimum, at most 1,000 satoshi.
 const DUST: (u64, u64) = (546, 1_000);
 
-/// Dealings of each listed party with people before it is listed, in either direction.
+/// Number of payments between each listed party and people before the listing, in either direction.
 const DEALINGS: u64 = 8;
 
-/// Transactions of one move.
+/// Largest number of transactions of one move.
 const MOST_TRANSACTIONS: u32 = 40;
 
 impl Simulation {
@@ -51,7 +51,7 @@ impl Simulation {
         }
     }
 
-    /// A thief's day: sometimes a move, and when these are done, cashing out.
+    /// A thief's day: sometimes a laundering move, and after the last one, cashing out.
     fn launder(&mut self, thief: WalletId) {
         let Some(left) = self.moves_left.get(&thief).copied() else { return };
         if !self.happens(1_500) || self.wallets.balance(thief) < COIN / 10 {

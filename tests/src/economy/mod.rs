@@ -1,12 +1,12 @@
-//! A simulated year of an economy of owners on Bitcoin, and the truth about each of them.
+//! A simulated year of an economy on Bitcoin, with the true role of each owner.
 //!
 //! People with change buy at merchants and at exchanges, labelled and unlabelled; employers pay wages in
 //! batches; miners sell; thieves launder; a mixer, a darknet market and its vendors, a sender of dust and
 //! listed parties do what they do. Some people make joint transactions.
 //!
-//! - [`population`]: the members and their beginnings
+//! - [`population`]: the members and their first coins
 //! - [`year`]: the days of honest people
-//! - [`crime`]: the days of the others
+//! - [`crime`]: the days of criminals
 //! - [`survey`]: the engine's answers about all of them
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
@@ -61,14 +61,14 @@ pub enum Role {
 /// A member of the economy. Its wallet has the same index.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// Its role.
+    /// Role of the member.
     pub role: Role,
-    /// True if it took part in a joint transaction, used the mixer or bought at the market.
+    /// True if the member took part in a joint transaction, used the mixer or bought at the market.
     pub is_exposed_by_choice: bool,
 }
 
 impl Member {
-    /// True if nothing speaks against the member.
+    /// True for a member who committed no crime and is not exposed by choice.
     #[must_use]
     pub const fn is_innocent(self) -> bool {
         matches!(self.role, Role::Person | Role::Merchant | Role::Employer | Role::Miner)
@@ -78,14 +78,14 @@ impl Member {
 
 /// Size of an economy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Number of people. Everybody else is in proportion.
+pub struct EconomySize {
+    /// Number of people; the numbers of other members are in proportion.
     pub people: u64,
-    /// Days of the simulation, 359 at most: the kinds of joint transaction of the time end then.
+    /// Days of the simulation, at most 359, after which the simulated kinds of joint transaction no longer existed.
     pub days: u64,
 }
 
-impl Size {
+impl EconomySize {
     /// A year of more than a thousand innocent people.
     pub const YEAR: Self = Self { people: 1_200, days: 359 };
 }
@@ -104,17 +104,17 @@ pub struct Economy {
 }
 
 impl Economy {
-    /// The economy of a seed, its chain in memory.
+    /// Simulates the economy of a seed, with the chain in memory.
     #[must_use]
-    pub fn simulate(seed: u64, size: Size) -> Self {
+    pub fn simulate(seed: u64, size: EconomySize) -> Self {
         Self::simulate_in(seed, size, World::new)
     }
 
-    /// The economy of a seed, its world made by a function.
+    /// Simulates the economy of a seed; `world` builds the world from the chain.
     #[must_use]
     pub fn simulate_in(
         seed: u64,
-        size: Size,
+        size: EconomySize,
         world: impl FnOnce(ChainBuilder, Claims) -> World,
     ) -> Self {
         let mut simulation = Simulation::populate(seed, size);
@@ -128,7 +128,7 @@ impl Economy {
         simulation.finish(world)
     }
 
-    /// One address of each innocent member that was ever paid: any, as the seed decides.
+    /// A random address of each innocent member that was ever paid.
     #[must_use]
     pub fn innocents(&self, seed: u64) -> Vec<&ScriptOwner> {
         let mut dice = Random::new(seed);
@@ -138,10 +138,10 @@ impl Economy {
     }
 }
 
-/// An economy under way.
+/// State of a running simulation.
 #[derive(Debug)]
 struct Simulation {
-    size: Size,
+    size: EconomySize,
     wallets: Wallets,
     claims: Claims,
     members: Vec<Member>,
@@ -153,7 +153,7 @@ struct Simulation {
     private: Vec<WalletId>,
     /// Withdrawals that the exchanges pay on the same day.
     withdrawals: BTreeMap<WalletId, Vec<(ScriptOwner, u64)>>,
-    /// Moves that each criminal still makes before cashing out.
+    /// Number of moves that each criminal makes before cashing out.
     moves_left: BTreeMap<WalletId, u64>,
 }
 
@@ -162,7 +162,7 @@ impl Simulation {
         self.wallets.chain.dice()
     }
 
-    /// True in so many of 10,000 cases.
+    /// True with a probability of `of_10_000` in 10,000.
     fn happens(&mut self, of_10_000: u64) -> bool {
         self.dice().below(10_000) < of_10_000
     }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn an_economy_follows_from_its_seed_and_has_everybody() {
-        let size = Size { people: 100, days: 120 };
+        let size = EconomySize { people: 100, days: 120 };
         let economy = Economy::simulate(7, size);
         let again = Economy::simulate(7, size);
         assert_eq!(economy.addresses, again.addresses);

@@ -1,11 +1,11 @@
-//! The members of an economy and their beginnings.
+//! The members of an economy and their first coins.
 
 use std::collections::BTreeMap;
 
 use assay_address::ChainId;
 use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 
-use super::{COIN, Member, Role, Simulation, Size, first_day};
+use super::{COIN, EconomySize, Member, Role, Simulation, first_day};
 use crate::{
     wallets::{Fingerprint, WalletId, Wallets},
     world::{ChainBuilder, Claim, Claims, Form},
@@ -14,12 +14,12 @@ use crate::{
 /// Percentage of people who make joint transactions.
 const PRIVATE_PERCENT: u64 = 5;
 
-/// People of whom one is reported by somebody with little confidence.
+/// Number of people of whom one is the subject of a report with low confidence.
 const PEOPLE_FOR_A_REPORT: u64 = 100;
 
 impl Simulation {
     /// The members of a seed, before the first day.
-    pub(super) fn populate(seed: u64, size: Size) -> Self {
+    pub(super) fn populate(seed: u64, size: EconomySize) -> Self {
         let chain = ChainBuilder::new(ChainId::BTC, seed, first_day());
         let mut simulation = Self {
             size,
@@ -78,7 +78,7 @@ impl Simulation {
         self.by_role.entry(role).or_default().push(wallet);
     }
 
-    /// A new member whose change goes to one address, with so many mined coins of a value.
+    /// Adds a member whose change goes to one address, with `coins` mined coins of a value.
     fn join_with_home(&mut self, role: Role, coins: u64, value: u64) -> (WalletId, ScriptOwner) {
         let fingerprint = Fingerprint::service(Form::WitnessKey);
         let (wallet, home) = self.wallets.open_with_home(fingerprint);
@@ -91,7 +91,7 @@ impl Simulation {
         (wallet, home)
     }
 
-    /// Exchanges, two of three labelled, a mixer, a market, listed parties and a sender of dust.
+    /// Adds exchanges (two of three labelled), a mixer, a market, listed parties and a sender of dust.
     fn open_services(&mut self) {
         let reserve = COIN * (self.size.people + 200) / 20;
         for name in [Some("North Exchange"), Some("South Exchange"), None] {
@@ -117,7 +117,7 @@ impl Simulation {
         }
     }
 
-    /// Opens an account of a member at any exchange: an address of the exchange.
+    /// Opens an account of a member at a random exchange: an address of the exchange.
     fn open_account(&mut self, member: WalletId) {
         let exchange = self.any(Role::Exchange);
         let account = self.wallets.fresh_address(exchange);

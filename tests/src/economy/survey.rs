@@ -20,7 +20,7 @@ pub struct AssessedGroup {
 }
 
 impl AssessedGroup {
-    /// The answers about these addresses.
+    /// Assesses these addresses.
     fn assess<'a>(economy: &Economy, addresses: impl IntoIterator<Item = &'a ScriptOwner>) -> Self {
         let mut group = Self::default();
         for address in addresses {
@@ -42,7 +42,7 @@ impl AssessedGroup {
         self.scores.len()
     }
 
-    /// The score that a part of the addresses, in percent, does not exceed.
+    /// The given percentile of the scores.
     #[must_use]
     pub fn score_at(&self, percent: usize) -> Score {
         let place = (self.scores.len() * percent).div_ceil(100).max(1) - 1;
@@ -82,7 +82,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Asks about one address of each innocent, which `seed` chooses, and about the criminals.
+    /// Assesses a random address of each innocent member, and the addresses of criminals.
     #[must_use]
     pub fn assess(economy: &Economy, seed: u64) -> Self {
         let thieves = economy.members.iter().zip(&economy.addresses);

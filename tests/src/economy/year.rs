@@ -1,4 +1,4 @@
-//! The days of honest people.
+//! Daily transactions of honest members.
 
 use assay_engine::utxo::ScriptOwner;
 
@@ -8,7 +8,7 @@ use crate::{wallets::WalletId, world::JointKind};
 /// Days between two wages.
 const MONTH: u64 = 28;
 
-/// Coins from which on a wallet consolidates.
+/// Number of coins from which a wallet consolidates.
 const MANY_COINS: usize = 25;
 
 impl Simulation {
@@ -36,7 +36,7 @@ impl Simulation {
         self.hours(4);
     }
 
-    /// Asks a member's exchange for a payout.
+    /// Requests a payout from a member's exchange.
     pub(super) fn withdraw(&mut self, member: WalletId, amount: u64) {
         let (exchange, _) = self.accounts[&member];
         let address = self.wallets.address(member);
@@ -60,7 +60,7 @@ impl Simulation {
         }
     }
 
-    /// A miner finds a block, and sells what it has each month.
+    /// A miner finds a block, and sells its coins each month.
     fn mine(&mut self, day: u64) {
         let miner = self.any(Role::Miner);
         let address = self.wallets.address(miner);
@@ -134,7 +134,7 @@ impl Simulation {
         let _paid = self.wallets.pay_wallets(from, &[(to, amount)]);
     }
 
-    /// People who care make a joint transaction.
+    /// People who want privacy make a joint transaction.
     fn mix_together(&mut self) {
         let kinds =
             [JointKind::Wasabi2, JointKind::JoinMarket, JointKind::Whirlpool, JointKind::EqualPool];

@@ -24,7 +24,7 @@ pub enum Reply {
     Text(String),
     /// 200 with bytes.
     Bytes(Vec<u8>),
-    /// Something else, with the reason as plain text.
+    /// Another status, with the reason as plain text.
     Refusal(u16, &'static str),
 }
 
@@ -33,7 +33,7 @@ use Reply::{Bytes, Json, Refusal, Text};
 const NO_BLOCK: Reply = Refusal(404, "Block not found");
 const NO_TRANSACTION: Reply = Refusal(404, "Transaction not found");
 
-/// The answer to a path, which begins behind `/api`.
+/// The answer to a path, without the prefix `/api`.
 pub(super) fn answer(ledger: &Ledger, path: &str) -> Reply {
     let path = path.trim_start_matches("/api");
     let segments: Vec<&str> = path.split('/').skip(1).collect();
@@ -51,19 +51,19 @@ pub(super) fn answer(ledger: &Ledger, path: &str) -> Reply {
             Err(_) => Refusal(400, "Invalid number"),
         },
         ["block", hash, rest @ ..] => {
-            ledger.block(hash).map_or(NO_BLOCK, |block| in_block(ledger, block, rest))
+            ledger.block(hash).map_or(NO_BLOCK, |block| block_reply(ledger, block, rest))
         }
         ["tx", txid, rest @ ..] => match txid.parse() {
-            Ok(txid) => in_transaction(ledger, txid, rest),
+            Ok(txid) => transaction_reply(ledger, txid, rest),
             Err(_) => Refusal(400, "Invalid hex string"),
         },
         [kind @ "address", written, rest @ ..] => {
             match CanonicalAddress::parse(ledger.chain, written) {
-                Ok(address) => in_history(ledger, kind, written, address.as_str(), rest),
+                Ok(address) => history_reply(ledger, kind, written, address.as_str(), rest),
                 Err(_) => Refusal(400, "Invalid Bitcoin address"),
             }
         }
-        [kind @ "scripthash", hash, rest @ ..] => in_history(ledger, kind, hash, hash, rest),
+        [kind @ "scripthash", hash, rest @ ..] => history_reply(ledger, kind, hash, hash, rest),
         _ => Refusal(404, "endpoint does not exist"),
     }
 }
@@ -78,7 +78,7 @@ fn blocks(ledger: &Ledger, start: usize) -> Reply {
     Json(newest.take(BLOCKS).map(|block| shape::block(ledger, block)).collect())
 }
 
-fn in_block(ledger: &Ledger, block: &Block, rest: &[&str]) -> Reply {
+fn block_reply(ledger: &Ledger, block: &Block, rest: &[&str]) -> Reply {
     let height = ledger.height(&block.hash.to_string());
     let status = || height.map_or(json!({ "confirmed": false }), |height| status(ledger, height));
     let page = |start: usize| {
@@ -118,7 +118,7 @@ fn in_block(ledger: &Ledger, block: &Block, rest: &[&str]) -> Reply {
     }
 }
 
-fn in_transaction(ledger: &Ledger, txid: Txid, rest: &[&str]) -> Reply {
+fn transaction_reply(ledger: &Ledger, txid: Txid, rest: &[&str]) -> Reply {
     let Some((height, transaction)) = ledger.transaction(&txid) else {
         return if rest == ["status"] {
             Json(json!({ "confirmed": false }))
@@ -157,8 +157,8 @@ fn merkle_proof(ledger: &Ledger, txid: Txid) -> Reply {
     })
 }
 
-/// History of an address or script that is found by `name`.
-fn in_history(ledger: &Ledger, kind: &str, written: &str, name: &str, rest: &[&str]) -> Reply {
+/// The answer about the history of an address or script, found by `name`.
+fn history_reply(ledger: &Ledger, kind: &str, written: &str, name: &str, rest: &[&str]) -> Reply {
     let history = ledger.history(name);
     let page = |after: Option<&str>| {
         let mut rest = &history[..];
@@ -200,7 +200,7 @@ fn in_history(ledger: &Ledger, kind: &str, written: &str, name: &str, rest: &[&s
     }
 }
 
-/// The outputs to the owner in a history: height, output, value.
+/// The outputs in a history that belong to the owner: height, output, value.
 fn outputs<'a>(
     ledger: &'a Ledger,
     history: &'a [(usize, &Transaction)],

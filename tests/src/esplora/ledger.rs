@@ -8,13 +8,13 @@ use assay_engine::utxo::{OutPoint, ScriptOwner, Txid};
 use super::shape;
 use crate::block_builder::{Block, Transaction, TxOut, sha256};
 
-/// Everything that answers are made of.
+/// The data from which answers are computed.
 #[derive(Debug)]
 pub(super) struct Ledger {
     pub(super) chain: ChainId,
     /// The best chain, by height.
     pub(super) blocks: Vec<Block>,
-    /// Blocks that were replaced.
+    /// Blocks that a reorganization replaced.
     pub(super) stale: Vec<Block>,
     /// Position of each transaction: height and index.
     places: HashMap<Txid, (usize, usize)>,
@@ -60,13 +60,13 @@ impl Ledger {
         }
     }
 
-    /// Names by which a script is found.
+    /// Names under which a script's history is stored: address and script hash.
     pub(super) fn names(&self, script: &[u8]) -> impl Iterator<Item = String> + use<> {
         let hash = hex::encode(sha256(script));
         [Some(hash), self.address(script)].into_iter().flatten()
     }
 
-    /// The address that stands for a script. None does for a key by itself.
+    /// The address of a script. `None` for a bare public key.
     pub(super) fn address(&self, script: &[u8]) -> Option<String> {
         if shape::kind(script) == "p2pk" {
             return None;
@@ -75,7 +75,7 @@ impl Ledger {
         Some(address.to_string())
     }
 
-    /// A transaction, with its height.
+    /// A transaction with its height.
     pub(super) fn transaction(&self, txid: &Txid) -> Option<(usize, &Transaction)> {
         let (height, place) = *self.places.get(txid)?;
         Some((height, self.blocks.get(height)?.transactions.get(place)?))
@@ -108,7 +108,7 @@ impl Ledger {
         self.blocks.iter().position(|block| block.hash.to_string() == hash)
     }
 
-    /// A block, whether it was replaced or not.
+    /// A block of the best chain or a replaced one.
     pub(super) fn block(&self, hash: &str) -> Option<&Block> {
         self.blocks.iter().chain(&self.stale).find(|block| block.hash.to_string() == hash)
     }

@@ -1,13 +1,12 @@
-//! A server that answers as an Esplora does, from generated blocks.
+//! A fake Esplora server over generated blocks.
 //!
-//! It has no mempool. Addresses are those of the main network, because checks use them; all other
-//! data is that of the blocks. It can simulate all faults of a public server: slow and refused
-//! answers, closed connections, lag and incorrect data.
+//! The server has no mempool. Addresses are those of the main network, because checks use them. The server can simulate
+//! the faults of a public one: slow and refused answers, closed connections, lag and incorrect data.
 //!
 //! - `answers`: answers by path
 //! - `ledger`: payments of each script, from the blocks
 //! - `shape`: JSON of blocks and transactions
-//! - `wire`: the necessary parts of HTTP
+//! - `wire`: a minimal HTTP server
 
 mod answers;
 mod ledger;
@@ -30,25 +29,25 @@ use serde_json::Value;
 use crate::block_builder::Block;
 use ledger::Ledger;
 
-/// A server, stopped when it is dropped.
+/// A fake Esplora server, stopped when dropped.
 #[derive(Debug)]
 pub struct Esplora {
     listener: Listener,
     shared: Arc<Shared>,
 }
 
-/// A way in which a request fails.
+/// Failure of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// 429, with `Retry-After` in seconds where there is one.
+    /// Status 429, with an optional `Retry-After` in seconds.
     TooManyRequests(Option<u32>),
-    /// 500.
+    /// Status 500.
     Internal,
-    /// The answer breaks off after half of its body.
+    /// The answer ends after half of its body.
     Truncated,
-    /// The connection ends without an answer.
+    /// The server closes the connection without an answer.
     Dropped,
-    /// 200 with a page for people.
+    /// Status 200 with an HTML page.
     NotJson,
 }
 
@@ -60,15 +59,15 @@ pub type Falsification = fn(path: &str, answer: &mut Value);
 pub struct ServerBehavior {
     /// Latency of each answer.
     pub latency: Duration,
-    /// Number of the newest blocks that the server does not know yet.
+    /// Number of the newest blocks that the server hides.
     pub lag: usize,
-    /// Failures of the next requests, one after another.
+    /// Failures of the next requests, in order.
     pub next: VecDeque<Failure>,
-    /// Every so many requests one fails so; 1 is each.
+    /// Failure of every n-th request; 1 means each.
     pub every: Option<(usize, Failure)>,
-    /// True if it serves no merkle proofs, as older servers do not.
+    /// True if the server serves no merkle proofs, like older versions.
     pub without_proofs: bool,
-    /// Change of its answers, if they are incorrect.
+    /// Falsification of the answers, if any.
     pub falsification: Option<Falsification>,
 }
 
@@ -98,7 +97,7 @@ struct State {
     blocks: Vec<Block>,
     /// Blocks that were replaced.
     stale: Vec<Block>,
-    /// Data about the blocks that the server knows.
+    /// Data about the visible blocks.
     ledger: Arc<Ledger>,
     behavior: ServerBehavior,
     requests: Vec<String>,
@@ -109,7 +108,7 @@ impl Esplora {
     ///
     /// # Panics
     ///
-    /// Panics if it cannot listen.
+    /// Panics if the server cannot listen.
     #[must_use]
     pub fn start(chain: ChainId, blocks: Vec<Block>) -> Self {
         let state = State {
@@ -125,20 +124,20 @@ impl Esplora {
         Self { listener, shared }
     }
 
-    /// URL of its API.
+    /// URL of the server's API.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/api", self.listener.address())
     }
 
-    /// Changes how it behaves from now on.
+    /// Changes the behavior for later requests.
     pub fn set_behavior(&self, change: impl FnOnce(&mut ServerBehavior)) {
         let mut state = self.shared.state();
         change(&mut state.behavior);
         state.rebuild_ledger(self.shared.chain);
     }
 
-    /// Replaces its best chain by another one: a reorganisation, or more blocks.
+    /// Replaces the best chain, by a reorganization or by more blocks.
     pub fn set_blocks(&self, blocks: Vec<Block>) {
         let mut state = self.shared.state();
         let before = std::mem::replace(&mut state.blocks, blocks);
@@ -148,7 +147,7 @@ impl Esplora {
         state.rebuild_ledger(self.shared.chain);
     }
 
-    /// The paths that were asked for so far, failed ones included.
+    /// The requested paths so far, failed requests included.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         self.shared.state().requests.clone()
@@ -183,11 +182,11 @@ impl State {
     }
 }
 
-/// Lies that a server could tell.
+/// Falsifications of answers.
 pub mod falsifications {
     use serde_json::{Value, json};
 
-    /// Every first output is worth one base unit more than it is.
+    /// Increases the value of every first output by one base unit.
     pub fn falsify_values(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(value) = transaction.pointer_mut("/vout/0/value") {
@@ -196,7 +195,7 @@ pub mod falsifications {
         });
     }
 
-    /// Every first input spends one base unit more than it does, and the fee agrees.
+    /// Increases the value of every first input by one base unit, and the fee too.
     pub fn falsify_spent_values(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(value) = transaction.pointer_mut("/vin/0/prevout/value") {
@@ -207,7 +206,7 @@ pub mod falsifications {
         });
     }
 
-    /// Every first output has another owner.
+    /// Changes the owner of every first output.
     pub fn falsify_owners(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(script) = transaction.pointer_mut("/vout/0/scriptpubkey") {
@@ -216,7 +215,7 @@ pub mod falsifications {
         });
     }
 
-    /// Transactions are one block younger than they are.
+    /// Moves transactions to the next block.
     pub fn falsify_heights(_: &str, answer: &mut Value) {
         each_transaction(answer, &mut |transaction| {
             if let Some(height) = transaction.pointer_mut("/status/block_height") {
@@ -225,7 +224,7 @@ pub mod falsifications {
         });
     }
 
-    /// No output was ever spent.
+    /// Presents all outputs as unspent.
     pub fn falsify_spending(path: &str, answer: &mut Value) {
         let spends = if path.ends_with("/outspends") { answer.as_array_mut() } else { None };
         for spend in spends.into_iter().flatten() {

@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use super::ledger::Ledger;
 use crate::block_builder::{Block, Transaction, TxIn, TxOut};
 
-/// Of regression test networks.
+/// Difficulty of regression test networks.
 const DIFFICULTY: f64 = 4.656_542_373_906_925e-10;
-/// A block's median time is that of so many blocks.
+/// Number of blocks over which the median time is computed.
 const MEDIAN_OF: usize = 11;
 
-/// A block. Of one that was replaced the median time is its own time.
+/// JSON of a block. The median time of a replaced block is its own time.
 pub(super) fn block(ledger: &Ledger, block: &Block) -> Value {
     let stripped: usize = block.transactions.iter().map(|each| each.stripped().len()).sum();
     let whole: usize = block.transactions.iter().map(|each| each.bytes().len()).sum();
@@ -42,7 +42,7 @@ fn median_time(ledger: &Ledger, block: &Block) -> u32 {
     latest.get(latest.len() / 2).copied().unwrap_or(block.time)
 }
 
-/// A transaction; without a status where `status` is `None`.
+/// JSON of a transaction; without a status if `status` is `None`.
 pub(super) fn transaction(
     ledger: &Ledger,
     transaction: &Transaction,
@@ -154,7 +154,7 @@ pub(super) fn kind(script: &[u8]) -> &'static str {
     }
 }
 
-/// A script in words, as far as scripts of these tests need them.
+/// Disassembles a script, as far as scripts of these tests need it.
 fn assembly(mut script: &[u8]) -> String {
     let mut words = Vec::new();
     while let [code, rest @ ..] = script {
@@ -180,7 +180,7 @@ fn assembly(mut script: &[u8]) -> String {
     words.join(" ")
 }
 
-/// A hash as it is written, last byte first.
+/// Formats a hash in reverse byte order, as usual.
 fn reversed(hash: &[u8; 32]) -> String {
     let mut hash = *hash;
     hash.reverse();

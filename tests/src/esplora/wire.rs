@@ -1,4 +1,4 @@
-//! HTTP, as little of it as is needed: requests without a body, one after another on a connection.
+//! A minimal HTTP server: requests without a body, sequential on a connection.
 
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -9,7 +9,7 @@ use std::{
 
 use super::{Failure, Reply, ServerBehavior, Shared, answers};
 
-/// Serves a connection's next request; says whether another one may come.
+/// Serves the next request of a connection. Returns true if another request may follow.
 pub(super) fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<bool> {
     // Answers are small and written at once.
     stream.set_nodelay(true)?;
@@ -29,7 +29,7 @@ fn read_request(lines: &mut impl Iterator<Item = String>) -> Option<String> {
     Some(path)
 }
 
-/// Answers; `false` where the connection is over.
+/// Answers a request. Returns false if the connection is closed.
 fn respond(mut stream: &TcpStream, shared: &Shared, path: &str) -> io::Result<bool> {
     let (ledger, failure, latency, falsification, without_proofs) = {
         let mut state = shared.state();

@@ -1,6 +1,6 @@
-//! Schemes longer or wider than a trace: only what transactions are made of tells whose money it is.
+//! Schemes longer or wider than a trace: only compositions of transactions reveal the origin of the money.
 //!
-//! Their chains are recorded in a store, with compositions.
+//! The chains of the schemes are recorded in a store, with compositions.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::world::{Claims, Form, Utxo, World};
 
-/// Inputs and outputs of a transaction, about as many as nodes relay.
+/// Largest number of inputs and outputs of a transaction, near the relay limit of nodes.
 const RELAYED: usize = 1_000;
 
-/// A payee of stolen money who gets it by way of `launder`, in payments of at most [`RELAYED`] coins.
+/// A payee who receives stolen money through `launder`, in payments of at most [`RELAYED`] coins.
 fn beyond(
     title: String,
     amount: u64,
@@ -33,7 +33,7 @@ fn beyond(
     Example { title, world: Arc::new(World::recorded(builder, claims)), subject, before: None }
 }
 
-/// Stolen money in so many lanes of so many steps each, merged.
+/// Stolen money in `lanes` parallel chains of `steps` transactions each, merged.
 #[must_use]
 pub fn lanes(amount: u64, lanes: u32, steps: u32) -> Example {
     let title = format!("{} in {lanes} lanes of {steps} steps", coins(ChainId::BTC, amount));
@@ -54,7 +54,7 @@ pub fn lanes(amount: u64, lanes: u32, steps: u32) -> Example {
 /// Fee of a step in base units.
 const FEE: u64 = 110;
 
-/// Stolen money along a chain of so many steps.
+/// Stolen money along a chain of `steps` transactions.
 #[must_use]
 pub fn stepped(amount: u64, steps: u32) -> Example {
     let title = format!("{} along {steps} steps", coins(ChainId::BTC, amount));
@@ -64,7 +64,7 @@ pub fn stepped(amount: u64, steps: u32) -> Example {
     })
 }
 
-/// Stolen money in so many equal coins at fresh addresses, of which the payee gets so many.
+/// Stolen money in `parts` equal coins at fresh addresses, of which the payee gets `paid`.
 #[must_use]
 pub fn spread(amount: u64, parts: usize, paid: usize) -> Example {
     let all = coins(ChainId::BTC, amount);
@@ -87,7 +87,7 @@ pub fn spread(amount: u64, parts: usize, paid: usize) -> Example {
     })
 }
 
-/// Stolen money in one payment with so many larger clean inputs, more than are read of one transaction.
+/// Stolen money in one payment with `clean` larger clean inputs, more than a trace reads of one transaction.
 #[must_use]
 pub fn below_larger_inputs(amount: u64, stolen: u32, clean: u32) -> Example {
     let all = coins(ChainId::BTC, amount);
@@ -109,7 +109,7 @@ pub fn below_larger_inputs(amount: u64, stolen: u32, clean: u32) -> Example {
     Example { title, world: Arc::new(World::recorded(builder, claims)), subject, before: None }
 }
 
-/// All of them, in the sizes in which they were found.
+/// All schemes beyond a trace, with the sizes at which they were found.
 #[must_use]
 pub fn beyond_a_trace() -> Vec<Example> {
     vec![

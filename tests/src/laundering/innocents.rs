@@ -1,4 +1,4 @@
-//! One person for each known way to be taken for a launderer.
+//! Innocent people, one for each known way to be mistaken for a launderer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::world::{ChainBuilder, Claim, Claims, Form, Utxo, World};
 
 const DAY: i64 = 24;
 
-/// A chain that begins on a day, at noon.
+/// A chain that begins at noon of a day.
 fn chain_on(id: ChainId, day: &str) -> ChainBuilder {
     let time: Timestamp = format!("{day}T12:00:00Z").parse().expect("a day");
     ChainBuilder::new(id, 1, time)
@@ -40,7 +40,7 @@ fn paid_by_exchange(
     builder.pay(&coins, &[(to.clone(), amount), (exchange, change)]).swap_remove(0)
 }
 
-/// Money of an exchange, then dust of a listed party, swept together by a wallet.
+/// A wallet that spends money of an exchange together with dust of a listed party.
 #[must_use]
 pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
     let title = format!("{dust} base units of a listed party's dust, swept by a wallet");
@@ -60,7 +60,7 @@ pub fn swept_dust(id: ChainId, amount: u64, dust: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Somebody with money of an exchange, to whom so many addresses of a thief sent `dust` base units each.
+/// Somebody with money of an exchange, to whom `senders` addresses of a thief sent `dust` base units each.
 #[must_use]
 pub fn dusted_by_many(id: ChainId, amount: u64, senders: u64, dust: u64) -> Example {
     let title = format!("dust of {dust} base units from {senders} addresses of a thief");
@@ -111,7 +111,7 @@ pub fn victim(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// An address of which `sources` sources say that it is an exchange's.
+/// An address that several sources label as an exchange.
 #[must_use]
 pub fn agreeing_labels(id: ChainId) -> Example {
     let title = "an address that three agreeing labels call an exchange's".to_owned();
@@ -144,7 +144,7 @@ pub fn merchant_of_a_gang(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Somebody whose wallet spends an output that anybody can spend, as a labelled gang did with the same script.
+/// Somebody whose wallet spends an output that anybody can spend, with the same script as a labelled gang did.
 #[must_use]
 pub fn spender_of_anybodys_output(id: ChainId, amount: u64) -> Example {
     let title = "somebody who spends what anybody can spend, as a gang did".to_owned();
@@ -158,19 +158,19 @@ pub fn spender_of_anybodys_output(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Somebody who was paid by way of an exchange without a label: a customer, whom he pays, and whom that one pays.
+/// Distance of a payee from an exchange without a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PaidBy {
-    /// The exchange itself: its customer.
+    /// Paid by the exchange: its customer.
     Exchange,
-    /// The customer: an employee.
+    /// Paid by the customer: an employee.
     Employer,
-    /// The employee: a landlord.
+    /// Paid by the employee: a landlord.
     Tenant,
 }
 
-/// Somebody whose money came from an exchange without a label, of which one anonymous report at `percent` says that it
-/// is ransomware's.
+/// Somebody whose money came from an exchange without a label, which one anonymous report at `percent` calls
+/// ransomware.
 #[must_use]
 pub fn after_one_report(id: ChainId, percent: u8, paid_by: PaidBy) -> Example {
     let title = format!("paid by an {paid_by:?} after one anonymous report at {percent} %")
@@ -196,7 +196,7 @@ pub fn after_one_report(id: ChainId, percent: u8, paid_by: PaidBy) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Every known innocent, with the parameters with which it was found, and further ones.
+/// Every known innocent person, with the parameters with which the mistake was found, and further ones.
 #[must_use]
 pub fn innocents() -> Vec<Example> {
     let (btc, ltc) = (ChainId::BTC, "ltc".parse().expect("a chain"));

@@ -1,4 +1,4 @@
-//! A holder of dirty money and his moves. All his coins are dirty: he mixes them with nobody's.
+//! A launderer and his moves. All his coins are dirty: he mixes them with no other money.
 
 use assay_engine::{taxonomy::Category, utxo::ScriptOwner};
 use jiff::{SignedDuration, civil::date};
@@ -14,35 +14,36 @@ pub enum Origin {
     Listed,
 }
 
-/// A move. Each keeps the money with its holder.
+/// A move of the launderer, who keeps the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// Sends every coin through so many fresh addresses.
+    /// Sends every coin through the given number of fresh addresses.
     Forward(u32),
-    /// Sends the largest coin to its own address so many times.
+    /// Sends the largest coin to its own address the given number of times.
     PaySelf(u32),
-    /// Splits the largest coin over so many fresh addresses.
+    /// Splits the largest coin over the given number of fresh addresses.
     Split(u32),
     /// Merges all coins at a fresh address.
     Merge,
-    /// Pays so many instalments from the largest coin to fresh addresses, with change to its own address.
+    /// Pays the given number of instalments from the largest coin to fresh addresses, with change to its own address.
     Instalments(u32),
-    /// Sends so many small parts of the largest coin to fresh addresses, each time with the rest to another.
+    /// Sends the given number of small parts of the largest coin to fresh addresses, each time with the rest to another
+    /// one.
     Peel(u32),
-    /// Splits the largest coin over so many fresh addresses and merges them again.
+    /// Splits the largest coin over the given number of fresh addresses and merges the parts again.
     FanOut(u32),
-    /// Makes a joint transaction of the holder's coins alone.
+    /// Makes a joint transaction of only his own coins.
     Joint(JointKind),
-    /// Pays the largest coin as the fees of so many transactions, in a block of the holder's own.
+    /// Pays the largest coin as fees of the given number of transactions, in a block that he mines.
     Fees(u32),
-    /// Waits so many days.
+    /// Waits the given number of days.
     Wait(u32),
 }
 
 /// The smallest coin that the holder makes, in base units: far above dust.
 const SMALLEST: u64 = 100_000;
 
-/// What is left of a coin that is paid as a fee, in base units.
+/// Output of a transaction that pays its coin as a fee, in base units.
 const LEAST_OUTPUT: u64 = 546;
 
 /// The smallest coin that he sends alone.
@@ -53,16 +54,16 @@ const WORTH_SENDING: u64 = 30_000;
 pub struct Launderer<'a> {
     /// The chain.
     pub chain: &'a mut ChainBuilder,
-    /// His coins.
+    /// Coins of the launderer.
     pub coins: Vec<Utxo>,
-    /// Form of his addresses.
+    /// Form of the launderer's addresses.
     pub form: Form,
-    /// Transactions that he may still make.
+    /// Remaining number of transactions.
     pub transactions_left: u32,
 }
 
 impl<'a> Launderer<'a> {
-    /// A holder of `amount` at an address that is labelled or listed, and where it came from somebody else.
+    /// A launderer with `amount` at an address that is labelled or listed, received from somebody else.
     pub fn new(
         chain: &'a mut ChainBuilder,
         claims: &mut Claims,
@@ -87,7 +88,7 @@ impl<'a> Launderer<'a> {
         launderer
     }
 
-    /// The fee of a transaction with so many inputs and outputs.
+    /// The fee of a transaction with these numbers of inputs and outputs.
     #[must_use]
     pub const fn fee(&self, inputs: u64, outputs: u64) -> u64 {
         1_000 + 100 * (inputs + outputs)
@@ -112,7 +113,7 @@ impl<'a> Launderer<'a> {
         self.pay(coins, &[(to.clone(), value)]).pop().expect("one output")
     }
 
-    /// True if he may make a further transaction, and the coin is worth one.
+    /// True if another transaction is allowed, and the coin is worth its fee.
     #[must_use]
     pub const fn can_send(&self, coin: &Utxo) -> bool {
         self.transactions_left > 0 && coin.value > WORTH_SENDING
@@ -125,7 +126,7 @@ impl<'a> Launderer<'a> {
         self.coins.swap_remove(index)
     }
 
-    /// Makes a move. One for which he has too little money does nothing.
+    /// Makes a move, if the money suffices.
     pub fn make_move(&mut self, step: Move) {
         match step {
             Move::Forward(hops) => {
@@ -182,7 +183,8 @@ impl<'a> Launderer<'a> {
         coin
     }
 
-    /// Pays the largest coin as fees, all but the smallest outputs, and mines the block: he gets the fees alone.
+    /// Pays the largest coin as fees, except for minimal outputs, and mines the block, whose coinbase receives only the
+    /// fees.
     fn pay_as_fees(&mut self, payments: u32) {
         let coin = self.take_largest();
         if !self.can_send(&coin) {
@@ -199,7 +201,7 @@ impl<'a> Launderer<'a> {
         self.next_block();
     }
 
-    /// Splits a coin into equal parts at fresh addresses, as far as they are worth anything.
+    /// Splits a coin into equal parts at fresh addresses, unless the parts would be too small.
     pub fn split(&mut self, coin: Utxo, parts: u32) -> Vec<Utxo> {
         let most = coin.value / (2 * SMALLEST);
         let parts = u64::from(parts).min(most);

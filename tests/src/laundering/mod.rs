@@ -1,11 +1,10 @@
-//! Laundering schemes: stolen or listed money that its holder moves about by himself, and people whom the
-//! rules must not take for such.
+//! Laundering schemes with stolen or listed money, and innocent people whom the rules must not mistake for launderers.
 //!
 //! - [`launderer`]: the moves
 //! - [`scheme`]: random compositions of moves, and those that the engine lets pass
-//! - [`tricks`]: one scheme for each known way around the rules
+//! - [`tricks`]: one scheme for each known evasion of the rules
 //! - [`beyond`]: schemes longer or wider than a trace
-//! - [`innocents`]: one person for each known way to be taken for a launderer
+//! - [`innocents`]: one person for each known way to be mistaken for a launderer
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod beyond;
@@ -29,18 +28,18 @@ pub use tricks::tricks;
 /// A world, and an address in it to check.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// The story in one line.
+    /// Summary of the example in one line.
     pub title: String,
     /// The world.
     pub world: Arc<World>,
     /// Owner of the address.
     pub subject: ScriptOwner,
-    /// The verdict on the address under the rules before those that were made for it, where it is known.
+    /// The verdict under the rules before those against this scheme, if known.
     pub before: Option<&'static str>,
 }
 
 impl Example {
-    /// The same, with the verdict under earlier rules.
+    /// Sets the verdict under earlier rules.
     #[must_use]
     pub fn with_earlier_verdict(self, before: &'static str) -> Self {
         Self { before: Some(before), ..self }

@@ -32,17 +32,17 @@ const MOST_MOVES: u64 = 40;
 /// The most transactions of all moves.
 const MOST_TRANSACTIONS: u32 = 600;
 
-/// The most coins that the holder keeps; beyond, the next move merges them.
+/// Largest number of coins of the launderer; if it is exceeded, the next move merges the coins.
 const MOST_COINS: usize = 200;
 
-/// The least clean money of a payee, in base units: more than what carries inscriptions, so that it connects
-/// addresses, and less than any coin that a holder sends.
+/// Clean money of a payee, in base units: more than an inscription's coin, so that spending it connects addresses, and
+/// less than any coin that a launderer sends.
 const CLEAN: u64 = 25_000;
 
-/// Days of all waiting together: the last kinds of joint transaction ended in May 2023.
+/// Largest number of days of all waits: the last kinds of joint transaction ended in May 2023.
 const MOST_DAYS: u32 = 130;
 
-/// How the money reaches the payee, who is checked.
+/// Last payment of a scheme, to the payee who is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// All coins in one payment.
@@ -53,7 +53,7 @@ pub enum Ending {
     Largest,
     /// All coins in one payment; the payee passes the money on.
     PassedOn,
-    /// All coins in one payment, to a payee who sent a clean coin of at most as much round before.
+    /// All coins in one payment, to a payee who first sent a clean coin of at most that amount in circles.
     AfterCircles,
 }
 
@@ -63,7 +63,7 @@ const ENDINGS: [Ending; 5] =
 /// A laundering scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// Its seed.
+    /// Seed of the scheme.
     pub seed: u64,
     /// Origin of the money.
     pub origin: Origin,
@@ -73,7 +73,7 @@ pub struct Scheme {
     pub moves: Vec<Move>,
     /// The last payment.
     pub ending: Ending,
-    /// True if the payee makes two payments together with a labelled shop first, which connect their addresses.
+    /// True if the payee first makes two payments together with a labelled shop, which connect their addresses.
     pub joins_shop: bool,
 }
 
@@ -185,7 +185,7 @@ fn random_move(dice: &mut Random, waited: &mut u32) -> Move {
     }
 }
 
-/// A number between two; small ones are likelier.
+/// A random number of a range; small ones are likelier.
 fn small(dice: &mut Random, least: u64, most: u64) -> u32 {
     u32::try_from(least + dice.rather_small(most - least + 1)).expect("small")
 }
@@ -208,8 +208,8 @@ impl Violation {
     }
 }
 
-/// The schemes of these seeds that the engine lets pass, in the order of their seeds. All money of a scheme is
-/// stolen or listed, so that none may pass.
+/// The schemes of these seeds that pass without a review, in the order of their seeds. All money of a scheme is stolen
+/// or listed, so that none may pass.
 #[must_use]
 pub fn violations(seeds: Range<u64>) -> Vec<Violation> {
     let next = AtomicU64::new(seeds.start);

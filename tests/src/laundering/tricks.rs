@@ -1,4 +1,4 @@
-//! One scheme for each known way around the rules, with parameters.
+//! Schemes with parameters, one for each known evasion of the rules.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::world::{ChainBuilder, Claim, Claims, Form, JointKind, Utxo, World, to
 /// One coin in base units, on chains with eight decimals.
 pub const COIN: u64 = 100_000_000;
 
-/// A chain on which schemes begin: at a time when every kind of joint transaction existed.
+/// A chain for schemes, which begins when every kind of joint transaction existed.
 #[must_use]
 pub fn chain(id: ChainId, seed: u64) -> ChainBuilder {
     let chain_on = Timestamp::from_second(1_672_574_400).expect("2023-01-01, noon");
     ChainBuilder::new(id, seed, chain_on)
 }
 
-/// A payee who gets money from `origin` by way of `launder`, which is told the payee.
+/// A payee who gets money from `origin` through `launder`, which receives the payee's address.
 fn scheme(
     title: String,
     id: ChainId,
@@ -37,7 +37,7 @@ fn scheme(
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Makes moves, then pays everything to the payee at once.
+/// Makes moves, then pays all coins to the payee in one payment.
 fn after(launderer: &mut Launderer<'_>, moves: &[Move], payee: &ScriptOwner) {
     for step in moves {
         launderer.make_move(*step);
@@ -46,7 +46,7 @@ fn after(launderer: &mut Launderer<'_>, moves: &[Move], payee: &ScriptOwner) {
     let _paid = launderer.send(&coins, payee);
 }
 
-/// Stolen money straight to the payee, to compare the others with.
+/// Stolen money paid directly to the payee, for comparison.
 #[must_use]
 pub fn direct(id: ChainId, amount: u64) -> Example {
     let title = format!("nothing: {} straight from the thief", coins(id, amount));
@@ -127,7 +127,7 @@ pub fn joint_alone(amount: u64, kind: JointKind, merged: bool) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// A small amount straight from a listed party to a fresh address, unspent.
+/// A small unspent amount directly from a listed party at a fresh address.
 #[must_use]
 pub fn small_and_unspent(id: ChainId, amount: u64) -> Example {
     let title = format!("{} straight from a listed party, unspent", coins(id, amount));
@@ -148,7 +148,7 @@ pub fn called_an_exchange(id: ChainId, amount: u64, percent: u8) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// A small amount straight from a listed party, and `larger` outputs of the same address that are larger.
+/// A small amount directly from a listed party, and `larger` larger outputs of the same address.
 #[must_use]
 pub fn below_larger_outputs(id: ChainId, amount: u64, larger: u32) -> Example {
     let title = format!(
@@ -188,8 +188,7 @@ pub(super) fn clean(chain: &mut ChainBuilder, amount: u64) -> Vec<Utxo> {
     coins
 }
 
-/// Stolen money as the fees of so many transactions of one block, to the miner, who is checked, or to whom the miner
-/// pays on.
+/// Stolen money as fees of `payments` transactions of one block. Checked is the miner, or the payee of the miner.
 #[must_use]
 pub fn paid_as_fees(id: ChainId, amount: u64, payments: u32, paid_on: bool) -> Example {
     let whom = if paid_on { "somebody whom a miner pays" } else { "a miner" };
@@ -229,7 +228,7 @@ pub fn inherited_shop(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Stolen money at an address that spends an output of a script without a signature, as an exchange's wallet did.
+/// Stolen money at an address that, like an exchange's wallet, spends an output of a script without a signature.
 #[must_use]
 pub fn spent_by_anybody(id: ChainId, amount: u64) -> Example {
     let title =
@@ -245,7 +244,7 @@ pub fn spent_by_anybody(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Each of these spends an output of one script that anybody can spend together with a coin of its own, twice.
+/// Each spender twice spends an output of one script that anybody can spend, together with a coin of its own.
 pub fn spend_unsigned(chain: &mut ChainBuilder, spenders: &[ScriptOwner]) {
     let anybody = chain.fresh_unsigned_script();
     for spender in spenders.iter().chain(spenders) {
@@ -256,8 +255,8 @@ pub fn spend_unsigned(chain: &mut ChainBuilder, spenders: &[ScriptOwner]) {
     }
 }
 
-/// Two payments of a customer to a shop that spend coins of both, each of which is needed: so they connect their
-/// addresses, the second one beyond doubt. The customer's coins are worth `coin` base units each.
+/// Two payments of a customer to a shop that spend coins of both, each of which is needed: they connect the addresses,
+/// the second one beyond doubt. The customer's coins have `coin` base units each.
 pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptOwner, coin: u64) {
     for _ in 0..2 {
         let coins = chain.mine(&[(customer.clone(), coin), (shop.clone(), coin / 5 * 6)]);
@@ -268,7 +267,7 @@ pub fn pay_join(chain: &mut ChainBuilder, customer: &ScriptOwner, shop: &ScriptO
     }
 }
 
-/// Sends a coin round so many times: to a second address of its owner, and back. Each payment has a fee of 200.
+/// Sends a coin in circles `times` times: to a second address of its owner, and back. Each payment has a fee of 200.
 pub fn circle(chain: &mut ChainBuilder, mut coin: Utxo, times: u32) -> Utxo {
     let second = chain.fresh_address(Form::WitnessKey);
     for _ in 0..times {
@@ -282,7 +281,7 @@ pub fn circle(chain: &mut ChainBuilder, mut coin: Utxo, times: u32) -> Utxo {
     coin
 }
 
-/// Clean money that the payee sends round so many times, and stolen money over `hops` hops beside it.
+/// Clean money that the payee sends in circles `times` times, and stolen money over `hops` hops.
 #[must_use]
 pub fn circled(id: ChainId, clean_amount: u64, times: u32, amount: u64, hops: u32) -> Example {
     let title = format!(
@@ -298,8 +297,8 @@ pub fn circled(id: ChainId, clean_amount: u64, times: u32, amount: u64, hops: u3
     })
 }
 
-/// Clean money of a payer, who sends a coin of it round so many times, and pays the rest to a listed party over
-/// `hops` hops.
+/// Clean money of a payer, who sends a coin in circles `times` times, and pays the rest to a listed party over `hops`
+/// hops.
 #[must_use]
 pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops: u32) -> Example {
     let title = format!(
@@ -326,7 +325,7 @@ pub fn circled_by_payer(id: ChainId, circled: u64, times: u32, amount: u64, hops
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Stolen money as dust: so many fresh addresses of the thief each send `dust` base units to the payee.
+/// Stolen money as dust: `senders` fresh addresses of the thief each send `dust` base units to the payee.
 #[must_use]
 pub fn as_dust(id: ChainId, senders: u32, dust: u64) -> Example {
     let title =
@@ -343,8 +342,8 @@ pub fn as_dust(id: ChainId, senders: u32, dust: u64) -> Example {
     })
 }
 
-/// Stolen money in so many inputs of one payment, to an address that the thief flooded with so many payments of 600
-/// base units before.
+/// Stolen money in `inputs` inputs of one payment, to an address that the thief first flooded with `flood` payments of
+/// 600 base units.
 #[must_use]
 pub fn after_a_flood(id: ChainId, amount: u64, flood: u32, inputs: u32) -> Example {
     let title = format!("{} in {inputs} inputs, after {flood} payments of 600", coins(id, amount));
@@ -361,7 +360,7 @@ pub fn after_a_flood(id: ChainId, amount: u64, flood: u32, inputs: u32) -> Examp
     })
 }
 
-/// Stolen money and as much clean money, merged and split over two fresh addresses so many times, then paid together.
+/// Stolen money and as much clean money, merged and split over two fresh addresses `times` times, then paid together.
 #[must_use]
 pub fn braided(id: ChainId, amount: u64, times: u32) -> Example {
     let title = format!("{} braided {times} times with as much clean money", coins(id, amount));
@@ -396,8 +395,7 @@ pub fn over_an_inherited_exchange(id: ChainId, amount: u64) -> Example {
     Example { title, world: Arc::new(World::new(builder, claims)), subject, before: None }
 }
 
-/// Clean money that goes round so many times between addresses that are spent together, and stolen money to one of
-/// them.
+/// Clean money in `times` circles between addresses that are spent together, and stolen money to one of them.
 #[must_use]
 pub fn circled_by_cluster(id: ChainId, clean_amount: u64, times: u32, amount: u64) -> Example {
     let title = format!(
@@ -421,7 +419,7 @@ pub fn circled_by_cluster(id: ChainId, clean_amount: u64, times: u32, amount: u6
     })
 }
 
-/// Stolen money in equal parts, one a month, over fresh addresses, beside a clean income of as much.
+/// Stolen money in equal monthly parts over fresh addresses, with a clean income of the same amount.
 #[must_use]
 pub fn little_by_little(id: ChainId, amount: u64, months: u32) -> Example {
     let title = format!("{} over {months} months beside as much clean money", coins(id, amount));
@@ -450,7 +448,7 @@ pub(super) fn coins(id: ChainId, amount: u64) -> String {
     format!("{whole}{point}{decimals} {}", id.info().native().code)
 }
 
-/// Every known trick, with the parameters with which it was found, and further ones.
+/// Every known evasion, with the parameters with which it was found, and further ones.
 #[must_use]
 pub fn tricks() -> Vec<Example> {
     let (btc, ltc) = (ChainId::BTC, "ltc".parse().expect("a chain"));

@@ -1,10 +1,9 @@
 //! Real nodes of Bitcoin-like chains, on test networks of their own.
 //!
-//! A node listens on loopback only, connects to no other node, and keeps its blocks in a temporary
-//! directory. Its blocks survive [`Node::stop`] and [`Node::kill`] as far as the node itself stores
-//! them: [`NodeKind::remembers`].
+//! A node listens on loopback only, connects to no other node, and keeps its blocks in a temporary directory. The
+//! blocks survive [`Node::stop`] and [`Node::kill`] if [`NodeKind::keeps_blocks`] is true.
 //!
-//! - `rpc`: calls to them
+//! - `rpc`: calls to nodes
 
 mod rpc;
 
@@ -29,8 +28,7 @@ use crate::{
     wait_at_most,
 };
 
-/// Time limit for the start or stop of a node. The slowest seen here takes a few seconds; a busy
-/// machine needs more.
+/// Time limit for the start or stop of a node on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 const USER: &str = "assay";
 const PASSWORD: &str = "test-only";
@@ -40,13 +38,12 @@ const PASSWORD: &str = "test-only";
 pub enum NodeKind {
     /// Bitcoin Core. Its callers use the cookie, which changes at every start.
     BitcoinCore,
-    /// btcd, which shares nothing with Bitcoin Core but the rules.
+    /// btcd, an implementation independent of Bitcoin Core.
     Btcd,
     /// Litecoin Core.
     Litecoin {
-        /// True if its extension blocks begin, at height 432. From that height on it accepts only
-        /// blocks that it made itself, and makes the first one only if a payment goes into the
-        /// extension blocks.
+        /// True if extension blocks activate, at height 432. From that height the node accepts only blocks that it
+        /// mined, and mines the first one only if a payment enters the extension blocks.
         mweb: bool,
     },
 }
@@ -60,14 +57,13 @@ impl NodeKind {
         Self::Litecoin { mweb: true },
     ];
 
-    /// True if it has its blocks again after a start. btcd begins its regression test network anew
-    /// each time.
+    /// True if a node of this kind has its blocks after a restart. btcd starts a new regression test network each time.
     #[must_use]
     pub const fn keeps_blocks(self) -> bool {
         !matches!(self, Self::Btcd)
     }
 
-    /// The program that such a node runs: Litecoin Core is a Debian package, `tests/run` builds the others.
+    /// The program of such a node: Litecoin Core is a Debian package, `tests/run` builds the others.
     fn program(self) -> PathBuf {
         match self {
             Self::BitcoinCore => tool("bitcoind"),
@@ -76,7 +72,7 @@ impl NodeKind {
         }
     }
 
-    /// The network it is a node of.
+    /// The test network of a node of this kind.
     #[must_use]
     pub const fn network(self) -> Network {
         match self {
@@ -105,16 +101,16 @@ pub struct Node {
     program: PathBuf,
     port: u16,
     directory: TempDir,
-    /// `None` while it does not run.
+    /// The process. `None` while the node does not run.
     child: Option<Child>,
 }
 
 impl Node {
-    /// Starts a node that knows nothing but its first block.
+    /// Starts a node with only the genesis block.
     ///
     /// # Panics
     ///
-    /// Panics if its program is not there, or does not start.
+    /// Panics if the program is missing, or does not start.
     #[must_use]
     pub fn start(kind: NodeKind) -> Self {
         let program = kind.program();
@@ -125,12 +121,12 @@ impl Node {
         node
     }
 
-    /// Starts it again, with its stored blocks, and waits until it answers. A height that it had
-    /// before it was killed may be gone.
+    /// Starts the node again, with its stored blocks, and waits until it answers. The newest blocks before a kill may
+    /// be lost.
     ///
     /// # Panics
     ///
-    /// Panics if it is running or does not start.
+    /// Panics if the node is running or does not start.
     pub fn launch(&mut self) {
         assert!(self.child.is_none(), "{} runs already", self.kind);
         if let Credentials::Cookie(file) = self.credentials() {
@@ -155,11 +151,11 @@ impl Node {
         assert!(is_there, "{} did not start ({ended:?}):\n{}", self.kind, self.log());
     }
 
-    /// Asks it to stop and waits until it has stopped.
+    /// Asks the node to stop and waits until it has stopped.
     ///
     /// # Panics
     ///
-    /// Panics if it does not stop.
+    /// Panics if the node does not stop.
     pub fn stop(&mut self) {
         let mut child = self.child.take().expect("it runs");
         process::signal(&child, "TERM");
@@ -168,30 +164,30 @@ impl Node {
         });
     }
 
-    /// Ends it at once, with no chance to write anything (`kill -9`).
+    /// Kills the node (`kill -9`), so that it cannot write anything.
     ///
     /// # Panics
     ///
-    /// Panics if it does not run.
+    /// Panics if the node does not run.
     pub fn kill(&mut self) {
         let mut child = self.child.take().expect("it runs");
         child.kill().expect("it can be killed");
         child.wait().expect("it can be waited for");
     }
 
-    /// URL of its JSON-RPC, without credentials.
+    /// URL of the node's JSON-RPC, without credentials.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The folder of its block files, on its test network. They are complete once it has stopped.
+    /// The folder of the node's block files, which are complete once the node has stopped.
     #[must_use]
     pub fn block_files(&self) -> PathBuf {
         self.directory.path().join("regtest/blocks")
     }
 
-    /// Credentials of its callers.
+    /// Credentials of the node's callers.
     #[must_use]
     pub fn credentials(&self) -> Credentials {
         match self.kind {
@@ -204,7 +200,7 @@ impl Node {
         }
     }
 
-    /// A caller of its JSON-RPC.
+    /// A caller of the node's JSON-RPC.
     #[must_use]
     pub fn rpc(&self) -> Rpc {
         Rpc::new(self.port, self.credentials())
@@ -219,33 +215,33 @@ impl Node {
         self.rpc().call(method, parameters)
     }
 
-    /// The height of its newest block.
+    /// The height of the newest block.
     ///
     /// # Panics
     ///
-    /// Panics if it does not answer.
+    /// Panics if the node does not answer.
     #[must_use]
     pub fn height(&self) -> u64 {
         let answer = self.call("getblockcount", &[]).expect("a height");
         answer.as_u64().expect("a number")
     }
 
-    /// The hash of its block at `height`, in the usual byte order.
+    /// The hash of the block at `height`, in the usual byte order.
     ///
     /// # Panics
     ///
-    /// Panics if it has no such block.
+    /// Panics if the node has no such block.
     #[must_use]
     pub fn block_hash(&self, height: u64) -> String {
         let answer = self.call("getblockhash", &[json!(height)]).expect("a hash");
         answer.as_str().expect("a text").to_owned()
     }
 
-    /// Submits a block; one that it has already is accepted too.
+    /// Submits a block. A block that the node already has is accepted too.
     ///
     /// # Panics
     ///
-    /// Panics if it refuses the block.
+    /// Panics if the node refuses the block.
     pub fn submit(&self, block: &Block) {
         let block_hex = hex::encode(block.bytes());
         let said = self.call("submitblock", &[json!(block_hex)]).expect("an answer");

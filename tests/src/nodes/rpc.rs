@@ -8,9 +8,9 @@ use ureq::Agent;
 /// Credentials of a node's callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credentials {
-    /// By a file that it writes anew at every start.
+    /// A cookie file that the node rewrites at every start.
     Cookie(PathBuf),
-    /// By a name and a password.
+    /// A name and a password.
     Password {
         /// The name.
         user: String,
@@ -30,9 +30,9 @@ pub struct Rpc {
 /// Error of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RpcError {
-    /// There was no answer, or none that is JSON-RPC.
+    /// There was no answer, or no valid JSON-RPC answer.
     NoAnswer(String),
-    /// The node refuses: its code and its words.
+    /// The node refused: code and message.
     Refused(i64, String),
 }
 

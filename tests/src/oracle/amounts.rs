@@ -1,28 +1,28 @@
-//! Arithmetic of the oracle: in whole units as the engine must (`docs/model/trace.md` T1), and beside it in fractions.
+//! Arithmetic of the oracle: in whole units, as `docs/model/trace.md` T1 requires, and additionally in fractions.
 
 use assay_engine::{fixed::Fraction, ledger::mass};
 use num_bigint::BigUint;
 
 /// A unit of a trace is a base unit divided by two to this power.
 pub(super) const SCALE_BITS: u64 = 32;
-/// Fractions are units of a trace divided by two to this power: so fine that their own rounding is nothing.
+/// Fractions are units of a trace divided by two to this power, so that their own rounding is negligible.
 pub(super) const FINE_BITS: u64 = 256;
 
-/// Numbers that a trace computes.
+/// Precision with which a trace computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precision {
-    /// Whole units alone.
+    /// Whole units only.
     Units,
-    /// Whole units, and fractions beside them.
+    /// Whole units and fractions.
     Fine,
 }
 
 /// A number in units of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Number {
-    /// Whole units: what the rule computes.
+    /// Whole units, as the rule computes.
     pub(super) units: BigUint,
-    /// The same without rounding, in units divided by 2^[`FINE_BITS`]; zero where it is not wanted.
+    /// The number without rounding, in units divided by 2^[`FINE_BITS`]; zero with [`Precision::Units`].
     pub(super) fine: BigUint,
 }
 
@@ -32,7 +32,7 @@ impl Number {
         self.fine += &other.fine;
     }
 
-    /// In proportion to `weights`; nothing where they are all zero.
+    /// Splits the number in proportion to `weights`; into zeros if all weights are zero.
     fn split(&self, weights: &[BigUint]) -> Vec<Self> {
         let sum: BigUint = weights.iter().sum();
         let units = by_largest_remainder(&self.units, weights);
@@ -61,8 +61,8 @@ pub(super) fn to_big(numbers: &[u128]) -> Vec<BigUint> {
     numbers.iter().copied().map(BigUint::from).collect()
 }
 
-/// Each part rounded down; the units that are missing go one by one to the largest remainders, ties to
-/// the lower index.
+/// Splits a total by the largest remainder method: parts are rounded down, and the missing units go to the largest
+/// remainders, ties to the lower index.
 pub(super) fn by_largest_remainder(total: &BigUint, weights: &[BigUint]) -> Vec<BigUint> {
     let sum: BigUint = weights.iter().sum();
     if sum == BigUint::ZERO || *total == BigUint::ZERO {
@@ -84,12 +84,12 @@ pub(super) fn by_largest_remainder(total: &BigUint, weights: &[BigUint]) -> Vec<
     parts
 }
 
-/// A mass: an amount on its way.
+/// The mass of a flow: an amount that is traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mass {
-    /// Moved before the last 90 days.
+    /// Amount that moved before the last 90 days.
     pub(super) earlier: Number,
-    /// Moved within them.
+    /// Amount that moved within the last 90 days.
     pub(super) recent: Number,
 }
 
@@ -118,7 +118,7 @@ impl Mass {
         &self.earlier.fine + &self.recent.fine
     }
 
-    pub(super) fn is_nothing(&self) -> bool {
+    pub(super) fn is_zero(&self) -> bool {
         self.total() == BigUint::ZERO
     }
 
@@ -132,7 +132,7 @@ impl Mass {
         self.recent.add(&other.recent);
     }
 
-    /// Both amounts, apart, in proportion to `weights`.
+    /// Splits both amounts separately in proportion to `weights`.
     pub(super) fn split(&self, weights: &[BigUint]) -> Vec<Self> {
         let earlier = self.earlier.split(weights);
         let recent = self.recent.split(weights);
@@ -140,7 +140,7 @@ impl Mass {
         both.map(|(earlier, recent)| Self { earlier, recent }).collect()
     }
 
-    /// Both amounts, apart, times a fraction.
+    /// Multiplies both amounts separately by a fraction.
     pub(super) fn times(&self, fraction: Fraction) -> Self {
         Self { earlier: self.earlier.times(fraction), recent: self.recent.times(fraction) }
     }
@@ -152,7 +152,7 @@ impl Mass {
         }
     }
 
-    /// As it is shown.
+    /// Converts to the engine's type.
     pub(super) fn to_engine(&self) -> mass::Mass {
         mass::Mass {
             earlier: small(self.earlier.units.clone()),

@@ -1,4 +1,4 @@
-//! The subject's own transactions: change is no income (`docs/model/trace.md` T3, T4).
+//! The start of a trace: the subject's own transactions, without change (`docs/model/trace.md` T3, T4).
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use super::{
 };
 
 impl<'a> DirectionTrace<'a> {
-    /// Money of the subject itself, in base units.
+    /// A flow of the subject's own money, in base units.
     fn money(&self, base_units: u128, recent: bool, solicitation: Solicitation) -> Flow {
         let mass = Mass::from_base_units(base_units, recent, self.precision);
         let path = Path { steps: Vec::new(), amount: mass.total() };
@@ -33,14 +33,14 @@ impl<'a> DirectionTrace<'a> {
         }
     }
 
-    /// Number of the subject's largest outputs that are read.
+    /// Number of the subject's largest outputs that a trace reads.
     fn largest(&self) -> usize {
         usize::try_from(self.case.rules.transfers_per_address).expect("a number of transfers")
     }
 
-    /// The transactions by which the subject received (or sent) its largest outputs, and those with a listed party on
-    /// the other side where anything is left out; each with the number of its largest inputs (or outputs) that are
-    /// read.
+    /// The transactions by which the subject received (or sent) its largest outputs, and, if others are left out, those
+    /// with a listed party on the other side. Each has the number of its largest inputs (or outputs) that a trace
+    /// reads.
     pub(super) fn own_transactions(
         &self,
         direction: Direction,
@@ -117,7 +117,7 @@ impl<'a> DirectionTrace<'a> {
         with_room(own.collect(), direction)
     }
 
-    /// Number of the largest inputs that are read of a transaction by which the subject received something.
+    /// Number of the largest inputs that a trace reads of a transaction that pays the subject.
     fn most_entries(&self, transaction: &Transaction<'_>) -> usize {
         let own = self.incoming.iter();
         let found = own.filter(|(other, _)| other.position == transaction.position);
@@ -139,12 +139,12 @@ impl<'a> DirectionTrace<'a> {
         transactions.map(|transaction| transaction.spending(&self.case.subject)).sum()
     }
 
-    /// Total that the subject received, amounts from before the first known block included.
+    /// Total that the subject received, including amounts before the first known block.
     pub(super) fn total_received(&self) -> u128 {
         self.received().max(self.sent())
     }
 
-    /// Money that was not traced to any transaction: at one hop, and earlier.
+    /// Ends money that belongs to no traced transaction, at one hop.
     fn untraced(&mut self, base_units: u128, reason: UnresolvedReason) {
         let flow = Flow { hops: 1, ..self.money(base_units, false, Solicitation::Solicited) };
         self.end_without_party(End::Unresolved(reason), true, flow);
@@ -218,8 +218,8 @@ impl<'a> DirectionTrace<'a> {
         outputs
     }
 
-    /// The clusters of the senders, if the transaction pays the subject at most the policy's amount of dust and
-    /// they are all known; none of a coinbase and of a payment by the subject's own cluster.
+    /// The clusters of the senders, if the transaction pays the subject at most the policy's amount of dust and all
+    /// senders are known. `None` for a coinbase and for a payment by the subject's own cluster.
     fn senders_of_little(&self, transaction: &Transaction<'_>) -> Option<BTreeSet<ScriptOwner>> {
         let subject = &self.case.subject;
         let income = transaction.income(subject);
@@ -236,8 +236,8 @@ impl<'a> DirectionTrace<'a> {
         (!senders.contains(&self.cluster(subject))).then_some(senders)
     }
 
-    /// True if the transaction is dust: so little, and of senders of whom no more came in such transactions than
-    /// 20 times the policy's amount.
+    /// True if the transaction is dust: it pays at most the policy's amount, and its senders paid no more than 20 times
+    /// that amount in such transactions.
     fn is_dust(&self, transaction: &Transaction<'_>) -> bool {
         let Some(senders) = self.senders_of_little(transaction) else { return false };
         let subject = &self.case.subject;

@@ -1,4 +1,4 @@
-//! A case: a random chain, its subject, attributions of the others, and the rules.
+//! A test case: a random chain, a subject, attributions of other owners, and rules.
 
 use assay_test_chains::{AmountRange, Habits, TestChain, random_chain::new_owner};
 use assay_test_random::Random;
@@ -20,22 +20,22 @@ use jiff::{
     tz::TimeZone,
 };
 
-/// Everything that decides a trace, made of a seed.
+/// All inputs of a trace, generated from a seed.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Seed from which the case is generated.
     pub seed: u64,
-    /// The chain that it pretends to be.
+    /// The blockchain that the case imitates.
     pub chain: ChainId,
     /// The chain's blocks, as a graph's writer takes them.
     pub blocks: Vec<ResolvedBlock>,
-    /// Owner whose money is followed. It appears in the chain.
+    /// Owner on the chain whose money is traced.
     pub subject: ScriptOwner,
-    /// Attributions of owners; the others have none.
+    /// Attributions of owners; other owners have none.
     pub attributions: BTreeMap<ScriptOwner, Attribution>,
     /// Rules of the trace.
     pub rules: TraceRules,
-    /// The day of the question.
+    /// The day of the check.
     pub today: Date,
 }
 
@@ -229,7 +229,7 @@ fn attribution(random: &mut Random, times: &[Timestamp]) -> Attribution {
     }
 }
 
-/// A day on which an owner may have been listed: that of a block, or the one before or after.
+/// A listing day: the day of a block, or the day before or after.
 fn listed_on(random: &mut Random, times: &[Timestamp]) -> Date {
     let day = random.pick(times).to_zoned(TimeZone::UTC).date();
     day + i64::try_from(random.below(3)).expect("a day").days() - 1.day()

@@ -21,8 +21,8 @@ use jiff::Timestamp;
 
 use super::Case;
 
-/// The chains of several cases, one after the other, by the chain that they stand for. They have
-/// only pools in common, so that each case's answer is the same in the long chain.
+/// Concatenates the chains of cases that imitate the same blockchain. The cases share only shielded pools, so that each
+/// case has the same answer in the long chain.
 #[must_use]
 pub fn concatenated_chains(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBlock>> {
     let mut chains: BTreeMap<ChainId, Vec<ResolvedBlock>> = BTreeMap::new();
@@ -40,7 +40,7 @@ pub fn concatenated_chains(cases: &[Case]) -> BTreeMap<ChainId, Vec<ResolvedBloc
     chains
 }
 
-/// Too little time: transactions whose identifier begins with a byte below this one are not read.
+/// Simulated timeout: the trace does not read transactions whose identifier begins with a byte below this one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnreadTransactions(pub u8);
 
@@ -84,8 +84,8 @@ impl Case {
             .collect()
     }
 
-    /// Result of the engine, which reads the blocks from `view`: piece by piece, `batch` transactions or outputs at
-    /// once, or without asking if there is no number. `None` if the view does not know the subject.
+    /// Result of the engine, which reads the blocks from `view`: in batches of `batch` transactions or outputs, or
+    /// directly if there is no number. `None` if the view does not know the subject.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Case {
     ///
     /// # Panics
     ///
-    /// Panics if the source lends no view.
+    /// Panics if the source provides no view.
     pub async fn trace_over<S: ReadSource<Error = GraphError>>(
         &self,
         source: &mut S,
@@ -159,7 +159,7 @@ impl Case {
     }
 }
 
-/// A view that tells what it was asked for before.
+/// A source whose view answers only what was fetched before.
 struct PiecewiseSource<'v> {
     view: &'v dyn GraphView,
     batch: usize,

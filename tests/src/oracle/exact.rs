@@ -1,4 +1,4 @@
-//! Difference between whole units and fractions under the same decisions: `docs/model/trace.md` T16.
+//! Differences between whole units and fractions under the same decisions: `docs/model/trace.md` T16.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use super::{
 /// The largest differences between whole units and fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deviation {
-    /// Of a part in its final amount: millionths of a base unit.
+    /// Difference of a part's final amount, in millionths of a base unit.
     pub base_units: u64,
     /// Largest difference of a part's mass in units of a trace, before it is rounded to base units, in
     /// millionths of the bound in the document.
     pub of_allowed: u64,
-    /// The same of its decayed mass.
+    /// Largest difference of a part's decayed mass, in millionths of the bound.
     pub decayed_of_allowed: u64,
-    /// Shares that the flows of one direction were split into.
+    /// Number of shares into which the flows of a direction were split.
     pub shares: u64,
 }
 
 impl Deviation {
-    /// The larger of both in everything.
+    /// The larger value of each field.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Deviation {
 }
 
 impl Case {
-    /// Follows the money of the case in fractions too, with the decisions that whole units led to.
+    /// Traces the case in fractions too, with the decisions of whole units.
     ///
     /// # Panics
     ///

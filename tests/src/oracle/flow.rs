@@ -1,4 +1,4 @@
-//! Money on its way, and the labels that it carries (`docs/model/trace.md` T5, T12).
+//! Flows of money, and the labels that they carry (`docs/model/trace.md` T5, T12).
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -9,10 +9,10 @@ use assay_engine::{
 
 use super::{amounts::Mass, paths::Path};
 
-/// Number of labels that a flow carries.
+/// Largest number of labels that a flow carries.
 const MOST_LABELS: usize = 12;
 
-/// Where money met a label.
+/// Distance of money from a label, and its decayed mass there.
 #[derive(Clone, Debug)]
 pub(super) struct LabelContact {
     pub(super) hops: u16,
@@ -20,13 +20,13 @@ pub(super) struct LabelContact {
 }
 
 impl LabelContact {
-    /// Other money with the same label.
+    /// Adds other money with the same label.
     pub(super) fn add(&mut self, other: &Self) {
         self.hops = self.hops.min(other.hops);
         self.decayed.add(&other.decayed);
     }
 
-    /// As it is shown.
+    /// Converts to the engine's type.
     pub(super) fn to_engine(&self) -> LabelDistance {
         LabelDistance { hops: self.hops, decayed: self.decayed.to_engine() }
     }
@@ -35,18 +35,18 @@ impl LabelContact {
 /// The labels that a flow carries.
 pub(super) type Labels = BTreeMap<CarriedLabel, LabelContact>;
 
-/// Flows at one transaction that agree in these are one flow.
+/// Key of a flow: flows at one transaction with equal keys are merged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FlowKey {
-    /// The cluster that held it last; `None` if that is forgotten.
+    /// The cluster that last held the money; `None` if it is no longer distinguished.
     pub(super) cluster: Option<ScriptOwner>,
-    /// True if it has left the subject's cluster.
+    /// True if the money has left the subject's cluster.
     pub(super) left: bool,
     pub(super) solicitation: Solicitation,
     pub(super) labels: Vec<CarriedLabel>,
 }
 
-/// Money on its way.
+/// Traced money at a transaction or output.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) cluster: Option<ScriptOwner>,
@@ -66,7 +66,7 @@ impl Flow {
         FlowKey { cluster: cluster.clone(), left: *left, solicitation: *solicitation, labels }
     }
 
-    /// Its masses, each by itself, in proportion to `weights`. No decayed mass exceeds the mass.
+    /// Splits mass and decayed mass separately in proportion to `weights`. No decayed mass exceeds the mass.
     pub(super) fn split(&self, weights: &[u128]) -> Vec<Self> {
         let big = super::amounts::to_big(weights);
         let sum: u128 = weights.iter().sum();
@@ -91,7 +91,7 @@ impl Flow {
         shares
     }
 
-    /// The flow meets labels.
+    /// Adds labels to the flow.
     pub(super) fn add_labels(&mut self, mut met: Vec<CarriedLabel>) {
         met.sort();
         // Sorting keeps the order of equals.
@@ -117,12 +117,12 @@ impl Flow {
     }
 }
 
-/// Flows at one place.
+/// Flows at one transaction or output.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flows(BTreeMap<FlowKey, Flow>);
 
 impl Flows {
-    /// Adds a flow; those that agree are one.
+    /// Adds a flow. Flows with equal keys are merged.
     pub(super) fn add(&mut self, flow: Flow) {
         let Some(known) = self.0.get_mut(&flow.identity()) else {
             self.0.insert(flow.identity(), flow);
@@ -139,7 +139,7 @@ impl Flows {
         }
     }
 
-    /// The mass of all flows together.
+    /// The sum of the masses of all flows.
     pub(super) fn mass(&self) -> num_bigint::BigUint {
         self.0.values().map(|flow| flow.mass.total()).sum()
     }

@@ -1,4 +1,4 @@
-//! A chain as the oracle looks at it: all transactions with both sides, whole.
+//! The oracle's view of a chain: all transactions with complete inputs and outputs.
 
 use std::collections::BTreeMap;
 
@@ -20,32 +20,32 @@ pub(super) struct Transaction<'a> {
     pub(super) outputs: &'a [TxOut],
 }
 
-/// One side's leg: where money comes from or goes to.
+/// An input or output of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct SideEntry<'a> {
-    /// Index on its side.
+    /// Index among the inputs or outputs.
     pub(super) index: usize,
     pub(super) output: OutPoint,
     pub(super) owner: &'a ScriptOwner,
     pub(super) value: u128,
 }
 
-/// One side of a transaction as far as it is read.
+/// The inputs or outputs of a transaction that a trace reads.
 #[derive(Debug)]
 pub(super) struct Side<'a> {
-    /// The inputs or outputs that are read, in order.
+    /// The read inputs or outputs, in order.
     pub(super) read: Vec<SideEntry<'a>>,
-    /// True if nothing is left out.
+    /// True if all inputs or outputs are read.
     pub(super) whole: bool,
 }
 
 impl<'a> Transaction<'a> {
-    /// All outputs.
+    /// Sum of all outputs.
     pub(super) fn paid(&self) -> u128 {
         self.outputs.iter().map(|coin| u128::from(coin.value)).sum()
     }
 
-    /// All inputs, those of unknown value included; a coinbase's outputs.
+    /// Sum of all inputs, including those of unknown value; for a coinbase, of its outputs.
     pub(super) fn total(&self) -> u128 {
         if self.kind == TransactionKind::Coinbase {
             return self.paid();

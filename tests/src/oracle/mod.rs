@@ -1,15 +1,14 @@
-//! A second implementation of the trace: the rule of `docs/model/trace.md`, in the plainest
-//! possible form, over random small chains, for comparison with the engine.
+//! A second implementation of the trace, for comparison with the engine: the rules of `docs/model/trace.md` in the
+//! simplest form, over random small chains.
 //!
-//! A [`Case`] is a chain and a question about it; [`Case::trace`] is the engine's answer, read from
-//! any source that holds the chain, [`Case::expected`] the oracle's. The oracle shares no code with
-//! the engine except the types of its input and output.
+//! A [`Case`] is a chain with a question; [`Case::trace`] is the engine's answer, read from any source of the chain,
+//! and [`Case::expected`] the oracle's. The oracle shares only the types of its input and output with the engine.
 //!
 //! - `case`: a random chain, and a question about it
-//! - `drive`: the engine's trace over any source of flows
+//! - `drive`: the engine's trace over any source
 //! - `ledger`: the oracle's view of a chain; clusters of owners are the graph's
-//! - `amounts`: its arithmetic
-//! - `begin`, `trace`, `pass`, `flow`, `parts`, `paths`: the rule
+//! - `amounts`: the oracle's arithmetic
+//! - `begin`, `trace`, `pass`, `flow`, `parts`, `paths`: the rules of a trace
 //! - `exact`: the difference between whole units and fractions
 
 mod amounts;
@@ -34,13 +33,13 @@ use amounts::Precision;
 use ledger::Ledger;
 
 impl Case {
-    /// Flows that a trace must find.
+    /// The flows that the engine must find.
     #[must_use]
     pub fn expected(&self) -> FlowFacts {
         self.expected_without(UnreadTransactions::default())
     }
 
-    /// Flows that a trace must find without the data that [`UnreadTransactions`] leaves out.
+    /// The flows that the engine must find without the data that [`UnreadTransactions`] leaves out.
     #[must_use]
     pub fn expected_without(&self, haste: UnreadTransactions) -> FlowFacts {
         let ledger = Ledger::new(&self.blocks, self.clusters());
@@ -60,8 +59,7 @@ impl Case {
         FlowFacts { complete, ledgers, compositions: None }
     }
 
-    /// Differences between the flows that a trace found and the expected ones, part by part; `None`
-    /// if there are none.
+    /// Differences between found and expected flows, part by part; `None` if there are none.
     #[must_use]
     pub fn difference(&self, found: &FlowFacts, expected: &FlowFacts) -> Option<String> {
         if found == expected {

@@ -1,4 +1,4 @@
-//! Parts: what ended where, and how much of it (`docs/model/trace.md` T13, T14).
+//! Parts of the result: endpoints of money, with amounts (`docs/model/trace.md` T13, T14).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::{
     trace::{DirectionTrace, OwnEntries},
 };
 
-/// Where money ended, in the order of parts.
+/// Kind of an endpoint of money, in the order of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     Party(Category),
@@ -31,13 +31,13 @@ pub(super) enum End {
     Balance,
     Unspent,
     Fee,
-    /// At an output of the subject.
+    /// An output of the subject.
     Returned,
     Unresolved(UnresolvedReason),
 }
 
 impl End {
-    /// As it is shown.
+    /// Converts to the engine's type.
     const fn to_engine(self) -> FlowEnd {
         match self {
             Self::Party(category) => FlowEnd::Attributed(category),
@@ -84,7 +84,7 @@ impl From<AttributedEnd> for Party {
     }
 }
 
-/// Key by which parts are distinguished, in this order.
+/// Key of a part; its fields define the order of parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) end: End,
@@ -115,7 +115,7 @@ pub(super) struct Part {
     pub(super) decayed: Mass,
     hops: u16,
     labels: Labels,
-    /// The fewest days before the listing on which money moved.
+    /// Smallest number of days between a movement of the money and the later listing.
     days_before_listing: Option<u32>,
     paths: BTreeMap<Steps, BigUint>,
 }
@@ -125,7 +125,7 @@ pub(super) struct Part {
 pub(super) struct Parts(pub(super) BTreeMap<Key, Part>);
 
 impl DirectionTrace<'_> {
-    /// Money ends at a party.
+    /// Adds money that ends at a party.
     pub(super) fn end_at_party(
         &mut self,
         party: Party,
@@ -148,7 +148,7 @@ impl DirectionTrace<'_> {
         self.parts.add(key, days, flow);
     }
 
-    /// Money ends without a party.
+    /// Adds money that ends without a party.
     pub(super) fn end_without_party(&mut self, end: End, is_direct: bool, flow: Flow) {
         let tier = match end {
             End::Unresolved(_) => Tier::Behavior,
@@ -170,9 +170,9 @@ impl DirectionTrace<'_> {
 }
 
 impl Parts {
-    /// Money that ended; of none nothing is left.
+    /// Adds money that ended, unless it is zero.
     fn add(&mut self, key: Key, days_before_listing: Option<u32>, flow: Flow) {
-        if flow.mass.is_nothing() {
+        if flow.mass.is_zero() {
             return;
         }
         let is_balance = key.end == End::Balance;
@@ -207,7 +207,7 @@ impl Parts {
         }
     }
 
-    /// Recent and earlier amounts in base units, part by part.
+    /// The recent and the earlier amount of each part in base units.
     fn in_base_units(&self) -> Vec<(u128, u128)> {
         let recent = base_units(self.0.values().map(|part| &part.mass.recent.units).collect());
         let earlier = base_units(self.0.values().map(|part| &part.mass.earlier.units).collect());
@@ -270,7 +270,7 @@ impl Parts {
 }
 
 impl Part {
-    /// The largest paths, together no larger than the part; what rounding leaves of it belongs to the largest.
+    /// The largest paths, together at most as large as the part; the largest path gets the rest from rounding.
     fn paths(
         &self,
         amount: u128,
@@ -300,7 +300,7 @@ impl Part {
     }
 }
 
-/// Shares the sum of amounts, in base units, out among them.
+/// Rounds amounts to base units so that their sum is kept.
 fn base_units(amounts: Vec<&BigUint>) -> Vec<u128> {
     let weights: Vec<BigUint> = amounts.into_iter().cloned().collect();
     let whole: BigUint = weights.iter().sum::<BigUint>() >> SCALE_BITS;

@@ -1,4 +1,4 @@
-//! Money passes a transaction (`docs/model/trace.md` T6, T7).
+//! The passage of money through a transaction (`docs/model/trace.md` T6, T7).
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -17,22 +17,21 @@ use super::{
     trace::DirectionTrace,
 };
 
-/// Clusters of flows that are told apart at one transaction.
+/// Largest number of clusters that flows at one transaction distinguish.
 const MOST_CLUSTERS: usize = 256;
 
-/// The side of a transaction over which money is split.
+/// The inputs or outputs over which money is split.
 pub(super) struct SplitEntries<'b> {
     /// The entries that were read, in their order.
     read: Vec<SideEntry<'b>>,
-    /// Who paid the fees that are followed, with these.
+    /// Transactions whose fees are traced, with the fees.
     fees: Vec<(Txid, u128)>,
-    /// What ends in this step, with its value.
+    /// Endpoints of money in this step, with values.
     rest: [(End, u128); 2],
 }
 
 impl DirectionTrace<'_> {
-    /// The entries of a transaction of which the `most_entries` largest are read, those of the subject left out
-    /// if they are `others` alone.
+    /// The `most_entries` largest inputs or outputs of a transaction; with `others`, without those of the subject.
     fn entries<'b>(
         &self,
         transaction: &Transaction<'b>,
@@ -79,7 +78,7 @@ impl DirectionTrace<'_> {
         SplitEntries { read, fees: Vec::new(), rest }
     }
 
-    /// Of whom a coinbase is, over which so much money is split.
+    /// The origins of a coinbase, over which the money `mass` is split.
     fn origins_of_coinbase<'b>(
         &self,
         coinbase: &Transaction<'_>,
@@ -108,7 +107,7 @@ impl DirectionTrace<'_> {
         self.direction == Direction::Source && transaction.kind == TransactionKind::Coinbase
     }
 
-    /// Number of entries that are read of a transaction, or of fees of a coinbase that are followed.
+    /// Number of inputs or outputs that are read of a transaction, or of a coinbase's fees that are traced.
     pub(super) fn count(
         &self,
         transaction: &Transaction<'_>,
@@ -125,7 +124,7 @@ impl DirectionTrace<'_> {
         u64::try_from(count).expect("a number of entries")
     }
 
-    /// Income or spending passes the subject's own transaction.
+    /// Passes income or spending through the subject's own transaction.
     pub(super) fn pass_own(
         &mut self,
         transaction: &Transaction<'_>,
@@ -137,7 +136,7 @@ impl DirectionTrace<'_> {
         self.pass_over(transaction, flows, (most_entries, true));
     }
 
-    /// Flows pass a transaction on the way.
+    /// Passes flows through a transaction.
     pub(super) fn pass(
         &mut self,
         transaction: &Transaction<'_>,
@@ -219,7 +218,7 @@ impl DirectionTrace<'_> {
         }
     }
 
-    /// A part of a flow passes to an entry.
+    /// Passes a part of a flow to an input or output.
     fn pass_to(
         &mut self,
         transaction: &Transaction<'_>,
@@ -280,7 +279,7 @@ impl DirectionTrace<'_> {
         self.case.rules.hops.is_some_and(|most| part.hops >= most)
     }
 
-    /// One hop further.
+    /// Moves a part one hop further.
     fn hop(&self, part: &mut Flow) {
         part.hops += 1;
         if part.left {
@@ -289,7 +288,7 @@ impl DirectionTrace<'_> {
         part.left = true;
     }
 
-    /// Every part that passes a joint transaction carries its label.
+    /// Adds the label of a joint transaction to a part that passes through it.
     fn join(&self, transaction: &Transaction<'_>, part: &mut Flow) {
         if let TransactionKind::Coinjoin(kind) = transaction.kind {
             part.add_labels(vec![CarriedLabel {

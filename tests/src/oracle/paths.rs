@@ -1,4 +1,4 @@
-//! The path along which most of some money came (`docs/model/trace.md` T15).
+//! The path along which most of the money of a part came (`docs/model/trace.md` T15).
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use super::{
     trace::OwnEntries,
 };
 
-/// A transaction with the owner at its other side; `None` if there is none. Ordered by the first two.
+/// A step of a path: a transaction, with the owner on its other side. Ordered by the first two fields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     /// Height and index in the block.
     pub(super) position: (u64, usize),
-    /// The first entry of the owner among those that were read.
+    /// Index of the owner's first input or output that was read.
     pub(super) first: Option<usize>,
     pub(super) txid: Txid,
     pub(super) owner: Option<ScriptOwner>,
 }
 
-/// Steps from the subject on.
+/// Steps of a path, beginning at the subject.
 pub(super) type Steps = Vec<Step>;
 
-/// A path and what came along it.
+/// A path with the amount that came along it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) steps: Steps,
@@ -45,7 +45,7 @@ impl Path {
         Self { steps: self.steps.clone(), amount }
     }
 
-    /// The path one step on.
+    /// The path extended by one step.
     pub(super) fn step(
         &mut self,
         transaction: &Transaction<'_>,
@@ -59,13 +59,14 @@ impl Path {
         });
     }
 
-    /// True if it is kept in preference to the other path.
+    /// True if this path is preferred to the other one.
     pub(super) fn is_preferred_to(&self, other: &Self) -> bool {
         self.amount > other.amount || (self.amount == other.amount && self.steps <= other.steps)
     }
 }
 
-/// A path as it is shown: of the subject's own transaction, which is its first, so many entries are read.
+/// Converts a path to the engine's type. `own_entries` limits the entries of the first step, the subject's own
+/// transaction.
 pub(super) fn to_flow_path(
     steps: &Steps,
     amount: u128,
@@ -104,7 +105,7 @@ pub(super) fn to_flow_path(
     FlowPath { amount, steps: steps.iter().enumerate().map(step).collect() }
 }
 
-/// What is known of an owner: the party at which traces end, else its riskiest label.
+/// The label of an owner: the party at which traces end, or else the riskiest label.
 fn label(owner: &ScriptOwner, case: &Case) -> Option<StepLabel> {
     if let ScriptOwner::Pool(pool) = owner {
         return Some(StepLabel {

@@ -1,5 +1,5 @@
-//! The rule of `docs/model/trace.md` (T5 to T12), taken paragraph after paragraph, over a whole
-//! chain in memory, without any thought of speed.
+//! The rules of `docs/model/trace.md` (T5 to T12), paragraph by paragraph, over a whole chain in memory, without regard
+//! to speed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,32 +20,32 @@ use super::{
     parts::{End, Parts},
 };
 
-/// A place where money waits.
+/// A location at which flows wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FlowLocation {
-    /// A transaction that has not been looked at.
+    /// A transaction that was not looked up yet.
     Unseen(Txid),
-    /// An output that has not been looked at.
+    /// An output that was not looked up yet.
     Output(OutPoint),
-    /// A transaction with its place in the chain, by its number.
+    /// A transaction of the ledger, by its number.
     Transaction(usize),
 }
 
-/// One direction, followed to its end.
+/// Result of a trace in one direction.
 #[derive(Debug)]
 pub(super) struct TraceResult {
     pub(super) parts: Parts,
-    /// True if everything that was looked at could be read.
+    /// True if everything that was looked up could be read.
     pub(super) complete: bool,
-    /// Shares that flows were split into.
+    /// Number of shares into which flows were split.
     pub(super) shares: u64,
-    /// Number of transactions that money passed on the way.
+    /// Number of transactions that money passed.
     pub(super) transactions: u32,
     /// Number of entries that are read of each of the subject's own transactions.
     pub(super) own_entries: OwnEntries,
 }
 
-/// One direction under way.
+/// State of a trace in one direction.
 pub(super) struct DirectionTrace<'a> {
     pub(super) case: &'a Case,
     pub(super) ledger: &'a Ledger<'a>,
@@ -55,16 +55,16 @@ pub(super) struct DirectionTrace<'a> {
     /// The subject's own transactions, each with the number of its inputs (or outputs) that are read.
     pub(super) incoming: Vec<(&'a Transaction<'a>, usize)>,
     pub(super) outgoing: Vec<(&'a Transaction<'a>, usize)>,
-    /// The whole of the direction.
+    /// The total amount of the direction.
     whole: BigUint,
     waiting: BTreeMap<FlowLocation, Flows>,
-    /// The largest magnitude that was followed so far.
+    /// The largest magnitude that was traced so far.
     level: u64,
-    /// Transactions that money passed on the way.
+    /// Transactions that money passed.
     passed: BTreeSet<Txid>,
-    /// Entries of all transactions that money passed, each once...
+    /// Number of entries of all transactions that money passed, each counted once.
     once: u64,
-    /// ...and each time.
+    /// Number of entries of all transactions that money passed, counted each time.
     each_time: u64,
     pub(super) parts: Parts,
     complete: bool,
@@ -130,24 +130,24 @@ impl DirectionTrace<'_> {
         time >= first_day.to_zoned(TimeZone::UTC).expect("midnight").timestamp()
     }
 
-    /// Money waits where the output at which it is leads.
+    /// Queues a flow at the transaction to which its output leads.
     pub(super) fn queue_at_output(&mut self, output: &OutPoint, flow: Flow) {
         match self.direction {
             Direction::Source => self.queue_at_transaction(&output.txid, flow),
             Direction::Destination => {
-                if !flow.mass.is_nothing() {
+                if !flow.mass.is_zero() {
                     self.waiting.entry(FlowLocation::Output(*output)).or_default().add(flow);
                 }
             }
         }
     }
 
-    /// Money waits at a transaction.
+    /// Queues a flow at a transaction.
     pub(super) fn queue_at_transaction(&mut self, txid: &Txid, flow: Flow) {
         let Some(number) = self.ledger.number(txid) else {
             return self.end_waiting(End::Unresolved(UnresolvedReason::UnknownOrigin), flow);
         };
-        if !flow.mass.is_nothing() {
+        if !flow.mass.is_zero() {
             // Where money waits already, it joins that money.
             let number = Some(FlowLocation::Transaction(number));
             let number = number.filter(|number| self.waiting.contains_key(number));
@@ -156,7 +156,7 @@ impl DirectionTrace<'_> {
         }
     }
 
-    /// Money at a place that is looked at takes its place in the chain, or ends.
+    /// Looks up the location of a flow: queues the flow at the transaction, or ends it.
     fn locate(&mut self, place: FlowLocation, flow: Flow) {
         let unresolved = |reason| End::Unresolved(reason);
         let (txid, number, nothing) = match place {
@@ -181,7 +181,7 @@ impl DirectionTrace<'_> {
         }
     }
 
-    /// Money ends while it waits.
+    /// Ends a waiting flow.
     fn end_waiting(&mut self, end: End, flow: Flow) {
         let is_direct = flow.hops <= 1 && flow.decayed.equals(&flow.mass);
         self.end_without_party(end, is_direct, flow);
@@ -192,13 +192,13 @@ impl DirectionTrace<'_> {
         magnitude(&self.whole, mass)
     }
 
-    /// True if a fee's part of all money at a coinbase is followed.
+    /// True if a fee's part of all money at a coinbase is large enough to be traced.
     pub(super) fn is_enough(&self, part: &BigUint, all: &BigUint) -> bool {
         let is_cut = |least| magnitude(all, part) >= least || self.magnitude(all) >= least;
         *part > BigUint::ZERO && !self.least_magnitude_of_cut().is_some_and(is_cut)
     }
 
-    /// The magnitude from which on money may be cut.
+    /// The smallest magnitude at which money may be cut.
     fn least_magnitude_of_cut(&self) -> Option<u64> {
         let share = u64::from(self.case.rules.stop_below_share_millionths);
         if share == 0 {
@@ -251,7 +251,7 @@ impl DirectionTrace<'_> {
             && waiting * 100_u32 <= self.whole
     }
 
-    /// All flows at the first of these transactions pass it, unless the budget is used up.
+    /// Passes all flows at the first of these transactions through it, unless the trace limit is reached.
     fn pass_first(&mut self, places: &[FlowLocation]) {
         let number = |place: &FlowLocation| match place {
             FlowLocation::Transaction(number) => *number,

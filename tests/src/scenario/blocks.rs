@@ -1,4 +1,4 @@
-//! The blocks that the scenario makes.
+//! The blocks of the scenario.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,35 @@ use super::{
 };
 use crate::block_builder::{Block, BlockTemplate, Network, Transaction, TxIn, TxOut};
 
-/// The last block before the branches part.
+/// The last block before the fork.
 pub const FORK: u64 = 130;
-/// The last block of the branch that is replaced: twelve go.
+/// The last block of the replaced branch, which has twelve blocks.
 pub const REPLACED_TIP: u64 = FORK + 12;
-/// The block that makes the other branch the longer one: thirteen come.
+/// The block with which the other branch becomes the longer one.
 pub const KEPT_TIP: u64 = FORK + 13;
-/// The last block of all. The subsidy halves at 150.
+/// The last block of the scenario. The subsidy halves at 150.
 pub const END: u64 = KEPT_TIP + 3;
 /// The last block whose coins are the miner's.
 const MINER_UNTIL: u64 = 6;
 
 /// Time of the first block, and the interval between blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
+pub struct BlockTimes {
     /// The first block's time, in seconds since 1970.
     pub first: u32,
     /// Seconds from block to block.
     pub step: u32,
 }
 
-impl Times {
-    /// Times that never change, so that every hash is the same in every run: from 14 November 2023,
-    /// ten minutes a block.
+impl BlockTimes {
+    /// Fixed times, with which all hashes are equal in every run: from 14 November 2023, ten minutes a block.
     pub const FIXED: Self = Self { first: 1_700_000_000, step: 600 };
 
-    /// The time of the block at `height`, on whichever branch.
+    /// The time of the block at `height`, on either branch.
     ///
     /// # Panics
     ///
-    /// Panics for heights beyond all reason.
+    /// Panics if the time overflows.
     #[must_use]
     pub fn of_block(self, height: u64) -> u32 {
         self.first + u32::try_from(height - 1).expect("a small height") * self.step
@@ -49,9 +48,9 @@ impl Times {
 /// A point at which the scenario pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// The branch that will be replaced is the best one.
+    /// Before the reorganization: the branch that will be replaced is the best one.
     BeforeReorganisation,
-    /// Everything has happened.
+    /// The end of the scenario.
     End,
 }
 
@@ -71,25 +70,25 @@ impl Moment {
 pub struct Scenario {
     /// The network.
     pub network: Network,
-    /// Times of its blocks.
-    pub times: Times,
+    /// Times of the blocks.
+    pub times: BlockTimes,
     /// Blocks 1 to 130.
     pub trunk: Vec<Block>,
-    /// Blocks 131 to 142 that are replaced.
+    /// Blocks 131 to 142, which are replaced.
     pub replaced: Vec<Block>,
-    /// Blocks 131 to 146 that stay.
+    /// Blocks 131 to 146, which stay.
     pub kept: Vec<Block>,
     outputs: Outputs,
 }
 
 impl Scenario {
-    /// Makes every block.
+    /// Builds every block.
     ///
     /// # Panics
     ///
     /// Panics if a payment spends an output that does not exist.
     #[must_use]
-    pub fn new(network: Network, times: Times) -> Self {
+    pub fn new(network: Network, times: BlockTimes) -> Self {
         let mut teller = ScenarioBuilder { network, times, outputs: Outputs::default() };
         let genesis = Block::genesis(network).hash;
         let trunk = teller.branch(Branch::Trunk, genesis, 1..=FORK);
@@ -142,7 +141,7 @@ impl Outputs {
 
 struct ScenarioBuilder {
     network: Network,
-    times: Times,
+    times: BlockTimes,
     outputs: Outputs,
 }
 

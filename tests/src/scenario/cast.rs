@@ -5,10 +5,10 @@ use assay_engine::utxo::ScriptOwner;
 
 use crate::block_builder::LockingScript;
 
-/// Those whose addresses are of the older form, so that both occur.
+/// Parties with pay-to-script-hash addresses; others have segregated witness addresses.
 const SCRIPT_HASH: [&str; 5] = ["alice", "frank", "north-deposit-alice", "peel-3", "pool"];
 
-/// Lock of a party's outputs. A name that is not in the scenario gets an address too.
+/// Locking script of a party's outputs. Names outside the scenario are valid too.
 #[must_use]
 pub fn lock(name: &str) -> LockingScript {
     match name {

@@ -14,7 +14,7 @@ use super::{
 
 /// Shares are written in millionths.
 const SHARE_WHOLE: u64 = 1_000_000;
-/// Every row of an answer is rounded by itself; there are never more of one end.
+/// Largest number of rows of an answer with one endpoint, each of which is rounded separately.
 const MOST_ROWS_OF_ONE_END: u128 = 7;
 
 /// Expected answer about one address.
@@ -26,15 +26,15 @@ pub struct ExpectedAnswer {
     pub chain: ChainId,
     /// The address.
     pub address: CanonicalAddress,
-    /// The height of the newest block that it rests on.
+    /// The height of the newest block that the answer is based on.
     pub tip: u64,
-    /// Times at which the address first and last appears; `None` if it never does.
+    /// Times at which the address first and last appears; `None` if it never appears.
     pub seen: Option<(Timestamp, Timestamp)>,
-    /// Transactions that paid it anything, and in which it paid anything, change aside.
+    /// Numbers of transactions that paid the address, and in which the address paid, without change.
     pub transfers: (u64, u64),
-    /// Total that it received, in base units.
+    /// Total that the address received, in base units.
     pub received: u64,
-    /// Total that it sent, in base units.
+    /// Total that the address sent, in base units.
     pub sent: u64,
     /// Origins of the received amount.
     pub source: Vec<Money>,
@@ -45,9 +45,9 @@ pub struct ExpectedAnswer {
 /// Endpoint that rows have in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct End {
-    /// A category, or where else it ends.
+    /// A category, or another kind of endpoint.
     pub end: String,
-    /// Why it was not followed further; empty where it was.
+    /// The reason for which the money was not traced further; empty if there is none.
     pub reason: String,
     /// Name of the party; empty if there is none.
     pub entity: String,
@@ -59,18 +59,18 @@ pub struct End {
     pub own: bool,
 }
 
-/// Money of one direction that ends alike.
+/// Money of one direction with the same endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Money {
     /// Endpoint of the money.
     pub end: End,
     /// Fewest hops.
     pub hops: u64,
-    /// In base units.
+    /// Amount in base units.
     pub amount: u64,
-    /// In millionths of its direction, as the answer has it.
+    /// Share of the direction's total in millionths, as in the answer.
     pub share: u64,
-    /// The transactions that show it; those that may, where it is wanted. Empty where any may.
+    /// The transactions that an answer names as evidence; of an expectation, those that it may name. Empty: any.
     pub transactions: BTreeSet<String>,
 }
 
@@ -89,7 +89,7 @@ pub fn check_scenario(
     ExpectedAnswer::new(expected, scenario, moment).differences(answer)
 }
 
-/// The height of the newest block that the answer rests on.
+/// The height of the newest block that the answer is based on.
 #[must_use]
 pub fn tip_of(answer: &Value) -> Option<u64> {
     let sources = answer["sources"].as_array()?;
@@ -130,7 +130,7 @@ impl ExpectedAnswer {
         .with_held_balance()
     }
 
-    /// With what the address holds itself among the destinations, as held money at no hops.
+    /// Adds the balance of the address to the destinations, as held money at no hops.
     #[must_use]
     pub fn with_held_balance(mut self) -> Self {
         let amount = self.received - self.sent;
@@ -310,7 +310,7 @@ fn base_units(amount: &Value) -> u64 {
     text(amount, "value").parse().unwrap_or(u64::MAX / 1000)
 }
 
-/// A field's text, empty where there is none.
+/// A field's text; empty if there is none.
 fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object[field].as_str().unwrap_or_default()
 }

@@ -7,16 +7,16 @@
 //! file leaves it out.
 //!
 //! A party has one or more expectations, `before` the reorganisation, at the `end`, or `always`: the first and the last
-//! block in which it appears, and what came in and went out, in coins, by how many transactions, change aside. Below
-//! stand the origins and destinations, with their fewest hops, and every transaction that the money passed between the
-//! end and the address. Money that is not followed further counts as one hop away.
+//! block in which it appears, and what came in and went out, in coins, by how many transactions, change aside. The
+//! lines below are the origins and destinations, with their fewest hops, and every transaction that the money passed
+//! between the endpoint and the address. Money that is not followed further counts as one hop away.
 
 use std::sync::LazyLock;
 
 use super::expected::{Expectation, expectations};
 
 /// The expectations of all parties. The thief's dust is below 2^-14 of his money and below the policy's amount, so that
-/// it is not worth a look whether the bystander still holds it.
+/// a trace does not look up whether the bystander still holds it.
 pub static EXPECTATIONS: LazyLock<Vec<Expectation>> = LazyLock::new(|| expectations(TEXT));
 
 const TEXT: &str = "\

@@ -21,13 +21,13 @@ pub struct Expectation {
     pub person: &'static str,
     /// Moments at which the expectation holds.
     pub at: Vec<Moment>,
-    /// The first and the last block in which the address appears; `None` where it never does.
+    /// The first and the last block in which the address appears; `None` if it never appears.
     pub seen: Option<(u64, u64)>,
-    /// Transactions that paid it anything, and in which it paid anything, change aside.
+    /// Numbers of transactions that paid the address, and in which the address paid, without change.
     pub transfers: (u64, u64),
-    /// Total that it received, change aside, in base units.
+    /// Total that the address received, without change, in base units.
     pub received: u64,
-    /// Total that it sent, change aside, fees included. The rest is its balance.
+    /// Total that the address sent, without change, with fees. The rest is the balance.
     pub sent: u64,
     /// Origins of the received amount.
     pub source: Vec<ExpectedRow>,
@@ -35,18 +35,18 @@ pub struct Expectation {
     pub destination: Vec<ExpectedRow>,
 }
 
-/// Money of one direction that ends alike.
+/// Money of one direction with the same endpoint.
 #[derive(Clone, Debug)]
 pub struct ExpectedRow {
     /// Endpoint of the money.
     pub end: &'static str,
-    /// Why it was not followed further.
+    /// The reason for which the money was not traced further.
     pub reason: Option<&'static str>,
     /// Name of the party.
     pub entity: Option<&'static str>,
     /// Fewest hops. Money that is not followed further counts as one hop away.
     pub hops: u64,
-    /// In base units.
+    /// Amount in base units.
     pub amount: u64,
     /// True if the party is on a list in force.
     pub listed: bool,
@@ -56,7 +56,7 @@ pub struct ExpectedRow {
     pub path: Vec<&'static str>,
 }
 
-/// Reads expectations: a line for each, and below it one for each of its rows.
+/// Parses expectations: a line for each, followed by a line for each of its rows.
 pub(super) fn expectations(text: &'static str) -> Vec<Expectation> {
     let mut all: Vec<Expectation> = Vec::new();
     for line in lines(text) {
@@ -133,7 +133,7 @@ impl Expectation {
         Self { person, at, seen, transfers, received, sent, source, destination }
     }
 
-    /// The same where nobody knows who paid the fees of a block: all of a coinbase is mined.
+    /// The expectation for a source without payers of fees, for which a whole coinbase counts as mined.
     #[must_use]
     pub fn with_fees_as_mined(&self) -> Self {
         let mut expected = self.clone();

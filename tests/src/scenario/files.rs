@@ -1,4 +1,4 @@
-//! The labels, the sanctions list and the policy that the expected answers rest on, as files.
+//! Files with the labels, the sanctions list and the policy of the expected answers.
 
 use std::{
     fs,
@@ -13,8 +13,8 @@ use super::{
     expected::{LISTED, NORTH, SOUTH, THEFT},
 };
 
-/// Labels of an investigation: party, category, entity. North's deposit addresses have none, so
-/// that a trace must follow the sweep.
+/// Labels of an investigation: party, category, entity. North's deposit addresses have no labels, so that a trace must
+/// follow the sweep.
 const LABELS: [(&str, &str, &str); 3] = [
     ("north-hot", "exchange", NORTH),
     ("south", "exchange", SOUTH),
@@ -26,10 +26,10 @@ const LABELS: [(&str, &str, &str); 3] = [
 pub struct Files {
     /// `assay ingest labels FILE --format csv --source investigators`.
     pub labels_csv: PathBuf,
-    /// The same labels: `assay ingest labels FILE --format jsonl --source investigators`.
+    /// The labels as JSON lines: `assay ingest labels FILE --format jsonl --source investigators`.
     pub labels_jsonl: PathBuf,
-    /// `assay ingest sanctions FILE --format csv --source treasury --published-on 2026-01-31`. It is
-    /// the list that the default policy demands.
+    /// `assay ingest sanctions FILE --format csv --source treasury --published-on 2026-01-31`. The default policy
+    /// requires this list.
     pub sanctions: PathBuf,
     /// `assay apply --file FILE`: what amounts of the coin mean, the same on every chain.
     pub policy: PathBuf,

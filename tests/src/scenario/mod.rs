@@ -6,11 +6,11 @@
 //! with the same transaction identifiers. Amounts are round, so that each expected number can be
 //! checked by hand.
 //!
-//! - [`cast`]: its parties
-//! - [`payments`]: its payments, in order
+//! - [`cast`]: the parties
+//! - [`payments`]: the payments, in order
 //! - [`blocks`]: the blocks that result
-//! - [`everybody`]: the expected results of checks, written from the rules and not from any program
-//! - [`expected`]: notation of these results
+//! - [`everybody`]: the expected results of checks, computed by hand from the rules
+//! - [`expected`]: notation of the expected results
 //! - [`mod@check`]: comparison of an answer with the expected one
 //! - [`files`]: the labels and the sanctions list of the answers
 //! - [`play`]: execution of the scenario on a node

@@ -1,5 +1,4 @@
-//! A sequel on Litecoin: coins go into the extension blocks, where nobody sees whose they are, and
-//! some come out again.
+//! A sequel on Litecoin: coins enter the extension blocks, which hide owners, and some leave them again.
 //!
 //! ```text
 //! block
@@ -8,8 +7,8 @@
 //!   435    extension blocks ──► yvonne 2            by the block's last transaction
 //! ```
 //!
-//! Walter is a wallet of the node: nobody else can write what goes into the extension blocks. So the
-//! amount that goes in is what the node left after its fee, and hashes differ from run to run.
+//! Walter is a wallet of the node, which alone can build transactions into the extension blocks. The amount is
+//! therefore what remains after the node's fee, and hashes differ from run to run.
 
 use assay_engine::utxo::{OutPoint, Pool, ScriptOwner, Txid};
 use jiff::Timestamp;
@@ -37,8 +36,7 @@ pub const END: u64 = PAID_OUT + 1;
 const FUNDED: u64 = blocks::END + 1;
 const FUNDS: &str = "3.92";
 
-/// Endpoint of money that went into the extension blocks or came out of them: they are a protocol
-/// without an operator.
+/// Endpoint of money that entered or left the extension blocks, a protocol without an operator.
 const POOL: &str = "privacy_protocol";
 const POOLS_NAME: &str = Pool::Mweb.as_str();
 
@@ -67,7 +65,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
     let funding = fund(scenario, node, script.clone());
 
     // Another party's, so that walter has one coin only.
-    let miner = written(node, "rival");
+    let miner = test_network_address(node, "rival");
     let mine_up_to = |height: u64| {
         call(node, "generatetoaddress", &[json!(height - node.height()), json!(miner)]);
     };
@@ -75,7 +73,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
     let inside = words(&call(node, "getnewaddress", &[json!(""), json!("mweb")]));
     let paid_in = words(&call(node, "sendtoaddress", &[json!(inside), json!(3)]));
     mine_up_to(PAID_OUT - 1);
-    call(node, "sendtoaddress", &[json!(written(node, "yvonne")), json!(2)]);
+    call(node, "sendtoaddress", &[json!(test_network_address(node, "yvonne")), json!(2)]);
     mine_up_to(END);
 
     let first = block(node, FIRST);
@@ -118,7 +116,7 @@ pub fn play(scenario: &Scenario, node: &Node) -> Sequel {
     Sequel { paid_in: txid(&paid_in), paid_out: txid(&paid_out), wanted: [walter, yvonne] }
 }
 
-/// Erin pays all she has to `script`, in the last block that is made here.
+/// Pays Erin's whole balance to `script`, in the last block that this crate mines.
 fn fund(scenario: &Scenario, node: &Node, script: Vec<u8>) -> Txid {
     let parent = scenario.kept.last().expect("the scenario's last block");
     let output = OutPoint { txid: scenario.txid("payouts"), index: 1 };
@@ -146,7 +144,7 @@ fn call(node: &Node, method: &str, parameters: &[Value]) -> Value {
 }
 
 /// Address of a party in the form of the node's own test network.
-fn written(node: &Node, person: &str) -> String {
+fn test_network_address(node: &Node, person: &str) -> String {
     let script = json!(hex::encode(lock(person).script()));
     words(&call(node, "decodescript", &[script])["addresses"][0])
 }

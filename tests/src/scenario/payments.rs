@@ -54,10 +54,10 @@ again         | r135 k138 | payouts:0                     | heidi 2, frank 2.99
 pub static PAYMENTS: LazyLock<Vec<Payment>> =
     LazyLock::new(|| lines(TEXT).map(Payment::read).collect());
 
-/// On which branch a block lies.
+/// The branch of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branch {
-    /// Before the branches part.
+    /// Blocks before the fork.
     Trunk,
     /// The branch that is replaced.
     Replaced,
@@ -68,13 +68,13 @@ pub enum Branch {
 /// A payment. The excess of the inputs over the outputs is the fee.
 #[derive(Clone, Debug)]
 pub struct Payment {
-    /// Its name in the scenario.
+    /// Name of the payment in the scenario.
     pub name: &'static str,
     /// The blocks that hold it, at most one on each branch.
     pub blocks: Vec<(Branch, u64)>,
-    /// Outputs that it spends: the name of a payment, or of the coinbase of a block, and the index.
+    /// Spent outputs: the name of a payment, or of the coinbase of a block, and the index.
     pub inputs: Vec<(&'static str, u32)>,
-    /// Recipients and amounts, in base units.
+    /// Recipients, with amounts in base units.
     pub outputs: Vec<(&'static str, u64)>,
 }
 
@@ -112,11 +112,11 @@ pub(super) fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.trim_start().starts_with('#'))
 }
 
-/// Coins in base units: `coins("8.99")` are 899,000,000.
+/// Parses an amount of coins into base units: `coins("8.99")` is 899,000,000.
 ///
 /// # Panics
 ///
-/// Panics if the text is no number with at most eight decimals.
+/// Panics if the text is not a number with at most eight decimals.
 #[must_use]
 pub fn coins(text: &str) -> u64 {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! The scenario happening on a node, and a follower that watches it.
+//! Executes the scenario on a node, and follows the node with `assay`.
 
 use std::{
     path::Path,
@@ -28,26 +28,26 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Step that was just completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// There are coins to spend, and the first deposits are made: block 112.
+    /// Coins were bought, and the first deposits made: block 112.
     Begun,
-    /// The node was stopped and runs again; one that forgets was told again: block 112 still.
+    /// The node was restarted; a node that keeps no blocks got them again: block 112 still.
     Restarted,
     /// The theft, and the first stolen money spent: block 118.
     Stolen,
-    /// The node was killed, runs again, and has got the lost blocks again: block 118 still.
+    /// The node was killed and restarted, and got the lost blocks again: block 118 still.
     Killed,
     /// The peel chain is over: block 130.
     Peeled,
-    /// Twelve blocks more, which will go: block 142.
+    /// Twelve more blocks, which will be replaced: block 142.
     Branched,
-    /// Thirteen blocks in the place of the twelve: block 143.
+    /// Thirteen blocks replaced the twelve: block 143.
     Reorganised,
-    /// Three more: block 146.
+    /// Three more blocks: block 146.
     Ended,
 }
 
 impl Step {
-    /// The height of the newest block after it.
+    /// The height of the newest block after the step.
     #[must_use]
     pub const fn height(self) -> u64 {
         match self {
@@ -60,7 +60,7 @@ impl Step {
         }
     }
 
-    /// The moment of the expectations.
+    /// The moment whose expectations hold after the step.
     #[must_use]
     pub const fn moment(self) -> Option<Moment> {
         match self {
@@ -139,7 +139,7 @@ fn submit<'a>(node: &Node, blocks: impl IntoIterator<Item = &'a Block>) {
     }
 }
 
-/// An `assay ingest chain ... --follow` that runs, killed when it is dropped.
+/// A running `assay ingest chain ... --follow`, killed when dropped.
 #[derive(Debug)]
 pub struct Follower {
     child: Child,
@@ -165,17 +165,17 @@ impl Follower {
         Self { child }
     }
 
-    /// Ends it at once, with no chance to write anything (`kill -9`).
+    /// Kills the follower (`kill -9`), so that it cannot write anything.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be killed.
+    /// Panics if the follower cannot be killed.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
     }
 
-    /// Waits until a check rests on the newest block of the node.
+    /// Waits until a check is based on the newest block of the node.
     ///
     /// # Panics
     ///
@@ -207,7 +207,7 @@ impl Drop for Follower {
     }
 }
 
-/// The arguments of `assay` by which its operator accepts the scenario's reorganization, which is a long one.
+/// The arguments of `assay` by which its operator accepts the scenario's long reorganization.
 ///
 /// # Panics
 ///

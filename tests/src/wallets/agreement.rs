@@ -1,4 +1,4 @@
-//! Agreement of clusters with the wallets that they stand for, by pairs of addresses.
+//! Agreement of clusters with the true wallets, by pairs of addresses.
 
 use std::{collections::HashMap, fmt, hash::Hash};
 
@@ -9,11 +9,11 @@ use super::KnownChain;
 /// Pairs of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// Pairs of one cluster.
+    /// Number of pairs within a cluster.
     pub clustered: u64,
-    /// Pairs of one wallet.
+    /// Number of pairs within a wallet.
     pub owned: u64,
-    /// Pairs of one cluster and one wallet.
+    /// Number of pairs within a cluster and a wallet.
     pub right: u64,
 }
 
@@ -21,7 +21,7 @@ pub struct Agreement {
 const MILLION: u64 = 1_000_000;
 
 impl Agreement {
-    /// The agreement of clusters with wallets: an entry for each address.
+    /// Measures the agreement of clusters with wallets, from the cluster and wallet of each address.
     #[must_use]
     pub fn measure<C: Clone + Eq + Hash, W: Copy + Eq + Hash>(addresses: &[(C, W)]) -> Self {
         let clusters = addresses.iter().map(|(cluster, _)| cluster.clone());
@@ -33,7 +33,7 @@ impl Agreement {
         }
     }
 
-    /// Part of the clusters' pairs that are of one wallet, in millionths.
+    /// Part of the clusters' pairs that belong to one wallet, in millionths.
     #[must_use]
     pub fn precision(self) -> u64 {
         (self.right * MILLION).checked_div(self.clustered).unwrap_or(MILLION)
@@ -70,8 +70,8 @@ fn pairs<T: Eq + Hash>(items: impl Iterator<Item = T>) -> u64 {
 }
 
 impl KnownChain {
-    /// Agreement of co-spends with the wallets, where the inputs of a transaction count as one owner's if
-    /// `is_of_one` says so.
+    /// Agreement of co-spends with the wallets. The inputs of a transaction count as one owner's if `is_of_one` is
+    /// true.
     #[must_use]
     pub fn co_spend_agreement(&self, is_of_one: impl Fn(&Transaction) -> bool) -> Agreement {
         let mut sets = DisjointSets::default();
@@ -93,7 +93,7 @@ impl KnownChain {
         Agreement::measure(&addresses)
     }
 
-    /// True if all inputs of a transaction are one wallet's.
+    /// True if all inputs of a transaction belong to one wallet.
     #[must_use]
     pub fn is_of_one_wallet(&self, transaction: &Transaction) -> bool {
         let mut holders = transaction.spent_outputs().map(|spent| self.wallet_of(&spent.owner));

@@ -1,4 +1,4 @@
-//! Random chains of wallets that are known by construction.
+//! Random chains whose wallets are known.
 
 use std::{
     fs::File,
@@ -28,31 +28,31 @@ const BATCH: u64 = 12;
 
 /// Size of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct ChainSize {
     /// Number of wallets.
     pub wallets: usize,
     /// Least number of blocks after the first, in which the wallets get their first coins. Coins that are mined
     /// later have blocks of their own.
     pub blocks: usize,
-    /// Payments of which one is a `PayJoin`.
+    /// Number of payments of which one is a `PayJoin`.
     pub payments_for_a_payjoin: u64,
 }
 
-/// A chain of wallets that pay, batch, consolidate and make joint transactions of every kind.
+/// A chain with known wallets, which pay, batch, consolidate and make joint transactions of every kind.
 #[derive(Clone, Debug)]
 pub struct KnownChain {
-    extent: Extent,
+    extent: ChainSize,
     wallets: Wallets,
-    /// Joint transactions of several wallets.
+    /// Number of joint transactions of several wallets.
     pub joint: usize,
-    /// `PayJoin`s.
+    /// Number of `PayJoin`s.
     pub payjoins: usize,
 }
 
 impl KnownChain {
-    /// The first block of a chain: each wallet gets coins.
+    /// Builds the first block of a chain, in which each wallet gets coins.
     #[must_use]
-    pub fn new(seed: u64, extent: Extent) -> Self {
+    pub fn new(seed: u64, extent: ChainSize) -> Self {
         let begun = Timestamp::from_second(1_673_352_000).expect("2023-01-10, noon");
         let chain = ChainBuilder::new(ChainId::BTC, seed, begun);
         let mut known = Self { extent, wallets: Wallets::new(chain), joint: 0, payjoins: 0 };
@@ -71,9 +71,9 @@ impl KnownChain {
         known
     }
 
-    /// A chain.
+    /// Generates a chain.
     #[must_use]
-    pub fn generate(seed: u64, extent: Extent) -> Self {
+    pub fn generate(seed: u64, extent: ChainSize) -> Self {
         let mut known = Self::new(seed, extent);
         for _ in 0..extent.blocks {
             known.add_block();
@@ -81,7 +81,7 @@ impl KnownChain {
         known
     }
 
-    /// Lets other choices follow from now on.
+    /// Restarts the random choices with another seed.
     pub const fn reseed(&mut self, seed: u64) {
         self.wallets.chain.reseed(seed);
     }
@@ -92,7 +92,7 @@ impl KnownChain {
         self.wallets.chain.blocks()
     }
 
-    /// The addresses of each wallet that were paid.
+    /// The paid addresses of each wallet.
     pub fn addresses(&self) -> impl Iterator<Item = &[ScriptOwner]> {
         self.wallets.all().iter().map(|wallet: &Wallet| &wallet.addresses[..])
     }
@@ -156,7 +156,7 @@ impl KnownChain {
         }
     }
 
-    /// An amount that a wallet can pay: small ones are likelier.
+    /// A random amount that a wallet can pay; small ones are likelier.
     fn amount(&mut self, wallet: WalletId) -> u64 {
         let balance = self.wallets.balance(wallet);
         let most = balance >> (1 + self.below(5));

@@ -1,4 +1,4 @@
-//! Links between addresses, as checks show them, against the wallets that they stand for.
+//! Comparison of links between addresses, as checks show them, with the true wallets.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,17 +16,17 @@ use jiff::Timestamp;
 use super::{Agreement, KnownChain, WalletId};
 use crate::world::Claims;
 
-/// What links say of the addresses of a chain.
+/// Agreement of the links on a chain with the wallets.
 #[derive(Clone, Debug)]
 pub struct LinkAgreement {
-    /// Of each kind, how many links join addresses of one wallet, and how many those of two.
+    /// For each kind, the number of links within a wallet, and between two wallets.
     pub links: BTreeMap<LinkKind, (u64, u64)>,
     /// Agreement of links and clusters together with the wallets: a pair of addresses is joined by a cluster, or by a
     /// link of one of them to one of the other's cluster.
     pub pairs: Agreement,
 }
 
-/// An address that was paid, with its wallet and the cluster that it belongs to.
+/// The wallet and the cluster of a paid address.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     owner: OwnerNumber,
@@ -35,7 +35,7 @@ struct Member {
 }
 
 impl LinkAgreement {
-    /// The links and clusters of a graph of the chain.
+    /// Measures the agreement of the links and clusters of a graph of the chain.
     #[must_use]
     pub fn measure(known: &KnownChain, graph: &MemoryGraph) -> Self {
         let members = members(known, graph);
@@ -69,7 +69,7 @@ impl LinkAgreement {
     }
 }
 
-/// The addresses of all wallets that were paid.
+/// The paid addresses of all wallets.
 fn members(known: &KnownChain, graph: &MemoryGraph) -> HashMap<OwnerNumber, Member> {
     let mut members = HashMap::new();
     for (addresses, wallet) in known.addresses().zip(0..) {

@@ -1,4 +1,4 @@
-//! Wallets that pay one another on a chain, so that the owner of each address is known.
+//! Wallets that pay one another on a chain; the owner of each address is known.
 //!
 //! - [`wallet`]: a wallet and its fingerprint
 //! - [`payments`]: payments, consolidations and joint transactions
@@ -22,7 +22,7 @@ use assay_engine::utxo::ScriptOwner;
 use crate::world::{ChainBuilder, Form, Utxo, total};
 
 pub use agreement::Agreement;
-pub use known::{Extent, KnownChain};
+pub use known::{ChainSize, KnownChain};
 pub use linked::LinkAgreement;
 pub use wallet::{ChangePosition, CoinSelection, Fingerprint, Wallet};
 
@@ -93,8 +93,8 @@ impl Wallets {
         address
     }
 
-    /// The address at which a wallet holds a coin for a joint transaction: in the form that these have, and
-    /// new, unless its holder uses addresses again.
+    /// The address at which a wallet holds a coin for a joint transaction: in the form of these transactions, and new,
+    /// unless the wallet reuses addresses.
     fn joint_address(&mut self, wallet: WalletId) -> ScriptOwner {
         if self.all[wallet].fingerprint.form == Form::WitnessKey {
             self.address(wallet)
@@ -110,7 +110,7 @@ impl Wallets {
         address
     }
 
-    /// The address at which a wallet wants to be paid: a new one, or one that it uses again.
+    /// An address for a payment to a wallet: a new or a reused one.
     pub fn address(&mut self, wallet: WalletId) -> ScriptOwner {
         let percent = self.all[wallet].fingerprint.reuse_percent;
         let reuses = self.chain.dice().below(100) < percent;
@@ -120,7 +120,7 @@ impl Wallets {
         self.chain.dice().pick(&self.all[wallet].addresses).clone()
     }
 
-    /// The address of a wallet's change, where `spent` is spent.
+    /// The address of a wallet's change in a transaction that spends `spent`.
     fn change_address(&mut self, wallet: WalletId, spent: &[Utxo]) -> ScriptOwner {
         let Wallet { home, fingerprint, .. } = &self.all[wallet];
         match (home, spent.first()) {
@@ -130,12 +130,12 @@ impl Wallets {
         }
     }
 
-    /// Makes an address a wallet's.
+    /// Assigns an address to a wallet.
     pub fn adopt(&mut self, wallet: WalletId, address: &ScriptOwner) {
         self.holders.insert(address.clone(), wallet);
     }
 
-    /// Gives coins to the wallets of their addresses. Coins of others are theirs to keep.
+    /// Adds coins to the wallets of their addresses. Coins of addresses without a wallet are ignored.
     pub fn credit(&mut self, coins: Vec<Utxo>) {
         for coin in coins {
             let Some(holder) = self.wallet_of(&coin.owner) else { continue };

@@ -7,19 +7,19 @@ use assay_engine::utxo::{OutPoint, ScriptOwner};
 use super::{ChangePosition, WalletId, Wallets};
 use crate::world::{Form, JointKind, Party, Utxo, joint::POOLS, total};
 
-/// Change below this is left to the miner, in base units.
+/// Amount below which change goes to the miner, in base units.
 const LEAST_CHANGE: u64 = 5_000;
 
 /// Excess of a new coin over a Whirlpool pool's denomination.
 const PREMIUM: u64 = 10_302;
 
-/// The fee of a transaction with so many inputs and outputs.
+/// The fee of a transaction with these numbers of inputs and outputs.
 const fn fee(inputs: u64, outputs: u64) -> u64 {
     500 + 100 * (inputs + outputs)
 }
 
 impl Wallets {
-    /// Pays several addresses in one transaction, with change. False if the wallet has too little.
+    /// Pays several addresses in one transaction, with change. Returns false if the wallet's balance is too small.
     pub fn pay(&mut self, from: WalletId, payments: &[(ScriptOwner, u64)]) -> bool {
         let amount: u64 = payments.iter().map(|(_, value)| value).sum();
         let count = payments.len() as u64 + 1;
@@ -56,7 +56,7 @@ impl Wallets {
         }
     }
 
-    /// Pays wallets, each at the address that it names.
+    /// Pays wallets, each at an address that the wallet chooses.
     pub fn pay_wallets(&mut self, from: WalletId, payments: &[(WalletId, u64)]) -> bool {
         let payments: Vec<_> =
             payments.iter().map(|(to, value)| (self.address(*to), *value)).collect();
@@ -77,7 +77,7 @@ impl Wallets {
         }
     }
 
-    /// A payment to which the payee adds a coin. False if one of them has too little.
+    /// Makes a payment to which the payee adds a coin. Returns false if a wallet's balance is too small.
     pub fn payjoin(&mut self, from: WalletId, to: WalletId, amount: u64) -> bool {
         let cost = |inputs| amount + fee(inputs + 1, 2);
         if self.all[to].coins.is_empty() {
@@ -101,9 +101,9 @@ impl Wallets {
         true
     }
 
-    /// A joint transaction of `kind` in which inputs are worth `budget` at most. Each party is another of
-    /// the `candidates`, or the first one alone where the kind is made alone. Returns those that took part;
-    /// nobody did if too few have enough.
+    /// Makes a joint transaction of `kind` whose inputs have at most the value `budget`. Each party is a different
+    /// candidate, or the first candidate alone for a kind with one party. Returns the parties; none if too few
+    /// candidates have enough.
     pub fn join(&mut self, kind: JointKind, candidates: &[WalletId], budget: u64) -> Vec<WalletId> {
         let Some(parties) = kind.parties(self.chain.dice(), budget) else { return Vec::new() };
         let is_alone = matches!(kind, JointKind::Stonewall | JointKind::Batch);
@@ -142,8 +142,8 @@ impl Wallets {
         joined
     }
 
-    /// Coins of these values, which a wallet makes for a joint transaction: by a Tx0 for new coins of a
-    /// Whirlpool pool, else by a payment to itself.
+    /// Prepares coins of these values for a joint transaction: by a Tx0 for a Whirlpool pool, otherwise by a payment to
+    /// itself.
     fn prepare(&mut self, kind: JointKind, wallet: WalletId, values: &[u64]) -> Option<Vec<Utxo>> {
         let mut payments: Vec<_> =
             values.iter().map(|value| (self.joint_address(wallet), *value)).collect();

@@ -1,4 +1,4 @@
-//! Clusters are the wallets that made a chain, and the same by whatever way the chain was ingested.
+//! Tests that clusters agree with the wallets of a chain, and do not depend on how the chain was ingested.
 #![expect(clippy::print_stderr, reason = "figures are shown")]
 
 use std::{collections::VecDeque, ops::ControlFlow};
@@ -12,7 +12,7 @@ use assay_test_random::Random;
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
-use super::{Agreement, Extent, KnownChain, LinkAgreement};
+use super::{Agreement, ChainSize, KnownChain, LinkAgreement};
 use crate::{append, is_full};
 
 /// The least precision of clusters, in millionths.
@@ -37,8 +37,8 @@ fn agreement(known: &KnownChain) -> Agreement {
     Agreement::measure::<_, usize>(&addresses)
 }
 
-/// The agreements of clusters, of co-spend without exclusions, and of the co-spends of single wallets, printed.
-fn agreements(seed: u64, extent: Extent) -> [Agreement; 3] {
+/// Prints and returns the agreements of clusters, of co-spend without exclusions, and of co-spends of single wallets.
+fn agreements(seed: u64, extent: ChainSize) -> [Agreement; 3] {
     let known = KnownChain::generate(seed, extent);
     let found = agreement(&known);
     let plain = known.co_spend_agreement(|_| true);
@@ -54,15 +54,14 @@ fn agreements(seed: u64, extent: Extent) -> [Agreement; 3] {
     [found, plain, single]
 }
 
-/// Excluding transactions takes links away and adds none, so that the recall of clusters cannot exceed that of
-/// co-spend without exclusions, which joins nearly everybody. The exclusions give precision for it: the F-measure
-/// is higher. Of the pairs that co-spends of single wallets show, at least half are found; suspected `PayJoin`s
-/// cost most of the others.
+/// Co-spend without exclusions joins nearly all wallets, so that clusters have a lower recall, but a higher precision
+/// and F-measure. Clusters contain at least half of the pairs that co-spends of single wallets show; suspected
+/// `PayJoin`s cause most of the others.
 #[test]
 fn clusters_are_the_wallets_that_made_the_chain() {
     let (seeds, wallets, blocks) = if is_full() { (10, 400, 3_000) } else { (2, 100, 600) };
     for seed in 0..seeds {
-        let extent = Extent { wallets, blocks, payments_for_a_payjoin: 1_000 };
+        let extent = ChainSize { wallets, blocks, payments_for_a_payjoin: 1_000 };
         let [found, plain, single] = agreements(seed, extent);
         assert!(found.precision() >= PRECISION, "{found}");
         assert!(found.f_measure() > plain.f_measure(), "{found}; without exclusions {plain}");
@@ -70,18 +69,17 @@ fn clusters_are_the_wallets_that_made_the_chain() {
         assert!(found.recall() * 2 >= single.recall(), "{found}; single wallets {single}");
     }
     // Many PayJoins cost precision: nothing on the chain shows some of them.
-    let extent = Extent { wallets, blocks, payments_for_a_payjoin: 100 };
+    let extent = ChainSize { wallets, blocks, payments_for_a_payjoin: 100 };
     let [found, plain, _] = agreements(seeds, extent);
     assert!(found.precision() > plain.precision(), "{found}; without exclusions {plain}");
 }
 
-/// Links find what the exclusions cost, without merging anybody: with clusters, they find more pairs than co-spend
-/// without exclusions, and nearly all of them are right.
+/// Links and clusters together contain more pairs than co-spend without exclusions, and nearly all of them are correct.
 #[test]
 fn links_and_clusters_find_more_than_co_spend_without_exclusions() {
     let (seeds, wallets, blocks) = if is_full() { (5, 400, 3_000) } else { (1, 100, 600) };
     for seed in 10..10 + seeds {
-        let extent = Extent { wallets, blocks, payments_for_a_payjoin: 1_000 };
+        let extent = ChainSize { wallets, blocks, payments_for_a_payjoin: 1_000 };
         let known = KnownChain::generate(seed, extent);
         let plain = known.co_spend_agreement(|_| true);
         let LinkAgreement { links, pairs } =
@@ -97,7 +95,7 @@ fn links_and_clusters_find_more_than_co_spend_without_exclusions() {
     }
 }
 
-/// Everything that a graph says about clusters: its rows, links included, and the members.
+/// The cluster data of a graph: a fingerprint of its rows, including links, and the members.
 async fn state(graph: &dyn Graph) -> ([u8; 32], Vec<Membership>) {
     let mut members = Vec::new();
     let mut each = |member| {
@@ -114,13 +112,13 @@ fn record(writer: &mut GraphWriter, known: &KnownChain, tip: Option<u64>) {
     append(writer, &new, 0, Timestamp::UNIX_EPOCH).unwrap();
 }
 
-/// Ingests a chain that is reorganised so many times, and compares it with the straight ingest of what is left,
-/// a few times on the way and at the end.
+/// Ingests a chain with many reorganizations, and compares the graph repeatedly with one that ingested only the
+/// remaining blocks.
 async fn reorganised(store: &EmbeddedGraphs, reorganisations: u64) {
     const COMPARISONS: u64 = 5;
     let options = WriterOptions { start: 0, sample: false, backfill: false };
     let mut writer = store.writer(ChainId::BTC, options).unwrap();
-    let extent = Extent { wallets: 30, blocks: 0, payments_for_a_payjoin: 100 };
+    let extent = ChainSize { wallets: 30, blocks: 0, payments_for_a_payjoin: 100 };
     let mut dice = Random::new(reorganisations);
     let mut known = KnownChain::new(9, extent);
     // The chain as it was after each of the last blocks.

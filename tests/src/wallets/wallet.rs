@@ -1,4 +1,4 @@
-//! A wallet and its fingerprint: the habits by which its transactions differ from those of others.
+//! A wallet and its fingerprint: habits that distinguish its transactions.
 
 use assay_engine::utxo::ScriptOwner;
 use assay_test_random::Random;
@@ -23,7 +23,7 @@ pub enum ChangePosition {
     First,
     /// Last.
     Last,
-    /// Anywhere.
+    /// At a random position.
     Any,
     /// Outputs are sorted by value (BIP 69).
     Sorted,
@@ -32,22 +32,22 @@ pub enum ChangePosition {
 /// Habits of a wallet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// Form of its addresses.
+    /// Form of the wallet's addresses.
     pub form: Form,
-    /// Its choice of coins.
+    /// Choice of coins for payments.
     pub selection: CoinSelection,
-    /// Position of its change.
+    /// Position of the change.
     pub change: ChangePosition,
-    /// True if its change goes to the address of the first input.
+    /// True if change goes to the address of the first input.
     pub change_to_input: bool,
-    /// Percentage of its receipts at an address that it used before.
+    /// Percentage of receipts at an address that was used before.
     pub reuse_percent: u64,
-    /// True if it pays round amounts.
+    /// True if the wallet pays round amounts.
     pub round_amounts: bool,
 }
 
 impl Fingerprint {
-    /// A random one.
+    /// A random fingerprint.
     #[must_use]
     pub fn random(dice: &mut Random) -> Self {
         let selections = [CoinSelection::Largest, CoinSelection::Oldest, CoinSelection::Any];
@@ -67,7 +67,7 @@ impl Fingerprint {
         }
     }
 
-    /// That of a service: it spends its largest coins.
+    /// The fingerprint of a service, which spends its largest coins.
     #[must_use]
     pub const fn service(form: Form) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Fingerprint {
         }
     }
 
-    /// An amount as the wallet's holder pays it.
+    /// Rounds an amount if the wallet pays round amounts.
     #[must_use]
     pub const fn rounded(&self, amount: u64) -> u64 {
         const ROUND: u64 = 100_000;
@@ -91,13 +91,13 @@ impl Fingerprint {
 /// A wallet.
 #[derive(Clone, Debug)]
 pub struct Wallet {
-    /// Its habits.
+    /// Habits of the wallet.
     pub fingerprint: Fingerprint,
-    /// Its unspent coins, oldest first.
+    /// Unspent coins, oldest first.
     pub coins: Vec<Utxo>,
-    /// Every address at which it was paid, in order.
+    /// All paid addresses, in order.
     pub addresses: Vec<ScriptOwner>,
-    /// The one address of its change and consolidations, if it has one.
+    /// The address of all change and consolidations, if the wallet has one.
     pub home: Option<ScriptOwner>,
 }
 
@@ -106,8 +106,8 @@ impl Wallet {
         Self { fingerprint, coins: Vec::new(), addresses: Vec::new(), home: None }
     }
 
-    /// Takes coins for a payment whose cost, with its fee, `cost` tells for a number of inputs. `None` if the
-    /// wallet has too little.
+    /// Takes coins for a payment. `cost` returns the cost with the fee for a number of inputs. `None` if the balance is
+    /// too small.
     pub(super) fn select(
         &mut self,
         dice: &mut Random,

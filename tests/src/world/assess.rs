@@ -34,10 +34,10 @@ use crate::append;
 /// The default policy, compiled once.
 static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
 
-/// Members of a cluster that are looked up, and co-spends between two of them.
+/// Largest number of members of a cluster, and of co-spends between two members, that are looked up.
 const MOST: u32 = 1_000;
 
-/// A chain with lists and labels, at a moment.
+/// A chain with lists and labels, at a point in time.
 #[derive(Debug)]
 pub struct World {
     chain: ChainId,
@@ -45,11 +45,11 @@ pub struct World {
     view: Arc<dyn GraphView>,
     tip: GraphTip,
     intel: IntelSnapshot,
-    /// The folder of a chain that is recorded.
+    /// The folder of a recorded chain.
     _folder: Option<TempDir>,
 }
 
-/// An answer of a store that waits for nobody: long reads only give way to others now and then.
+/// Completes a future of a store that never waits for I/O, only yields.
 fn complete_at_once<T>(reading: impl Future<Output = T>) -> T {
     let mut reading = pin!(reading);
     loop {
@@ -60,7 +60,7 @@ fn complete_at_once<T>(reading: impl Future<Output = T>) -> T {
 }
 
 impl World {
-    /// The world as it is when `builder` ends, in memory.
+    /// The world after the chain of `builder`, with a graph in memory.
     #[must_use]
     pub fn new(builder: ChainBuilder, claims: Claims) -> Self {
         let (chain, now) = (builder.id(), builder.now());
@@ -68,7 +68,7 @@ impl World {
         Self::with_graph(Arc::new(graph), (chain, now), claims.snapshot(chain, now), None)
     }
 
-    /// The same, recorded in a store that knows what all transactions are made of.
+    /// The world with a recorded graph and compositions of all transactions.
     ///
     /// # Panics
     ///
@@ -103,7 +103,7 @@ impl World {
         Self { chain, now, view, tip, intel, _folder: folder }
     }
 
-    /// The assessment of an owner's address under the default policy, made as the server makes it.
+    /// The assessment of an owner's address under the default policy, computed like the server's.
     ///
     /// # Panics
     ///
@@ -113,7 +113,7 @@ impl World {
         self.assess_with(owner, Some(self.behavior(owner)))
     }
 
-    /// The same as if no patterns were searched.
+    /// The assessment of an owner's address without the search for patterns.
     ///
     /// # Panics
     ///
@@ -222,7 +222,7 @@ impl World {
     }
 }
 
-/// The newest block of a chain that is followed, as new as the moment.
+/// The newest block of a followed chain, with the time `now`.
 #[must_use]
 pub fn tip(height: u64, hash: String, now: Timestamp) -> Tip {
     let (time, reported_at, ingest_mode) = (now, now, IngestMode::Ingested);

@@ -30,12 +30,12 @@ pub struct Claim {
     pub tier: Tier,
     /// Confidence in percent.
     pub percent: u8,
-    /// Source, which is also the first party that made the claim.
+    /// Source of the label, also the first claimant.
     pub source: &'static str,
 }
 
 impl Claim {
-    /// A claim of an investigation that is 95 % sure.
+    /// A claim of an investigation with a confidence of 95 %.
     #[must_use]
     pub const fn investigated(category: Category, entity: &'static str) -> Self {
         Self { category, entity, tier: Tier::Investigation, percent: 95, source: "investigators" }
@@ -61,12 +61,12 @@ impl Claims {
         self.labels.push((owner.clone(), claim));
     }
 
-    /// Lists an owner under a name since a day.
+    /// Adds a listing of an owner under a name, since a day.
     pub fn list(&mut self, owner: &ScriptOwner, name: &str, since: Date) {
         self.listings.push((owner.clone(), name.to_owned(), since));
     }
 
-    /// The index of these claims on a chain, all of whose sources are fresh at `now`.
+    /// The intel snapshot of these claims on a chain; all sources are fresh at `now`.
     ///
     /// # Panics
     ///

@@ -1,8 +1,8 @@
-//! Joint transactions of every kind that the detector knows, and transactions that look like them.
+//! Joint transactions of every kind that the detector recognizes, and similar transactions.
 
 use assay_test_random::Random;
 
-/// A kind of joint transaction, or of what looks like one.
+/// A kind of joint transaction, or of a similar transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JointKind {
     /// Wasabi 1: ten or more outputs of about 0.11 BTC, and change.
@@ -13,14 +13,13 @@ pub enum JointKind {
     JoinMarket,
     /// Whirlpool: five outputs of a pool's denomination.
     Whirlpool,
-    /// Five or more coins of about one value in, as many equal ones out.
+    /// Five or more inputs of about one value, and as many equal outputs.
     EqualPool,
-    /// Three or four equal outputs, and change for everybody. By chance the detector takes it for
-    /// `JoinMarket`.
+    /// Three or four equal outputs, and change for everybody, sometimes mistaken for `JoinMarket`.
     EqualWithChange,
-    /// Four equal coins: too few to be recognised.
+    /// Four equal coins, too few to be recognized.
     FourEqual,
-    /// Two equal outputs and two changes, which one wallet makes as a decoy.
+    /// Two equal outputs and two change outputs, built by one wallet as a decoy.
     Stonewall,
     /// A payment to which the payee adds an input.
     Payjoin,
@@ -65,8 +64,8 @@ impl JointKind {
         Self::Batch,
     ];
 
-    /// The parties of a transaction of this kind whose inputs are worth at most `budget` together;
-    /// `None` if the kind needs more.
+    /// The parties of a transaction of this kind whose inputs sum up to at most `budget`. `None` if the kind needs
+    /// more.
     #[must_use]
     pub fn parties(self, dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
         let parties = match self {
@@ -102,7 +101,7 @@ fn wasabi_1(dice: &mut Random, budget: u64) -> Option<Vec<Party>> {
     (parties.len() >= 10).then_some(parties)
 }
 
-/// The protocol's denominations that people do not pay, up to a value: the four largest.
+/// The protocol's denominations that are no round decimal amounts, up to a value: the four largest.
 fn odd_denominations(most: u64) -> Vec<u64> {
     let powers = |base: u64, first: u64| {
         std::iter::successors(Some(first), move |value| value.checked_mul(base))
@@ -228,7 +227,7 @@ mod tests {
     use super::*;
     use crate::world::{ChainBuilder, Form};
 
-    /// The kind that the detector sees in March 2023 in a transaction with these parties.
+    /// The kind that the detector recognizes in a transaction of March 2023 with these parties.
     fn recognised(parties: &[Party], seed: u64) -> TransactionKind {
         let now = "2023-03-01T12:00:00Z".parse().unwrap();
         let mut chain = ChainBuilder::new(ChainId::BTC, seed, now);

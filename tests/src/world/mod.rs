@@ -1,8 +1,8 @@
-//! Chains with lists and labels, made for a question: what does the engine say about an address?
+//! Chains with lists and labels, and the engine's assessments of their addresses.
 //!
 //! - [`claims`]: listings and labels
 //! - [`joint`]: joint transactions of every kind, and transactions that look like them
-//! - [`mod@assess`]: the engine's answer
+//! - [`mod@assess`]: assessments of the engine
 #![expect(clippy::missing_panics_doc, reason = "a wrong generator stops the test")]
 
 pub mod assess;

@@ -162,7 +162,7 @@ fn a_key_appears_in_no_log_file_error_or_database() {
     }
 }
 
-/// One backup, a key that is revoked after it, and one that is rotated.
+/// Revokes a key and rotates another one after a backup.
 fn keys_after_a_backup(server: &Server) -> (String, String) {
     let revoked = keys(server, &["create", "--tenant", "acme", "--name", "revoked"]);
     let rotated = keys(server, &["create", "--tenant", "acme", "--name", "rotated"]);

@@ -32,7 +32,7 @@ fn account(caller: &Caller) -> Answer {
     caller.get(PATH)
 }
 
-fn known(server: &Server, key: &str) -> Caller {
+fn wait_until_known(server: &Server, key: &str) -> Caller {
     let caller = server.caller(key);
     wait_until("the key is known", || account(&caller).status != 401);
     caller
@@ -45,9 +45,10 @@ fn limit<'a>(account: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn the_account_needs_its_own_scope() {
     let (server, _) = production();
-    let without = known(&server, &key(&server, "acme", "back end", "check,screen,usage"));
+    let without =
+        wait_until_known(&server, &key(&server, "acme", "back end", "check,screen,usage"));
     assert_eq!(account(&without).problem(), (403, "insufficient_scope".into()));
-    let with = known(&server, &key(&server, "acme", "console", "admin:read"));
+    let with = wait_until_known(&server, &key(&server, "acme", "console", "admin:read"));
     assert_eq!(account(&with).status, 200);
     assert_eq!(with.get("/v1/account").status, 200, "the alias");
     assert_eq!(with.get("/api/v1/usage").problem(), (403, "insufficient_scope".into()));
@@ -57,7 +58,7 @@ fn the_account_needs_its_own_scope() {
 fn limits_name_their_origin() {
     let (server, _) = production();
     apply(&server, &tenant("acme", "enterprise"));
-    let caller = known(&server, &key(&server, "acme", "console", "admin:read"));
+    let caller = wait_until_known(&server, &key(&server, "acme", "console", "admin:read"));
     let before = account(&caller).json();
     let plan = limit(&before, "burst").clone();
     assert_eq!((&plan["source"], &plan["rate_limit"]), (&json!("plan"), &Value::Null));
@@ -95,7 +96,7 @@ fn a_tenant_sees_its_own_settings_and_keys_and_no_secret() {
     let id = |key: &str| key.split('_').nth(2).unwrap().to_owned();
     let _ = server.assay(&["keys", "revoke", &id(&revoked)]).ok();
     let ours = key(&server, "acme", "console", "check,admin:read");
-    let (ours, theirs) = (known(&server, &ours), known(&server, &theirs));
+    let (ours, theirs) = (wait_until_known(&server, &ours), wait_until_known(&server, &theirs));
 
     let answer = account(&ours);
     let shown = answer.json();

@@ -1,5 +1,4 @@
-//! Addresses against published test vectors. Where Assay differs, the chain's own specification is
-//! the reason.
+//! Addresses of published test vectors. Every difference follows the chain's own specification.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +46,7 @@ fn bip_173_and_350() {
     }
 }
 
-/// The output script that a segwit address stands for.
+/// The output script of a segwit address.
 fn script_of(address: &CanonicalAddress) -> String {
     use assay_address::KeyIdentity;
     let (version, program) = match address.key_identities().swap_remove(0) {
@@ -59,7 +58,7 @@ fn script_of(address: &CanonicalAddress) -> String {
     format!("{opcode:02x}{:02x}{}", program.len(), hex::encode(program))
 }
 
-/// Vectors of the widely used validator with which we differ: chain, text, our reason, and why.
+/// Vectors of a widely used validator from which Assay differs: chain, text, Assay's reason, and an explanation.
 const DIFFERENCES: &str = "\
 btc | mptPo5AvLzJXi4T82vR6g82fT5uJ6HsQCu | test_network | valid there when asked for both networks; version byte 0x6f is the test network's
 btc | mzBc4XEFSdzCDcTxAgf6EZXgsZWpztRhef | test_network | asked for the test network; version byte 0x6f
@@ -203,8 +202,8 @@ fn no_near_miss_passes_a_checksum() {
     }
 }
 
-/// EIP-55's checksum has as many bits as the address has letters: about one changed digit in 4,000
-/// passes it. Nothing passes that does not have the very case which the changed digits ask for.
+/// EIP-55's checksum has as many bits as the address has letters: about one changed digit in 4,000 passes. An accepted
+/// text always has the case that its digits require.
 #[test]
 fn no_near_miss_passes_the_case_of_an_account() {
     let address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";

@@ -237,10 +237,10 @@ fn a_listed_counterparty_is_shown_however_little_it_paid() {
     assert!(detail.ends_with("counterparties shown: 12 of 20"), "{detail}");
 }
 
-/// Number of addresses that are spent together: more than are read.
+/// Number of addresses of a cluster, more than a check reads.
 const MANY: usize = 1_203;
 
-/// A chain with a cluster of many, one of them a thief's.
+/// A chain with a large cluster, of which one address is labelled as a thief's.
 fn many() -> Vec<String> {
     let people: Vec<String> = (0..MANY).map(|number| format!("member-{number}")).collect();
     let paid: Vec<(&str, u64)> = people

@@ -1,4 +1,4 @@
-//! A chain's graph as a file: copied while it is used, restored as a whole, and nothing lost by a wrong file.
+//! Backups of a chain's graph: made during use, restored completely, and wrong files change nothing.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -20,7 +20,7 @@ fn blocks() -> Vec<String> {
     ]
 }
 
-fn restored(backup: &Path) -> TempDir {
+fn restore(backup: &Path) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let file = backup.to_str().unwrap();
     let done = assay(directory.path(), ["chain", "restore", "btc", file]).ok();
@@ -37,7 +37,7 @@ fn a_copy_of_a_used_graph_is_the_graph() {
     // when it is backed up and restored elsewhere,
     let done = server.assay(&["chain", "backup", "btc", "btc.copy"]).ok();
     assert!(done.stdout.starts_with("btc: blocks up to 2 ("), "{}", done.stdout);
-    let copy = restored(&backup);
+    let copy = restore(&backup);
     // then both are equal,
     let fingerprint = |directory: &Path| printed(directory, &["chain", "verify", "btc"]);
     assert_eq!(fingerprint(copy.path()), fingerprint(directory.path()));

@@ -1,4 +1,4 @@
-//! Chain servers whose blocks are of several branches: which of them answers, and what callers, metrics and logs say.
+//! Chain servers with blocks of several branches: the choice of the answering server, answers, metrics and logs.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -7,7 +7,7 @@ use assay_tests::{
     block_builder::{Block, Network},
     esplora::Esplora,
     plan_with_tenant,
-    scenario::{Scenario, blocks::Times},
+    scenario::{Scenario, blocks::BlockTimes},
     wait_until,
 };
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const COIN: u64 = 100_000_000;
 struct World {
     directory: TempDir,
     key: String,
-    /// Time of the first block, so that the newest one is of a moment ago.
+    /// Time of the first block, such that the newest block is recent.
     begun: i64,
 }
 
@@ -50,7 +50,7 @@ impl World {
         Self { directory, key, begun: now.as_second() - 3_600 }
     }
 
-    /// A copy of the data directory, for a program of its own.
+    /// A copy of the data directory, for another program.
     fn copy(&self) -> Arc<TempDir> {
         let copy = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(self.directory.path()).unwrap() {
@@ -79,7 +79,7 @@ impl World {
         format!("{line}\n")
     }
 
-    /// A chain server of a branch with so many blocks. On the right branch the thief paid the shop.
+    /// A chain server of a branch up to the block `newest`. Only on the right branch the thief paid the shop.
     fn chain_server(&self, branch: u8, newest: u64, more: &[&str]) -> Server {
         let directory = self.copy();
         let mut lines = String::new();
@@ -211,7 +211,7 @@ fn within_the_bound_the_branch_with_more_work_answers_unharmed() {
     // Given two servers at block 135, and one at 136 of a branch that left theirs at 130, as in an ordinary reorganization
     // that reaches one server first: blocks of a test network, each with the work of its header,
     let world = World::new();
-    let scenario = Scenario::new(Network::BitcoinRegtest, Times::FIXED);
+    let scenario = Scenario::new(Network::BitcoinRegtest, BlockTimes::FIXED);
     let chain = |branch: &[Block]| -> Vec<Block> {
         let first = Block::genesis(scenario.network);
         [first].into_iter().chain(scenario.trunk.iter().chain(branch).cloned()).collect()
@@ -236,7 +236,7 @@ fn within_the_bound_the_branch_with_more_work_answers_unharmed() {
 #[test]
 fn a_server_says_which_branch_of_its_source_it_refuses_and_follows_it_once_it_is_accepted() {
     let world = World::new();
-    let scenario = Scenario::new(Network::BitcoinRegtest, Times::FIXED);
+    let scenario = Scenario::new(Network::BitcoinRegtest, BlockTimes::FIXED);
     let chain = |branch: &[Block]| -> Vec<Block> {
         let first = Block::genesis(scenario.network);
         [first].into_iter().chain(scenario.trunk.iter().chain(branch).cloned()).collect()

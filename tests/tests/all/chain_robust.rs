@@ -20,7 +20,7 @@ use assay_tests::{
     is_full, measure_assay,
     raw_node::{Outputs, RawNode},
     start_assay, to_megabytes,
-    wallets::{Extent, KnownChain},
+    wallets::{ChainSize, KnownChain},
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -60,7 +60,7 @@ impl ChainDirectory {
         self.with_graph(async |graph| Some(graph?.tip().await.unwrap()?.block.height))
     }
 
-    /// The hash of everything there is; `None` where there is no graph.
+    /// The fingerprint of the graph; `None` if there is no graph.
     fn state(&self) -> Option<String> {
         self.with_graph(async |graph| Some(hex::encode(graph?.fingerprint().await.unwrap())))
     }
@@ -81,21 +81,21 @@ fn arguments(file: &Path, more: &[&str]) -> Vec<String> {
 }
 
 /// The file of a chain.
-fn written(folder: &TempDir, shape: ChainShape) -> PathBuf {
+fn write_chain(folder: &TempDir, shape: ChainShape) -> PathBuf {
     let file = folder.path().join("chain.jsonl");
     BigChain::new(shape).write(&file).unwrap();
     file
 }
 
-/// Ingests a generated chain, again and again, until so many ingests were killed.
+/// Ingests a generated chain repeatedly, until `kills` ingests were killed.
 fn ingest_with_kills(directory: &ChainDirectory, shape: ChainShape, kills: usize) {
     let folder = tempfile::tempdir().unwrap();
-    let file = written(&folder, shape);
+    let file = write_chain(&folder, shape);
     ingest_file_with_kills(directory, &file, kills);
     assert_eq!(directory.tip(), Some(shape.blocks - 1));
 }
 
-/// Ingests the chain of a file, again and again, until so many ingests were killed.
+/// Ingests the chain of a file repeatedly, until `kills` ingests were killed.
 fn ingest_file_with_kills(directory: &ChainDirectory, file: &Path, kills: usize) {
     let timed = || {
         let begun = Instant::now();
@@ -150,7 +150,7 @@ fn an_ingest_killed_anywhere_ends_in_the_same_graph() {
 fn an_ingest_killed_anywhere_ends_in_the_same_clusters() {
     // Given a chain of wallets that spend together, and make joint transactions...
     let (blocks, kills) = if is_full() { (1_500, 50) } else { (300, 3) };
-    let extent = Extent { wallets: 40, blocks, payments_for_a_payjoin: 1_000 };
+    let extent = ChainSize { wallets: 40, blocks, payments_for_a_payjoin: 1_000 };
     let known = KnownChain::generate(21, extent);
     let (directory, folder) = (ChainDirectory::new(), tempfile::tempdir().unwrap());
     let file = folder.path().join("chain.jsonl");
@@ -180,7 +180,7 @@ async fn members(graph: &dyn Graph) -> Vec<Membership> {
 fn an_ingest_needs_little_memory() {
     let (directory, folder) = (ChainDirectory::new(), tempfile::tempdir().unwrap());
     let shape = ChainShape { seed: 13, blocks: 18, transactions: 2500, hub: None };
-    let file = written(&folder, shape);
+    let file = write_chain(&folder, shape);
     let (status, seconds, peak) = measure_assay(directory.path(), arguments(&file, &[]));
     assert!(status.success());
     eprintln!(
@@ -221,7 +221,7 @@ fn large_blocks_behind_small_ones_need_little_memory() {
 #[test]
 fn a_chain_has_one_writer_at_a_time() {
     let (directory, folder) = (ChainDirectory::new(), tempfile::tempdir().unwrap());
-    let file = written(&folder, SHORT);
+    let file = write_chain(&folder, SHORT);
     let _ = assay(directory.path(), ["migrate"]).ok();
     let mut first = start_assay(directory.path(), arguments(&file, &["--follow"]));
     let tip = Some(SHORT.blocks - 1);
@@ -240,7 +240,7 @@ fn a_chain_ingested_in_any_way_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     // Long enough to be a backfill, with the indexes at the end.
     let shape = ChainShape { seed: 14, blocks: 5400, transactions: 2, hub: None };
-    let file = written(&folder, shape);
+    let file = write_chain(&folder, shape);
     let directory = ChainDirectory::new();
     let _ = directory.ingest(&file, &[]).ok();
     let expected = directory.state();
@@ -259,7 +259,7 @@ fn a_chain_ingested_in_any_way_is_the_same() {
     assert_eq!(directory.state(), expected, "from what was exported");
 }
 
-/// Fault of a file, from block 30 on, and the expected message.
+/// Fault of a file from block 30, and the expected message.
 struct Fault {
     done: fn(&mut Vec<Value>),
     said: &'static [&'static str],
@@ -332,7 +332,7 @@ fn payment(lines: &mut [Value]) -> &mut Value {
 #[test]
 fn nothing_of_a_broken_block_is_recorded() {
     let folder = tempfile::tempdir().unwrap();
-    let file = written(&folder, SHORT);
+    let file = write_chain(&folder, SHORT);
     let text = fs::read_to_string(&file).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let directory = ChainDirectory::new();

@@ -13,7 +13,7 @@ use assay_tests::{
     nodes::{Node, NodeKind},
     scenario::{
         EXPECTATIONS, Expectation, ExpectedAnswer, Follower, Moment, Scenario, Step,
-        blocks::Times,
+        blocks::BlockTimes,
         cast::lock,
         check::Money,
         check_scenario,
@@ -26,7 +26,7 @@ use assay_tests::{
 };
 use serde_json::{Value, json};
 
-/// The last block of each branch; everything before is in it. They never change.
+/// The last block of each branch, whose hash covers all earlier blocks. The hashes never change.
 const TIPS: [(Network, [&str; 2]); 2] = [
     (
         Network::BitcoinRegtest,
@@ -45,10 +45,10 @@ const TIPS: [(Network, [&str; 2]); 2] = [
 ];
 
 fn scenario(kind: NodeKind) -> Scenario {
-    Scenario::new(kind.network(), Times::FIXED)
+    Scenario::new(kind.network(), BlockTimes::FIXED)
 }
 
-/// A node takes every block, loses none that it should keep, and takes the longer branch.
+/// Asserts that a node accepts every block, keeps its blocks, and switches to the longer branch.
 fn is_accepted_by(kind: NodeKind) {
     let mut node = Node::start(kind);
     let scenario = scenario(kind);
@@ -153,12 +153,12 @@ fn block_files_of_a_node_are_read_with_the_outputs_that_they_spend() {
 #[test]
 fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
     for (network, tips) in TIPS {
-        let scenario = Scenario::new(network, Times::FIXED);
+        let scenario = Scenario::new(network, BlockTimes::FIXED);
         let last = [&scenario.replaced, &scenario.kept].map(|branch| branch.last().unwrap().hash);
         assert_eq!(last.map(|hash| hash.to_string()), tips, "{network:?}");
     }
     let [bitcoin, litecoin] =
-        TIPS.map(|(network, _)| Scenario::new(network, Times::FIXED)).map(|scenario| {
+        TIPS.map(|(network, _)| Scenario::new(network, BlockTimes::FIXED)).map(|scenario| {
             let txids = PAYMENTS.iter().map(|payment| scenario.txid(payment.name));
             txids.collect::<BTreeSet<_>>()
         });
@@ -166,8 +166,8 @@ fn blocks_are_the_same_in_every_run_and_payments_on_every_network() {
     assert_eq!(bitcoin.len(), PAYMENTS.len());
 }
 
-/// Totals that a party received and sent, from the blocks alone, and the first and last block.
-fn by_the_blocks(
+/// Totals that a party received and sent, and the first and last block, computed only from the blocks.
+fn activity_in_blocks(
     scenario: &Scenario,
     moment: Moment,
     person: &str,
@@ -211,7 +211,7 @@ fn expectations_agree_with_the_blocks_and_add_up() {
     for expected in EXPECTATIONS.iter() {
         for moment in &expected.at {
             let Expectation { person, seen, received, sent, .. } = expected.clone();
-            let found = by_the_blocks(&scenario, *moment, person);
+            let found = activity_in_blocks(&scenario, *moment, person);
             assert_eq!(found, (seen, received, sent), "{person} {moment:?}");
             let wanted = ExpectedAnswer::new(expected, &scenario, *moment);
             let sum = |rows: &[Money]| rows.iter().map(|row| row.amount).sum::<u64>();
@@ -221,7 +221,7 @@ fn expectations_agree_with_the_blocks_and_add_up() {
     }
 }
 
-/// An answer with exactly the expected values, as far as they are compared.
+/// An answer with exactly the expected values in all compared fields.
 fn answer(wanted: &ExpectedAnswer) -> Value {
     let amounts = |value: u64| json!([{ "value": value.to_string() }]);
     let rows = |direction: &str, whole: u64, rows: &[Money]| {
@@ -304,8 +304,8 @@ fn a_wrong_answer_is_reported_with_the_position() {
     }
 }
 
-/// Assay follows a node through the whole scenario and is killed once. The checks of all parties
-/// are as expected, also after an ingest of the whole chain at once.
+/// Asserts that checks of all parties are as expected while Assay follows a node through the scenario and is killed
+/// once, and after an ingest of the whole chain.
 fn answers_are_as_expected(kind: NodeKind, database: Option<&Postgres>) {
     let mut node = Node::start(kind);
     let scenario = scenario(kind);

@@ -1,5 +1,5 @@
-//! Chain servers: the same answers as of a graph in the server's own process, questions that are refused, and a server
-//! that is filled from another one.
+//! Chain servers: answers equal to those of a graph in the server's own process, refused questions, and a server that
+//! copies the graph of another one.
 
 use std::{
     fs,
@@ -41,7 +41,7 @@ const THIRD: &str = "a third token of chain servers in tests";
 /// An address that was never used.
 const NOBODY: &str = "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2";
 
-/// Setting that names chain servers.
+/// Value of the setting with the URLs of chain servers.
 fn chain_servers_setting(servers: &[&Server]) -> String {
     let urls: Vec<String> = servers.iter().map(|it| format!("btc=http://{}", it.api)).collect();
     urls.join(",")
@@ -59,7 +59,7 @@ fn without_graphs(directory: &Path) -> Arc<TempDir> {
     Arc::new(copy)
 }
 
-/// What an answer says, apart from when and how it was made.
+/// An answer without fields about its time and computation.
 fn stable_fields(mut answer: Value) -> String {
     let fields = answer.as_object_mut().unwrap();
     for field in ["check_id", "assessed_at", "processing_time_ms", "cached"] {
@@ -138,7 +138,7 @@ fn the_sample_has_the_same_answers_from_chain_servers() {
     assert_eq!(block(&server), block(&asking));
 }
 
-/// The latest block of Bitcoin that a server tells.
+/// The latest block of Bitcoin that a server states.
 fn printed_block(server: &Server, key: &str) -> Value {
     let chains = server.caller(key).get("/api/v1/chains").json();
     let all = chains["chains"].as_array().unwrap().clone();
@@ -221,7 +221,7 @@ fn three_blocks() -> Arc<TempDir> {
     ]))
 }
 
-/// A question for the flows of an address.
+/// A chain server's question for the flows of an address.
 fn question(address: &str, knows: &Value, deadline_ms: u32) -> Value {
     let rules = json!({
         "hops": null, "stop_below_share_millionths": 61, "stop_trace_below": 0, "transactions": 100_000,
@@ -428,7 +428,7 @@ fn a_token_is_rotated_without_a_restart() {
     wait_until("a wrong token is refused", || !has_flows());
 }
 
-/// A directory of an API server that asks for the graphs of another one, and a key of a tenant.
+/// A directory of an API server without graphs, and a key of a tenant.
 fn asking_directory(graphs: &TempDir) -> (Arc<TempDir>, String) {
     let limit = "{name: burst, requests: 1000000, window: 5s, counts: requests}";
     fs::write(graphs.path().join("roomy.yaml"), plan_with_tenant("roomy", limit)).unwrap();
@@ -437,8 +437,8 @@ fn asking_directory(graphs: &TempDir) -> (Arc<TempDir>, String) {
     (without_graphs(graphs.path()), key.trim().to_owned())
 }
 
-/// A check that is made anew: its status, and if it has one, whether its answer has flows.
-fn checked_anew(caller: &Caller, chain: &str, address: &str) -> (u16, bool) {
+/// A check without cached answers: the status, and true if the answer has flows.
+fn check_uncached(caller: &Caller, chain: &str, address: &str) -> (u16, bool) {
     let body = json!({"blockchain": chain, "address": address}).to_string();
     let answer = caller.post("/api/v1/check/address", &body, &[("cache-control", "no-cache")]);
     (answer.status, answer.status == 200 && !answer.text.contains("flows_missing"))
@@ -453,7 +453,7 @@ fn a_stopped_chain_server_is_asked_no_more_and_holds_up_no_other_chain() {
     let servers = chain_servers_setting(&[&chain]);
     let api = Server::start(asking, &["--chain-servers", &servers, "--max-requests", "32"]);
     let caller = api.caller(&key);
-    let flows = |caller: &Caller| checked_anew(caller, "btc", &address_of("shop"));
+    let flows = |caller: &Caller| check_uncached(caller, "btc", &address_of("shop"));
     wait_until("the server is found", || flows(&caller) == (200, true));
     let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
     let asked = || api.metric::<u64>("assay_chain_servers_asked_total{chain=\"btc\"}");
@@ -476,7 +476,7 @@ fn a_stopped_chain_server_is_asked_no_more_and_holds_up_no_other_chain() {
         let eth = "0x00000000219ab540356cBB839Cbe05303d7705Fa";
         let mut served = 0;
         while silent() == 0 {
-            let (status, _) = checked_anew(&caller, "eth", eth);
+            let (status, _) = check_uncached(&caller, "eth", eth);
             served += usize::from(status == 200 && answered.load(Ordering::SeqCst) == 0);
         }
         served
@@ -504,7 +504,7 @@ fn answers_are_complete_while_one_of_two_chain_servers_is_stopped() {
     let api = Server::start(asking, &["--chain-servers", &servers]);
     let caller = api.caller(&key);
     let addresses = ["shop", "thief", "ann", "miner"].map(address_of);
-    let flows = || addresses.each_ref().map(|it| checked_anew(&caller, "btc", it));
+    let flows = || addresses.each_ref().map(|it| check_uncached(&caller, "btc", it));
     wait_until("the servers are found", || flows() == [(200, true); 4]);
     let silent = || api.metric::<u64>("assay_chain_servers_silent{chain=\"btc\"}");
     for stopped in &chain {

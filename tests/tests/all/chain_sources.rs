@@ -10,7 +10,7 @@ use assay_tests::{
     nodes::{Node, NodeKind},
     plan_with_tenant,
     scenario::{
-        EXPECTATIONS, Moment, Scenario, address, blocks::Times, cast::lock, check_scenario,
+        EXPECTATIONS, Moment, Scenario, address, blocks::BlockTimes, cast::lock, check_scenario,
         files::Files, play::arguments, reorganization_arguments,
     },
     tenant, wait_every,
@@ -18,7 +18,7 @@ use assay_tests::{
 use serde_json::Value;
 
 fn scenario() -> Scenario {
-    Scenario::new(Network::BitcoinRegtest, Times::FIXED)
+    Scenario::new(Network::BitcoinRegtest, BlockTimes::FIXED)
 }
 
 fn blocks(scenario: &Scenario, moment: Moment) -> Vec<Block> {
@@ -51,7 +51,7 @@ fn exported(directory: &Path) -> String {
     assay(directory, ["export", "transfers", "btc", "--format", "jsonl"]).ok().stdout
 }
 
-/// Makes `source` the chain source of a data directory.
+/// Applies a chain source to a data directory.
 fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: &str) {
     let manifest = format!(
         "apiVersion: assay.dev/v1alpha1\nkind: ChainSource\nmetadata: {{name: bitcoin}}\nspec:\n  \
@@ -61,7 +61,7 @@ fn apply(directory: &Path, mode: &str, protocol: &str, endpoint: &str, further: 
     let _ = assay(directory, ["apply", "--file", "chain.yaml"]).ok();
 }
 
-/// Makes the tenant `acme`.
+/// Creates the tenant `acme`.
 fn apply_tenant(directory: &Path) {
     std::fs::write(directory.join("tenant.yaml"), tenant("acme", "business")).unwrap();
     let _ = assay(directory, ["apply", "--file", "tenant.yaml"]).ok();
@@ -279,7 +279,7 @@ fn histories_on_demand_equal_those_of_the_whole_chain() {
     assert_eq!(answer["assessment_digest"], check(directory.path(), "south")["assessment_digest"]);
 }
 
-/// A payment by everything that `spent` has, to `outputs`, without a fee.
+/// A payment that spends `spent` completely, to `outputs`, without a fee.
 fn pay(spent: &[(&Transaction, u32, &str)], outputs: &[(&str, u64)]) -> Transaction {
     let input = |(made, index, owner): &(&Transaction, u32, &str)| {
         TxIn::new(OutPoint { txid: made.txid(), index: *index }, &lock(owner))
@@ -297,7 +297,7 @@ fn tied_blocks() -> Vec<Block> {
     let mut mine = |payments: Vec<Transaction>| -> Vec<Transaction> {
         let height = u64::try_from(blocks.len()).unwrap();
         let miner = lock("miner");
-        let (parent, time) = (blocks.last().unwrap().hash, Times::FIXED.of_block(height));
+        let (parent, time) = (blocks.last().unwrap().hash, BlockTimes::FIXED.of_block(height));
         let (mark, fees) = ("/ties/", 0);
         let block =
             BlockTemplate { network, height, parent, time, mark, miner: &miner, fees, payments }
@@ -402,7 +402,7 @@ fn a_late_answer_is_there_for_the_next_request() {
     assert_eq!(late.header("retry-after"), "1");
     // No single request has enough time for it.
     let mut answer = late;
-    patiently("it is there", || {
+    wait_with_pauses("it is there", || {
         answer = caller.check("btc", south.as_str());
         answer.status == 200
     });
@@ -440,10 +440,10 @@ fn rows_that_a_caller_did_not_wait_for_are_free() {
     );
     let mut connection = TcpStream::connect(server.api).unwrap();
     connection.write_all((head + &rows).as_bytes()).unwrap();
-    patiently("they are charged", || left().starts_with("\"quota\";r=90"));
+    wait_with_pauses("they are charged", || left().starts_with("\"quota\";r=90"));
     drop(connection);
     // then none of them is charged.
-    patiently("they are refunded", || left().starts_with("\"quota\";r=100"));
+    wait_with_pauses("they are refunded", || left().starts_with("\"quota\";r=100"));
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn histories_past_the_deadline_are_fetched_in_the_background() {
 
     // Without another request, the background job fetches the rest.
     let jobs = || -> Value { server.assay(&["jobs", "--json"]).ok().json() };
-    patiently("the history is fetched", || jobs()[0]["status"] == "done");
+    wait_with_pauses("the history is fetched", || jobs()[0]["status"] == "done");
     assert_eq!(
         (&jobs()[0]["kind"], jobs().as_array().unwrap().len()),
         (&"fetch_history".into(), 1)
@@ -477,7 +477,7 @@ fn histories_past_the_deadline_are_fetched_in_the_background() {
     assert!(asked.iter().all(|path| !path.contains("/tx/")), "{asked:?}");
     // Jobs are counted now and then.
     let counted = "assay_jobs{kind=\"fetch_history\",status=\"done\"} 1";
-    patiently("the job is counted", || server.metrics().contains(counted));
+    wait_with_pauses("the job is counted", || server.metrics().contains(counted));
 }
 
 #[test]
@@ -525,8 +525,8 @@ fn flows_of_a_past_day_are_not_shown_as_current() {
     assert_eq!(answer["complete"], false);
 }
 
-/// Waits until `holds`, asking seldom enough for the plan's limits.
-fn patiently(what: &str, holds: impl FnMut() -> bool) {
+/// Waits until `holds` returns true, with pauses that the plan's limits allow.
+fn wait_with_pauses(what: &str, holds: impl FnMut() -> bool) {
     let _ = wait_every(Duration::from_millis(200), Duration::from_mins(1), what, holds);
 }
 
@@ -562,15 +562,17 @@ fn a_server_follows_its_chain_source_and_never_repeats_what_a_block_changed() {
         node.submit(block);
     }
     // These blocks do not name the thief: an answer that was given before them may be repeated.
-    patiently("the chain is followed", || ask(&[("cache-control", "no-cache")]).0 == Some(114));
-    patiently("nothing new: the answer is repeated", || heights().2 == true);
+    wait_with_pauses("the chain is followed", || {
+        ask(&[("cache-control", "no-cache")]).0 == Some(114)
+    });
+    wait_with_pauses("nothing new: the answer is repeated", || heights().2 == true);
     for block in late {
         node.submit(block);
     }
     // The thief appears in later blocks: earlier answers about the address are not repeated then.
-    patiently("the theft is seen", || heights().1 == Some(1));
+    wait_with_pauses("the theft is seen", || heights().1 == Some(1));
     assert!(!server.log().contains("following failed"), "{}", server.log());
     node.stop();
-    patiently("the node's absence is told", || server.log().contains("asking again later"));
+    wait_with_pauses("the node's absence is told", || server.log().contains("asking again later"));
     assert_eq!(heights().1, Some(1), "what is known is still served");
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::chain_tools::{address_of, ingested, line, printed, txid};
 
-/// An input: an output of the transaction with this number.
+/// An input that spends an output of the transaction with this number.
 pub(crate) fn spend(number: u8, index: u32) -> Value {
     json!({"txid": txid(number), "index": index})
 }

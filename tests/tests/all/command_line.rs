@@ -1,4 +1,4 @@
-//! The command line as its users know it.
+//! Output of the command line.
 
 use std::{fs, path::Path, process::Command};
 
@@ -32,7 +32,7 @@ fn without_fields(text: &str, fields: &[&str]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn fits(text: &str, columns: usize, command: &str) {
+fn assert_fits(text: &str, columns: usize, command: &str) {
     for line in text.lines() {
         // An identifier that is wider stands alone on its line.
         let is_one_word = line.split_whitespace().count() == 1;
@@ -73,7 +73,7 @@ fn texts_for_the_terminal_look_like_this_at_80_columns() {
     let import = ["ingest", "labels", "own.csv", "--format", "csv", "--source", "own"];
     let import = terminal_output(directory.path(), 80, &import);
     insta::assert_snapshot!("drawn_import", import.replace(&import[18..28], "DATE"));
-    fits(&import, 80, "import");
+    assert_fits(&import, 80, "import");
 }
 
 #[test]
@@ -94,22 +94,22 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
         for example in &examples {
             let check = [&["check", "--sample"], example.as_slice()].concat();
             let summary = of_sample(&check);
-            fits(&summary, columns, "check");
+            assert_fits(&summary, columns, "check");
             assert!(summary.lines().count() <= 40, "a screen has 40 lines: {summary}");
-            fits(&of_sample(&[&check[..], &["--all"]].concat()), columns, "check --all");
+            assert_fits(&of_sample(&[&check[..], &["--all"]].concat()), columns, "check --all");
             if example[0] == "btc" {
                 let trace = of_sample(&[&["trace", "--sample"], example.as_slice()].concat());
-                fits(&trace, columns, "trace");
+                assert_fits(&trace, columns, "trace");
                 let txid = trace.split_whitespace().find(|word| word.len() == 64);
                 if let Some(txid) = txid {
-                    fits(&of_sample(&["tx", "--sample", "btc", txid]), columns, "tx");
+                    assert_fits(&of_sample(&["tx", "--sample", "btc", txid]), columns, "tx");
                 }
             }
         }
         for direction in ["deposit", "withdrawal"] {
             let arguments = ["check-transfer", "--sample", "btc", RENT, "--output", "0"];
             let drawn = of_sample(&[&arguments[..], &["--direction", direction]].concat());
-            fits(&drawn, columns, "check-transfer");
+            assert_fits(&drawn, columns, "check-transfer");
         }
         for arguments in [
             ["sources", "--sample"].as_slice(),
@@ -118,7 +118,7 @@ fn no_line_of_a_text_for_the_terminal_is_longer_than_the_terminal_is_wide() {
             &["labels", "suppressed", "--sample"],
             &["address", "btc", "nonsense", "and more nonsense that is no address of any kind"],
         ] {
-            fits(&of_sample(arguments), columns, arguments[0]);
+            assert_fits(&of_sample(arguments), columns, arguments[0]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the money of each transaction is made of is what an independent calculation says, however it was computed.
+//! Compositions of transactions equal those of an independent calculation, whatever the order of computation.
 #![expect(clippy::cast_precision_loss, reason = "fractions are compared within a millionth")]
 
 use std::collections::{BTreeMap, HashMap};
@@ -20,12 +20,12 @@ use assay_test_random::Random;
 use assay_tests::oracle::{Case, concatenated_chains};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
-/// Parties at which traces end or whose labels they carry on, by their scripts.
+/// Parties at which traces end, or whose labels traces carry, by script.
 pub(crate) type Parties = BTreeMap<ScriptOwner, Attributed>;
 
-/// What may be between a share and the fraction.
+/// Permitted difference between a share and the calculated fraction.
 const TOLERANCE: f64 = 1.0 / (1 << 20) as f64;
-/// Payers of fees whom a coinbase names.
+/// Largest number of fee payers that a coinbase's composition names.
 const PAYERS: usize = 100;
 
 pub(crate) fn parties(cases: &[Case]) -> Parties {
@@ -43,7 +43,7 @@ pub(crate) fn parties(cases: &[Case]) -> Parties {
     named.chain(pools).collect()
 }
 
-/// Fractions of a transaction's money by origin, and the fractions that are mixed, and that passed a label.
+/// Fractions of a transaction's money by origin, and the fractions that are mixed, or that passed a label.
 #[derive(Clone, Debug, Default)]
 struct Fractions {
     origins: BTreeMap<Origin, f64>,
@@ -61,7 +61,7 @@ impl Fractions {
     }
 }
 
-/// The calculation: as the text says it, transaction by transaction.
+/// The independent calculation, transaction by transaction, by the rules of the document.
 fn calculated(blocks: &[ResolvedBlock], parties: &Parties) -> HashMap<Txid, Fractions> {
     let mut known: HashMap<Txid, Fractions> = HashMap::new();
     for block in blocks {
@@ -176,7 +176,7 @@ impl GraphWithCompositions {
         (Self { graphs, chain, compositions, directory }, writer)
     }
 
-    /// Ends the writer, as a kill does, and begins another one.
+    /// Drops the writer, like a kill, and opens another one.
     fn reopen(&mut self) {
         self.compositions = None;
         self.compositions = Some(self.graphs.composition_writer(self.chain).unwrap());
@@ -190,7 +190,7 @@ impl GraphWithCompositions {
         self.reopen();
     }
 
-    /// Computes one slice of about so many.
+    /// Computes one slice of about `most` transactions.
     async fn slice(&self, parties: &Parties, most: u64) -> Advanced {
         self.slice_of(&self.ends(parties).await, most)
     }
@@ -201,7 +201,7 @@ impl GraphWithCompositions {
         self.compositions.as_ref().unwrap().advance(&snapshot, ends, most).unwrap()
     }
 
-    /// The parties by their numbers in the graph as it is now.
+    /// The parties by their numbers in the current graph.
     async fn ends(&self, parties: &Parties) -> Ends {
         let graph = self.graphs.graph(self.chain).unwrap().unwrap();
         let view = graph.view().await.unwrap().unwrap();
@@ -214,7 +214,7 @@ impl GraphWithCompositions {
         ends
     }
 
-    /// Computes up to the newest block, in slices of so many transactions.
+    /// Computes up to the newest block, in slices of `slice` transactions.
     pub(crate) async fn complete(&self, parties: &Parties, slice: u64) -> u64 {
         let (ends, mut computed) = (self.ends(parties).await, 0);
         loop {
@@ -358,7 +358,7 @@ fn source_parts(flows: &FlowFacts) -> impl Iterator<Item = &FlowPart> {
     flows.ledgers.iter().flat_map(|ledger| &ledger.source.parts)
 }
 
-/// What was received, by origin, in the unit of a trace, and what is of no known origin.
+/// The received amounts by origin in units of a trace; `None` for an unknown origin.
 fn by_origin(flows: &FlowFacts) -> BTreeMap<Option<Origin>, u128> {
     let mut sums = BTreeMap::new();
     for part in source_parts(flows) {
@@ -456,7 +456,7 @@ async fn a_trace_that_stops_finds_as_much_of_each_origin_as_one_without_end() {
     assert!(further > 100 && with_paths > 50);
 }
 
-/// Names a party that was not named, or the reverse, or names it as another one.
+/// Adds, removes or replaces a random named party.
 fn change_one(named: &mut Parties, all: &Parties, dice: &mut Random) {
     let nth = dice.index(all.len());
     let (owner, end) = all.iter().nth(nth).unwrap();

@@ -1,4 +1,4 @@
-//! Real answers are what the API's description says they are.
+//! Real answers conform to the API's description.
 
 use assay_tests::{Answer, sample};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Links of the documents lead somewhere, and the numbers of the specification that are cited exist.
+//! Links of the documents have existing targets, and cited numbers of the specification exist.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,7 +45,7 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The anchor of a heading, as code hosts make it: letters, digits, hyphens and underscores.
+/// The anchor of a heading, as code hosts form it: letters, digits, hyphens and underscores.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
@@ -68,7 +68,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Targets of the links of a document, without those of other sites.
+/// Targets of the links of a document, without links to other sites.
 fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {

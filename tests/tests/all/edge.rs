@@ -1,4 +1,4 @@
-//! The edge: TLS, HTTP/2, callers that are slow or too many, pages in browsers.
+//! The network edge: TLS, HTTP/2, slow and too many callers, pages in browsers.
 
 mod crowd;
 mod fair;

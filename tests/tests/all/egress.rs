@@ -44,7 +44,7 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// Requests that it received since the last call.
+    /// Requests that the proxy received since the last call.
     fn take_requests(&self) -> Vec<String> {
         std::mem::take(&mut *self.requests.lock().unwrap())
     }

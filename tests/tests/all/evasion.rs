@@ -1,10 +1,10 @@
-//! Whoever knows the rules does not walk around them, and nobody is blocked for what others did.
+//! Known evasions of the rules fail, and nobody is blocked for the deeds of others.
 //!
-//! `cargo bench -p assay-tests --bench evasion` prints the same with all scores.
+//! `cargo bench -p assay-tests --bench evasion` prints all scores.
 
 use assay_engine::{assessment::Exposure, score::Verdict, taxonomy::Category};
 use assay_tests::{
-    economy::{AssessedGroup, Economy, Size, Survey},
+    economy::{AssessedGroup, Economy, EconomySize, Survey},
     laundering::{self, Violation, beyond, tricks, tricks::COIN, violations},
     world::World,
 };
@@ -17,7 +17,7 @@ fn no_known_trick_passes_without_a_review() {
     }
 }
 
-/// The benchmark looks at larger ones.
+/// The benchmark tests larger schemes.
 #[test]
 fn no_scheme_beyond_a_trace_passes_without_a_review() {
     let schemes = [
@@ -49,7 +49,7 @@ fn no_known_innocent_is_blocked_and_neither_dust_nor_one_report_lifts_anybody() 
     }
 }
 
-/// All money of a scheme is stolen or listed. The benchmark looks at 100,000 in a full run.
+/// All money of a scheme is stolen or listed. The benchmark tests 100,000 schemes in a full run.
 #[test]
 fn no_random_scheme_passes_without_a_review() {
     let passing = violations(0..2_000);
@@ -59,8 +59,8 @@ fn no_random_scheme_passes_without_a_review() {
     assert!(passing.is_empty(), "{} schemes pass", passing.len());
 }
 
-/// Verdicts on the innocents of a simulated economy, none of whom is blocked.
-fn innocents(seed: u64, size: Size) -> AssessedGroup {
+/// Asserts that no innocent member of a simulated economy is blocked, and returns the verdicts.
+fn innocents(seed: u64, size: EconomySize) -> AssessedGroup {
     let innocents = Survey::assess(&Economy::simulate(seed, size), seed).innocents;
     eprintln!("economy {seed}: {innocents}");
     assert_eq!(innocents.blocked, 0, "economy {seed}: {innocents}");
@@ -69,22 +69,21 @@ fn innocents(seed: u64, size: Size) -> AssessedGroup {
 
 #[test]
 fn innocents_of_a_small_economy_are_not_blocked() {
-    assert!(innocents(0, Size { people: 300, days: 120 }).count() > 100);
+    assert!(innocents(0, EconomySize { people: 300, days: 120 }).count() > 100);
 }
 
 #[test]
 #[ignore = "needs more time"]
 fn innocents_of_three_economies_over_a_year_are_rarely_reviewed() {
     for seed in 0..3 {
-        let innocents = innocents(seed, Size::YEAR);
+        let innocents = innocents(seed, EconomySize::YEAR);
         assert!(innocents.count() >= 1_000, "economy {seed}: {innocents}");
         assert!(innocents.reviewed * 50 <= innocents.count(), "economy {seed}: {innocents}");
     }
 }
 
-/// Where a trace stops after few transactions, and what these are made of tells the rest, nobody is accused whom a trace
-/// without end does not accuse.
-fn as_without_end(seed: u64, size: Size) {
+/// Asserts that short traces with compositions accuse nobody whom an unlimited trace does not accuse.
+fn as_without_end(seed: u64, size: EconomySize) {
     let without_end = Economy::simulate(seed, size);
     let composed = Economy::simulate_in(seed, size, World::recorded);
     let mut further = 0;
@@ -101,13 +100,13 @@ fn as_without_end(seed: u64, size: Size) {
 
 #[test]
 fn compositions_accuse_no_innocent_of_a_small_economy() {
-    as_without_end(0, Size { people: 300, days: 120 });
+    as_without_end(0, EconomySize { people: 300, days: 120 });
 }
 
 #[test]
 #[ignore = "needs more time"]
 fn compositions_accuse_no_innocent_of_three_economies_over_a_year() {
     for seed in 0..3 {
-        as_without_end(seed, Size::YEAR);
+        as_without_end(seed, EconomySize::YEAR);
     }
 }

@@ -1,4 +1,5 @@
-//! `assay export exposures` says what the money that each address received is made of, and a server keeps it up to date.
+//! `assay export exposures` states the origins of the money that each address received, and a server keeps them up to
+//! date.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -79,7 +80,7 @@ fn a_chain_without_a_graph_is_refused_with_what_to_do() {
 
 const BEHIND: &str = "assay_composition_transactions_behind{chain=\"btc\"}";
 
-/// The state of the compositions of Bitcoin, if they go up to the newest block.
+/// The state of Bitcoin's compositions, if they are complete up to the newest block.
 fn complete(directory: &Path) -> Option<CompositionState> {
     let graphs = EmbeddedGraphs::new(directory);
     let tip = graphs.open(ChainId::BTC).unwrap()?.snapshot().unwrap().tip().unwrap()?;
@@ -185,7 +186,7 @@ fn a_server_tells_which_addresses_of_a_new_block_received_severe_money() {
     assert_eq!(largest, expected);
 }
 
-/// A thief's money over more transactions than a trace passes towards sources, in many lanes, and merged again.
+/// A thief's money in many parallel chains of more transactions than a source trace passes, merged at the end.
 fn lanes() -> TempDir {
     const LANES: usize = 45;
     const STEPS: usize = 50;

@@ -1,4 +1,4 @@
-//! Lists and labels that are fetched by themselves.
+//! Lists and labels that a server fetches on a schedule.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -1,7 +1,7 @@
-//! The engine follows money as the oracle does, to the last unit.
+//! The engine's traces equal the oracle's to the last unit.
 //!
-//! `ASSAY_CHAINS=100000 cargo test -p assay-tests --test all flows` looks at more chains, and
-//! `ASSAY_FIRST_CHAIN=4711 ASSAY_CHAINS=1` at that one.
+//! `ASSAY_CHAINS=100000 cargo test -p assay-tests --test all flows` tests more chains, and `ASSAY_FIRST_CHAIN=4711
+//! ASSAY_CHAINS=1` only the chain 4711.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ use assay_tests::{
 use futures_util::FutureExt;
 use jiff::Timestamp;
 
-/// The seeds of the generated chains: `usual` many by default.
+/// The seeds of the generated chains, `usual` by default.
 fn seeds(usual: u64) -> Range<u64> {
     let number = |name| env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
     let first = number("ASSAY_FIRST_CHAIN").unwrap_or(0);
@@ -79,7 +79,7 @@ fn assert_same(case: &Case, found: &FlowFacts, expected: &FlowFacts) {
     }
 }
 
-/// Features that must occur in both directions...
+/// Features of answers that must occur in both directions.
 const BOTH_WAYS: [&str; 26] = [
     "Unresolved(TraceLimit)",
     "Unresolved(BelowThreshold)",
@@ -109,7 +109,7 @@ const BOTH_WAYS: [&str; 26] = [
     "a fortune",
 ];
 
-/// ...and in one.
+/// Features of answers that must occur in one direction.
 const ONE_WAY: [&str; 6] = [
     "Source: dust",
     "Source: Mining",

@@ -1,4 +1,4 @@
-//! Files that are generated from the code are what the code says. `UPDATE_GENERATED=1` writes them.
+//! Generated files are up to date. `UPDATE_GENERATED=1` writes them.
 
 use std::{env, fs, path::PathBuf};
 
@@ -34,7 +34,7 @@ fn expect(name: &str, expected: &str) {
     assert!(found == expected, "{name} is out of date: run `just generate`");
 }
 
-/// Replaces what stands between a section's marks.
+/// Compares or writes the text between a section's marks.
 pub(crate) fn section(name: &str, mark: &str, content: &str) {
     let text = fs::read_to_string(path(name)).unwrap();
     let (begin, end) = (format!("<!-- generated: {mark} -->"), format!("<!-- end: {mark} -->"));
@@ -259,7 +259,7 @@ fn the_table_of_rules() {
     section("docs/model/rules.md", "rules", &text);
 }
 
-/// The conditions of a rule, as its author writes them.
+/// The conditions of a rule, as in its manifest.
 fn conditions(alternative: &Alternative) -> String {
     let (selection, thresholds) = (&alternative.selection, &alternative.thresholds);
     let mut texts = Vec::new();
@@ -320,7 +320,7 @@ fn the_table_of_formats() {
     section("docs/formats.md", "formats", &table(titles, rows));
 }
 
-/// The files that an input of a format may be.
+/// The kinds of files that a format accepts.
 fn input(format: &Format) -> String {
     let extensions: Vec<_> =
         format.files.extensions.iter().map(|extension| code(&format!(".{extension}"))).collect();

@@ -1,4 +1,4 @@
-//! Imports over HTTP, of packed files, and beside a running server, with a small list made by us.
+//! Imports of a small list over HTTP, from compressed files, and while a server runs.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Labels: real sets on both backends, withdrawing by hand, and files that are wrong.
+//! Labels: real sets on both databases, withdrawal by hand, and invalid files.
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
@@ -16,7 +16,7 @@ fn import(directory: &Path, location: &str, format: &str, source: &str) -> Finis
 }
 
 /// A real set of labels.
-struct Set {
+struct RealLabelSet {
     folder: &'static str,
     format: &'static str,
     files: usize,
@@ -24,18 +24,23 @@ struct Set {
     rejected: usize,
 }
 
-const TAG_PACKS: Set = Set {
+const TAG_PACKS: RealLabelSet = RealLabelSet {
     folder: "labels/graphsense-tagpacks",
     format: "tagpack",
     files: 62,
     labels: 235_122,
     rejected: 28,
 };
-const EXPLORERS: Set =
-    Set { folder: "labels/etherscan", format: "explorer", files: 5, labels: 42_620, rejected: 8 };
+const EXPLORERS: RealLabelSet = RealLabelSet {
+    folder: "labels/etherscan",
+    format: "explorer",
+    files: 5,
+    labels: 42_620,
+    rejected: 8,
+};
 
-/// All labels of a set are imported, with a reason for each row that is not.
-fn import_real_set(directory: &Path, data: &TestData, set: &Set) {
+/// Asserts that all labels of a set are imported, with a reason for each refused row.
+fn import_real_set(directory: &Path, data: &TestData, set: &RealLabelSet) {
     let location = data.path(set.folder).display().to_string();
     let report = import(directory, &location, set.format, set.format).ok().json();
     assert_eq!(
@@ -95,8 +100,8 @@ fn real_label_sets_on_the_embedded_database() {
     real_sets(directory.path(), &data);
 }
 
-/// This takes as long as all other tests of labels together. The contract of the stores covers
-/// labels on PostgreSQL in any case.
+/// This test takes as long as all other tests of labels together. The stores' contract tests also cover labels on
+/// PostgreSQL.
 #[test]
 #[ignore = "needs test data, more time"]
 fn real_label_sets_on_postgresql() {

@@ -1,5 +1,5 @@
-//! Traces of random wallets on a large chain are equal in memory, in the embedded store and on demand, and owners are
-//! told apart by their numbers.
+//! Traces of random wallets on a large chain are equal in memory, in the embedded store and on demand; numbers
+//! distinguish owners.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -39,7 +39,7 @@ const SHAPE: ChainShape = ChainShape {
     hub: Some(Hub { outputs: 1_000, leaves: 200 }),
 };
 
-/// What an API tells of a chain: neither clusters nor who paid a coinbase.
+/// A source with only the data of an explorer's API: no clusters and no payers of a coinbase's fees.
 struct ApiSource<'v>(&'v dyn GraphView);
 
 #[async_trait]
@@ -87,15 +87,15 @@ impl ChainView for ApiView<'_> {
     }
 }
 
-/// A chain that is gathered transaction by transaction, as it is asked for. The index of a transaction in its block is
-/// learnt when another one of the block is gathered.
+/// A source that gathers transactions on demand. The index of a transaction in its block is known only after another
+/// transaction of the block was gathered.
 struct OnDemandSource<'c> {
     gathered: GatheredChain,
     by_block: HashMap<u64, Vec<(TransactionNumber, u64)>>,
     chain: &'c PublishedChain,
 }
 
-/// What a source on demand knows.
+/// The transactions that a source on demand can fetch.
 struct PublishedChain {
     transactions: HashMap<Txid, (BlockPosition, Transaction)>,
     spenders: HashMap<OutPoint, Txid>,
@@ -134,7 +134,7 @@ impl OnDemandSource<'_> {
         }
     }
 
-    /// The history of an owner, whose transactions are gathered first.
+    /// Gathers the transactions of an owner, and returns the history.
     async fn history(
         &mut self,
         subject: &ScriptOwner,

@@ -1,6 +1,6 @@
-//! Tests across programs: each module is one promise to users.
+//! Tests across programs: each module tests one promise to users.
 //!
-//! `cargo build` first: the tests run the program as its users do.
+//! The tests run the built programs: run `cargo build` first.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! OFAC's real list: every address found and nothing else, history kept, every written form blocked.
+//! OFAC's real list: exactly its addresses are imported, history is kept, and every written form is blocked.
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 

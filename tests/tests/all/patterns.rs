@@ -1,4 +1,4 @@
-//! A search finds the patterns that were planted and little else, and leaves ordinary people in peace.
+//! The search finds planted patterns and hardly any others, and none of ordinary people.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -95,8 +95,8 @@ fn chain() -> ChainBuilder {
     ChainBuilder::new(ChainId::BTC, 7, "2024-01-01T00:00:00Z".parse().unwrap())
 }
 
-/// Passes a coin on through so many fresh addresses, ten minutes each, and then to somebody.
-fn passed_on(chain: &mut ChainBuilder, coin: Utxo, times: usize, to: &ScriptOwner) -> Utxo {
+/// Passes a coin through `times` fresh addresses, ten minutes each, and then to `to`.
+fn pass_coin_on(chain: &mut ChainBuilder, coin: Utxo, times: usize, to: &ScriptOwner) -> Utxo {
     let mut coin = coin;
     for _ in 0..times {
         let next = chain.fresh_address(Form::WitnessKey);
@@ -108,7 +108,7 @@ fn passed_on(chain: &mut ChainBuilder, coin: Utxo, times: usize, to: &ScriptOwne
     chain.pay(&[coin], &[(to.clone(), value)]).remove(0)
 }
 
-fn minted(chain: &mut ChainBuilder, value: u64) -> Utxo {
+fn mint_coin(chain: &mut ChainBuilder, value: u64) -> Utxo {
     let owner = chain.fresh_address(Form::WitnessKey);
     let coin = chain.mine(&[(owner, value)]).remove(0);
     chain.wait(SignedDuration::from_hours(100));
@@ -116,7 +116,7 @@ fn minted(chain: &mut ChainBuilder, value: u64) -> Utxo {
 }
 
 /// The reason for which a pattern of an owner in a role does not count; `None` if it counts.
-fn unscored(
+fn unscored_reason(
     world: &World,
     owner: &ScriptOwner,
     (pattern, role): (Pattern, PatternRole),
@@ -133,31 +133,31 @@ fn nobody_is_scored_for_what_others_do_to_him() {
     let mut chain = chain();
     // Somebody sends a little through eight addresses to a person with a coin, and much to another one.
     let [victim, mule] = [(); 2].map(|()| chain.fresh_address(Form::WitnessKey));
-    let own = minted(&mut chain, COIN);
+    let own = mint_coin(&mut chain, COIN);
     let _paid = chain.pay(&[own], &[(victim.clone(), COIN - FEE)]);
     for (value, to) in [(COIN / 1_000, &victim), (COIN, &mule)] {
-        let coin = minted(&mut chain, value);
-        let _coin = passed_on(&mut chain, coin, 8, to);
+        let coin = mint_coin(&mut chain, value);
+        let _coin = pass_coin_on(&mut chain, coin, 8, to);
     }
     // A customer pays somebody who sends it through eight addresses.
-    let coin = minted(&mut chain, COIN);
+    let coin = mint_coin(&mut chain, COIN);
     let customer = coin.owner.clone();
     let thief = chain.fresh_address(Form::WitnessKey);
     let outputs = [(thief, COIN / 2), (customer.clone(), COIN / 2 - FEE)];
     let stolen = chain.pay(&[coin], &outputs).remove(0);
     chain.wait(SignedDuration::from_mins(10));
     let exit = chain.fresh_address(Form::WitnessKey);
-    let _coin = passed_on(&mut chain, stolen, 8, &exit);
+    let _coin = pass_coin_on(&mut chain, stolen, 8, &exit);
     // Somebody dusts thirty addresses, and a person among them.
     let dusted = chain.fresh_address(Form::WitnessKey);
     let mut outputs = vec![(dusted.clone(), 546)];
     outputs.extend((0..30).map(|_| (chain.fresh_address(Form::WitnessKey), 546)));
-    let coin = minted(&mut chain, COIN);
+    let coin = mint_coin(&mut chain, COIN);
     let sender = coin.owner.clone();
     let _dust = chain.pay(&[coin], &outputs);
     let world = World::new(chain, Claims::default());
 
-    let reason = |owner, pattern| unscored(&world, owner, pattern);
+    let reason = |owner, pattern| unscored_reason(&world, owner, pattern);
     let received = (Pattern::Layering, PatternRole::Recipient);
     assert_eq!(reason(&victim, received), Some(UnscoredReason::LittleReceived));
     assert_eq!(reason(&mule, received), None, "a coin is much");
@@ -173,7 +173,7 @@ fn money_that_comes_back_makes_a_cycle_unless_it_passed_an_exchange() {
     for is_exchange in [false, true] {
         // Ada pays Bob, Bob pays a third party, and that pays Ada.
         let mut chain = chain();
-        let coin = minted(&mut chain, COIN);
+        let coin = mint_coin(&mut chain, COIN);
         let ada = coin.owner.clone();
         let [bob, third] = [(); 2].map(|()| chain.fresh_address(Form::WitnessKey));
         let mut coin = coin;
@@ -200,7 +200,7 @@ fn money_that_comes_back_makes_a_cycle_unless_it_passed_an_exchange() {
 #[test]
 fn a_long_pause_and_a_form_of_transactions_are_told() {
     let mut chain = chain();
-    let coins: Vec<Utxo> = (0..6).map(|_| minted(&mut chain, COIN)).collect();
+    let coins: Vec<Utxo> = (0..6).map(|_| mint_coin(&mut chain, COIN)).collect();
     let owner = chain.fresh_address(Form::WitnessKey);
     let mut own = Vec::new();
     for coin in coins {

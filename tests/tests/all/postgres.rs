@@ -1,4 +1,4 @@
-//! The same program on a shared PostgreSQL database.
+//! The program with a shared PostgreSQL database.
 
 use std::sync::Arc;
 
@@ -217,7 +217,7 @@ fn each_program_works_with_the_rights_of_its_role() {
     assert!(!server.log().contains("hush") && !server.log().contains("permission"));
 }
 
-/// As a `RiskService` has one: its Jobs migrate and forget with the login that its servers have.
+/// The Jobs of a `RiskService` migrate and purge with the login of its servers.
 #[test]
 fn a_login_that_serves_and_migrates_also_erases() {
     let database = Postgres::start();

@@ -1,5 +1,4 @@
-//! Official lists as a compliance officer meets them: enabled by name, imported at once, and answers that a
-//! report can be filed from.
+//! Ready-made official lists: enabled by name, imported immediately, and answers with the facts for a report.
 
 use std::{
     fs,
@@ -57,8 +56,8 @@ fn check(directory: &Path, chain: &str, address: &str) -> Value {
     assay(directory, ["check", chain, address, "--json"]).ok().json()
 }
 
-/// An installation in a folder with the files of four lists, each of which is enabled.
-fn enabled() -> TempDir {
+/// An installation in a folder with the files of four enabled lists.
+fn installation_with_lists() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path();
     fs::create_dir_all(files(directory).join("nbctf")).unwrap();
@@ -91,7 +90,7 @@ fn enabled() -> TempDir {
 
 #[test]
 fn lists_are_enabled_by_name_and_imported_at_once() {
-    let folder = enabled();
+    let folder = installation_with_lists();
     let directory = folder.path();
 
     // Given what comes ready-made, of which the commercial source is off.
@@ -133,7 +132,7 @@ fn lists_are_enabled_by_name_and_imported_at_once() {
 
 #[test]
 fn a_report_can_be_filed_from_each_answer() {
-    let folder = enabled();
+    let folder = installation_with_lists();
     let directory = folder.path();
     let _ = assay(directory, ["ingest", "sanctions", "--all"]);
 
@@ -183,7 +182,7 @@ fn a_report_can_be_filed_from_each_answer() {
 
 #[test]
 fn parties_are_found_by_name_and_look_alikes_by_their_ends() {
-    let folder = enabled();
+    let folder = installation_with_lists();
     let directory = folder.path();
     let _ = assay(directory, ["ingest", "sanctions", "--all"]);
 

@@ -1,4 +1,4 @@
-//! The server that stands in for a public Esplora: it answers as one does, and fails as one does.
+//! The fake Esplora server answers and fails like a public one.
 
 use std::{
     collections::BTreeSet,
@@ -9,13 +9,13 @@ use assay_engine::utxo::{OutPoint, Txid};
 use assay_tests::{
     block_builder::{Block, Network, Transaction, TxIn, TxOut, sha256d},
     esplora::{Esplora, Failure, Reply, falsifications},
-    scenario::{Moment, Scenario, address, blocks::Times},
+    scenario::{Moment, Scenario, address, blocks::BlockTimes},
 };
 use serde_json::{Value, json};
 use ureq::Agent;
 
 fn scenario() -> Scenario {
-    Scenario::new(Network::BitcoinRegtest, Times::FIXED)
+    Scenario::new(Network::BitcoinRegtest, BlockTimes::FIXED)
 }
 
 /// The best chain at `moment`, with the first block of all.
@@ -101,7 +101,7 @@ fn blocks_are_found_by_height_and_by_hash() {
     assert_eq!(client.get(&unknown).unwrap(), (404, None, "Transaction not found".to_owned()));
 }
 
-/// The transaction that an answer shows, in bytes again.
+/// Rebuilds the transaction of an answer.
 fn rebuilt(shown: &Value) -> Transaction {
     let bytes = |value: &Value| hex::decode(value.as_str().unwrap()).unwrap();
     let number = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();

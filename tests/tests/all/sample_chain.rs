@@ -1,4 +1,4 @@
-//! The Bitcoin chain of the demo data set: answers state what its scenario states, to the last unit.
+//! The Bitcoin chain of the demo data set: answers agree with the scenario to the last unit.
 
 use std::{fs, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{generated::section, support::wait_until};
 /// The address of an example.
 fn example(what: &str) -> String {
     let examples = assay_sample::examples();
-    let found = examples.iter().find(|example| example.what == what);
+    let found = examples.iter().find(|example| example.description == what);
     found.unwrap_or_else(|| panic!("no example `{what}`")).address.to_string()
 }
 
@@ -22,7 +22,7 @@ fn check(server: &Server, what: &str) -> Value {
     server.assay(&["check", "--sample", "btc", &address, "--json"]).ok().json()
 }
 
-/// The lines of exposure in one direction, as `entity or end, direct or not: base units`, largest first.
+/// The lines of exposure in one direction, as `entity or endpoint, direct or not: base units`, largest first.
 fn flows(answer: &Value, direction: &str) -> Vec<String> {
     let lines = answer["exposure"].as_array().unwrap().iter();
     lines
@@ -35,8 +35,8 @@ fn flows(answer: &Value, direction: &str) -> Vec<String> {
         .collect()
 }
 
-/// Checks that all sums add up.
-fn adds_up(answer: &Value) {
+/// Asserts that all sums agree.
+fn assert_sums_agree(answer: &Value) {
     let components = answer["scoring_components"].as_array().unwrap().iter();
     let tenths = |score: &Value| (score.as_f64().unwrap() * 10.0).round();
     let contributions: f64 = components.map(|component| tenths(&component["contribution"])).sum();
@@ -63,9 +63,14 @@ fn every_example_has_its_documented_verdict_and_sums_exactly() {
     for example in assay_sample::examples() {
         let answer = business.check(example.address.chain().as_str(), example.address.as_str());
         let answer = answer.json();
-        assert_eq!(answer["verdict"], example.verdict.as_str(), "{}: {answer:#}", example.what);
-        assert_eq!(answer["complete"], true, "{}", example.what);
-        adds_up(&answer);
+        assert_eq!(
+            answer["verdict"],
+            example.verdict.as_str(),
+            "{}: {answer:#}",
+            example.description
+        );
+        assert_eq!(answer["complete"], true, "{}", example.description);
+        assert_sums_agree(&answer);
     }
 }
 
@@ -222,7 +227,7 @@ fn every_server_has_the_same_chain_and_a_restart_changes_nothing() {
 }
 
 /// The beginning of the chain as JSON lines, with a block of another's after it.
-fn told_otherwise(blocks: u64) -> Vec<u8> {
+fn other_chain_lines(blocks: u64) -> Vec<u8> {
     let mut chain = SampleChain::new().unwrap();
     let mut lines = Vec::new();
     for height in 0..=blocks {
@@ -249,14 +254,14 @@ fn a_newer_demo_chain_replaces_an_older_one_and_other_blocks_stay() {
 
     // Given a sample whose chain differs from block 40 on.
     let directory = Arc::new(tempfile::tempdir().unwrap());
-    let _ = ingest(directory.path(), &told_otherwise(40)).ok();
+    let _ = ingest(directory.path(), &other_chain_lines(40)).ok();
     let server = Server::start(directory, &["--sample"]);
     assert_eq!(export(&server), whole);
     drop(server);
 
     // Given blocks of the user's own, then they stay and the server serves.
     let directory = Arc::new(tempfile::tempdir().unwrap());
-    let _ = ingest(directory.path(), &told_otherwise(0)).ok();
+    let _ = ingest(directory.path(), &other_chain_lines(0)).ok();
     let server = Server::start(directory, &["--sample"]);
     assert_eq!(export(&server).lines().count(), 1);
     assert!(server.log().contains("the sample's own blocks were not loaded"), "{}", server.log());

@@ -1,4 +1,4 @@
-//! Screening agrees with checks: no row is allowed where a check would not allow, and rows in full are what checks say.
+//! Screening agrees with checks: no row is allowed that a check would not allow, and full rows equal checks.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -30,7 +30,7 @@ fn sample_addresses(directory: &Path) -> BTreeSet<(String, String)> {
     addresses
 }
 
-/// Waits until it is known what all transactions are made of.
+/// Waits until the compositions of all transactions are complete.
 fn wait_for_compositions(server: &Server) {
     let behind = "assay_composition_transactions_behind{chain=\"btc\"}";
     wait_until("compositions are complete", || server.metric_if_any::<u64>(behind) == Some(0));

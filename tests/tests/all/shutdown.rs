@@ -1,4 +1,4 @@
-//! Stopping loses no request.
+//! A server that is stopped loses no request.
 
 use std::{
     sync::{

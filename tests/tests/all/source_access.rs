@@ -1,5 +1,5 @@
-//! What a program reads for the location of a source: no file of its machine, no server that only it can reach, and
-//! no plain text in the place of an encrypted one; and what it writes about a location: no secret.
+//! Locations of sources: programs read no file of their machine, no server of a private network, and no plaintext after
+//! a redirect from TLS; messages about locations contain no secrets.
 
 use std::{
     fs,

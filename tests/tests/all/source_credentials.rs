@@ -1,5 +1,5 @@
-//! Credentials of sources: no file of the machine is sent for a manifest, and no credentials to a server that they are
-//! not for.
+//! Credentials of sources: manifests cannot send files of the machine, and servers receive only credentials meant for
+//! them.
 
 use std::{
     fs,
@@ -25,14 +25,14 @@ const MEND: &str =
 /// Basic authorization of `node:hush`.
 const HUSH: &str = "Basic bm9kZTpodXNo";
 
-/// A server that notes the requests that it is sent, each with its credentials.
+/// A server that records requests with their credentials.
 struct RecordingServer {
     listener: Listener,
     requests: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 impl RecordingServer {
-    /// A server that gives every request the same answer, after it has run `before`.
+    /// A server that runs `before` and gives every request the same answer.
     fn answering(answer: String, before: impl Fn() + Send + Sync + 'static) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&requests);
@@ -99,12 +99,12 @@ fn chain(endpoint: &str, credentials: &Path) -> String {
     )
 }
 
-/// The source that every installation has, which is fetched from outside.
+/// The default source of every installation, which is fetched from the internet.
 const READY: &str = "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {name: ofac-sdn}\nspec: {location: \
                      'http://127.0.0.1:9/list.xml', format: ofac-advanced, schedule: '0 0 1 1 *', suspended: true}\n";
 
-/// A machine with a data directory that fetches nothing from outside, and a file with a secret that is no credentials of a source.
-fn machine() -> (Arc<tempfile::TempDir>, tempfile::TempDir, PathBuf) {
+/// A data directory that fetches nothing from the internet, and a file with a secret that is no credential of a source.
+fn isolated_data_directory() -> (Arc<tempfile::TempDir>, tempfile::TempDir, PathBuf) {
     let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::create_dir(data.path().join("sources")).unwrap();
     let secret = other.path().join("secret");
@@ -120,7 +120,7 @@ fn apply(data: &Path, manifests: &str, environment: &[(&str, &str)]) -> Finished
 
 #[test]
 fn no_manifest_is_applied_whose_credentials_are_another_file_of_the_machine() {
-    let (data, other, secret) = machine();
+    let (data, other, secret) = isolated_data_directory();
     let sources = data.path().join("sources");
     symlink(&secret, sources.join("link")).unwrap();
     symlink(other.path(), sources.join("folder")).unwrap();
@@ -170,7 +170,7 @@ fn no_manifest_is_applied_whose_credentials_are_another_file_of_the_machine() {
 fn a_server_sends_no_file_that_a_stored_manifest_must_not_name() {
     // Given manifests of sources, one with a file outside the folders, as an earlier release accepted it, one whose
     // file became a link to such a file, and one whose file holds more than credentials.
-    let (data, other, secret) = machine();
+    let (data, other, secret) = isolated_data_directory();
     let sources = data.path().join("sources");
     let [list, linked, long, node] = [0; 4].map(|_| RecordingServer::with_list());
     fs::write(sources.join("link"), "own:word").unwrap();
@@ -220,7 +220,7 @@ fn a_server_sends_no_file_that_a_stored_manifest_must_not_name() {
 
 #[test]
 fn all_lists_are_not_imported_from_files_outside_the_folder() {
-    let (data, _other, secret) = machine();
+    let (data, _other, secret) = isolated_data_directory();
     fs::write(&secret, SMALL).unwrap();
     let location = secret.display().to_string();
     let manifest = intel("far", &location, Path::new("none"));
@@ -331,7 +331,7 @@ fn credentials_are_sent_to_no_server_but_those_that_they_are_for() {
     assert_eq!(list.requests(), [Some("Bearer hush".to_owned())]);
 }
 
-/// Runs `assay` where a file takes the place of `/etc/hosts`.
+/// Runs `assay` with a file in place of `/etc/hosts`.
 fn with_hosts(hosts: &Path, directory: &Path, arguments: &[&str]) -> Finished {
     let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
     let mut command = Command::new("unshare");

@@ -1,10 +1,10 @@
-//! Small helpers.
+//! Helpers of several tests.
 
 pub(crate) use assay_tests::wait_until;
 use serde_json::Value;
 
-/// An answer without what differs from run to run, for snapshots.
-pub(crate) fn steady(mut answer: Value) -> Value {
+/// An answer without values that differ between runs, for snapshots.
+pub(crate) fn without_volatile_fields(mut answer: Value) -> Value {
     for field in ["check_id", "assessed_at", "processing_time_ms", "request_id"] {
         if let Some(value) = answer.get_mut(field) {
             *value = Value::from(format!("[{field}]"));

@@ -1,5 +1,4 @@
-//! Telemetry of the program: metrics, traces and log lines, and the data that they must not
-//! contain.
+//! Telemetry of the program: metrics, traces and log lines, and the data that these must not contain.
 
 mod outgoing;
 mod secrets;
@@ -43,7 +42,7 @@ fn metrics(server: &Server) -> String {
     Caller::new(server.admin, "").send("GET", "/metrics", "", []).text
 }
 
-/// The figure of the first line that begins so.
+/// The number in the first line with a prefix.
 fn figure(metrics: &str, beginning: &str) -> f64 {
     let line = metrics.lines().find(|line| line.starts_with(beginning));
     let line = line.unwrap_or_else(|| panic!("{beginning} is not in {metrics}"));

@@ -1,5 +1,5 @@
-//! Given the demo data set's story, then a check of each of its transfers says what the story says; and what
-//! is no transfer is refused with the reason.
+//! Given the scenario of the demo data set, then a check of each transfer agrees with it; requests without a valid
+//! transfer are refused with the reason.
 
 mod deposits;
 
@@ -12,7 +12,7 @@ use assay_tests::{
     esplora::Esplora,
     production, sample,
     scenario::{
-        Moment, Scenario, address as scenario_address, blocks::Times, files::Files,
+        Moment, Scenario, address as scenario_address, blocks::BlockTimes, files::Files,
         reorganization_arguments,
     },
     tenant,
@@ -109,7 +109,7 @@ fn every_deposit_of_the_story_is_judged_by_its_own_money() {
     assert_eq!(seen, payees.sum::<usize>(), "every output of the story is expected");
 }
 
-/// The outputs of a payment that are no change, with their addresses.
+/// The outputs of a payment except change, with their addresses.
 fn payees<'a>(
     paid: &'a Transaction,
     scenario: &BTreeMap<String, Vec<Transaction>>,
@@ -138,7 +138,7 @@ fn has_change(paid: &Transaction, scenario: &BTreeMap<String, Vec<Transaction>>)
     payers(paid, scenario).contains(&paid.outputs.last().unwrap().owner)
 }
 
-/// The change of a payment has the origins of the payment: all outputs of a transaction hold the same money.
+/// The change of a payment has the origins of the payment, because all outputs of a transaction hold the same money.
 #[test]
 fn change_has_the_origins_of_the_payment() {
     let (_server, _, caller) = sample();
@@ -484,10 +484,10 @@ fn on_demand(scenario: &Scenario, url: &str) -> tempfile::TempDir {
     directory
 }
 
-/// The same chain, ingested and read on demand, before and after a reorganisation.
+/// The chain is ingested and read on demand, before and after a reorganization.
 #[test]
 fn a_source_on_demand_gives_the_answers_of_the_whole_chain() {
-    let scenario = Scenario::new(Network::BitcoinRegtest, Times::FIXED);
+    let scenario = Scenario::new(Network::BitcoinRegtest, BlockTimes::FIXED);
     let blocks = |moment| -> Vec<Block> {
         let first = Block::genesis(scenario.network);
         [first].into_iter().chain(scenario.chain(moment).into_iter().cloned()).collect()

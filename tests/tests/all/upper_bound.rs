@@ -1,4 +1,5 @@
-//! What an address weighs at most by its history and its transactions' compositions is no less than what a trace finds.
+//! The upper bound of a score, from the history of an address and the compositions of its transactions, is never below
+//! the score of a trace.
 
 use assay_address::CanonicalAddress;
 use assay_engine::{
@@ -20,7 +21,7 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use crate::compositions::{GraphWithCompositions, append, parties};
 
-/// Two tenths: both scores are rounded.
+/// Tolerance for two rounded scores.
 const ROUNDED: f64 = 0.2;
 
 fn facts(address: &CanonicalAddress, flows: FlowFacts, now: Timestamp) -> Facts {
@@ -36,7 +37,7 @@ struct ScorePair {
     traced: Assessment,
 }
 
-/// Both assessments of an owner; `None` if it spent.
+/// The two assessments of an owner; `None` if the owner spent money.
 async fn compared(case: &Case, view: &dyn GraphView, policy: &Policy) -> Option<ScorePair> {
     let owner = view.owner_number(&case.subject).await.unwrap()?;
     let history = view.history(owner, case.rules.read_limits()).await.unwrap();
@@ -58,7 +59,7 @@ async fn compared(case: &Case, view: &dyn GraphView, policy: &Policy) -> Option<
     Some(ScorePair { at_most: assess(at_most), traced: assess(traced) })
 }
 
-/// The owners of a case that are no party.
+/// The owners of a case that are not a party.
 fn subjects(case: &Case) -> Vec<ScriptOwner> {
     let outputs = case.blocks.iter().flat_map(|block| &block.transactions);
     let mut owners: Vec<ScriptOwner> =

@@ -1,4 +1,4 @@
-//! Speaking HTTP by hand: in plain text or by TLS, HTTP/1.1 or HTTP/2.
+//! A raw HTTP client: plaintext or TLS, HTTP/1.1 or HTTP/2.
 
 use std::{
     io::{Read, Write},
@@ -17,10 +17,10 @@ use rustls::{
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// Longest time that a test waits for an answer.
+/// Time limit for an answer.
 pub(crate) const LONG: Duration = Duration::from_mins(1);
 
-/// A connection in plain text.
+/// Opens a plaintext connection.
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
@@ -41,7 +41,7 @@ pub(crate) fn read_until(stream: &mut TcpStream, mark: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Reads until the other side closes, which it must do by itself.
+/// Reads until the other side closes the connection.
 pub(crate) fn read_to_close(stream: &mut TcpStream) -> String {
     let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
@@ -65,7 +65,7 @@ pub(crate) fn ask(address: SocketAddr, bytes: &[u8]) -> String {
     read_until(&mut stream, "\r\n\r\n")
 }
 
-/// A connection by TLS that trusts this authority only, and speaks `protocol`.
+/// Opens a TLS connection that trusts only this authority, with the application protocol `protocol`.
 pub(crate) async fn connect_tls(
     authority: &Authority,
     address: SocketAddr,
@@ -84,12 +84,12 @@ pub(crate) async fn connect_tls(
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
-/// The certificate that the other side showed.
+/// The certificate of the other side.
 pub(crate) fn shown(stream: &TlsStream<tokio::net::TcpStream>) -> Vec<u8> {
     stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
 }
 
-/// One request by HTTP/1.1 over any stream; gives the head of the answer and its body.
+/// Sends a request by HTTP/1.1 over any stream; returns the head of the answer and the body.
 pub(crate) async fn http1<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     method: &str,
@@ -140,7 +140,7 @@ pub(crate) fn request2(method: &str, path: &str, fields: &[(&str, &str)]) -> Req
     request.body(()).unwrap()
 }
 
-/// One request by HTTP/2 over any stream.
+/// Sends a request by HTTP/2 over any stream.
 pub(crate) async fn http2<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     request: Request<()>,

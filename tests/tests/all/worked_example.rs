@@ -24,7 +24,7 @@ use crate::generated::section;
 
 const HALF_LIFE: f64 = 2.4;
 
-/// A part as the example tells it: what, dollars received, hops, confidence in per cent.
+/// A part of the example: endpoint, dollars received, hops, confidence in percent.
 type ReceivedPart = (FlowEnd, u32, u16, u8);
 
 const RECEIVED: [ReceivedPart; 4] = [
@@ -95,7 +95,7 @@ fn risk((end, _, _, percent): ReceivedPart) -> f64 {
     severity(end) * f64::from(percent) / 100.0
 }
 
-/// What is left of a share after its hops.
+/// The factor by which hops reduce a share.
 fn decay((_, _, hops, _): ReceivedPart) -> f64 {
     (-2.5 * f64::from(hops - 1) / HALF_LIFE).exp2()
 }

@@ -1,4 +1,4 @@
-//! Alerts and the dashboard use metrics that the programs have, and every alert has a runbook.
+//! Alerts and the dashboard use existing metrics, and every alert has a runbook.
 
 use std::{collections::BTreeSet, io::Write, net::TcpStream};
 

@@ -1,4 +1,4 @@
-//! The database and the cache of an evaluation, started as their containers start them.
+//! The database and the cache of an evaluation, started with the commands of their containers.
 
 use std::{
     fs,
@@ -20,11 +20,11 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A program that ends with the test.
+/// A program that is killed at the end of the test.
 struct RunningProgram(Child);
 
 impl RunningProgram {
-    /// Stops it as a container is stopped: with its child processes.
+    /// Stops the program and its child processes, as a container runtime does.
     fn stop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             let kill = format!("kill -INT -{}", self.0.id());
@@ -40,7 +40,7 @@ impl Drop for RunningProgram {
     }
 }
 
-/// Directory in which Debian keeps PostgreSQL's newest programs.
+/// Directory of Debian's newest PostgreSQL programs.
 fn postgresql() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").unwrap();
     versions.map(|version| version.unwrap().path().join("bin")).max().unwrap()

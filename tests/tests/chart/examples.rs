@@ -1,4 +1,4 @@
-//! Every example renders, and its values name what its objects make.
+//! Every example renders, and its values refer to objects of the example.
 
 use assay_tests::Helm;
 use serde_json::Value;

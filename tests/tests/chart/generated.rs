@@ -1,4 +1,4 @@
-//! The chart's copies of other files are equal to them. `UPDATE_GENERATED=1` writes them.
+//! The chart's copies of other files are up to date. `UPDATE_GENERATED=1` writes them.
 
 use std::{env, fs};
 
@@ -26,7 +26,7 @@ fn the_files_of_others() {
     }
 }
 
-/// The ready-made sources that have a feed and need no licence; that of OFAC is among the feeds.
+/// The ready-made sources that have a feed and need no license, including OFAC's.
 #[test]
 fn the_ready_made_sources() {
     let offered = READY_SOURCES

@@ -1,4 +1,4 @@
-//! The chart in a cluster: an API server validates every object, and pods run as `kwok` plays them.
+//! The chart in a cluster: a real API server validates every object, and `kwok` simulates pods.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock},
@@ -43,7 +43,7 @@ spec: {tenant: acme}
 
 const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 
-/// One test at a time has the cluster, as its kinds belong to all of it.
+/// The cluster, used by one test at a time because custom resources are cluster-wide.
 struct World {
     cluster: MutexGuard<'static, Cluster>,
     helm: Helm,
@@ -51,7 +51,7 @@ struct World {
 }
 
 impl World {
-    /// A cluster that nothing of Assay is in.
+    /// A cluster without anything of Assay.
     fn new() -> Self {
         static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
         let helm = Helm::find();
@@ -214,7 +214,7 @@ fn watched(world: &World) -> Vec<String> {
     arguments.split(' ').filter(is_it).map(str::to_owned).collect()
 }
 
-/// An operator beside the cluster, with the rights and the namespaces that the chart gave.
+/// An operator outside the cluster, with the rights and namespaces of the chart.
 fn operator_beside(world: &World, postgres: &Postgres) -> Operator {
     let watched = watched(world);
     let flags: Vec<&str> = watched.iter().map(String::as_str).collect();
@@ -224,8 +224,8 @@ fn operator_beside(world: &World, postgres: &Postgres) -> Operator {
 /// Values of a production installation without a cache.
 const WITHOUT_CACHE: &[&str] = &["--set", "mode=production,database.secret.name=database"];
 
-/// Uninstalled, its namespace deleted, installed again: in the order that comes to mind, in both modes. `kwok` runs no
-/// containers: the operator and the API run beside the cluster. In production the database stays.
+/// Uninstalls the release, deletes its namespace, and installs it again, in both modes. `kwok` runs no containers: the
+/// operator and the API run outside the cluster. In production the database stays.
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
 fn a_release_can_be_installed_again_after_its_namespace_was_deleted() {
@@ -309,8 +309,8 @@ spec: {tenant: acme}
     kubectl(&["delete", "namespace", "elsewhere", "--timeout=90s"]);
 }
 
-/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
-/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
+/// Runs the README's commands up to a key that the API accepts. `kwok` runs no containers: the operator, with the
+/// rights of the chart, and the API run outside the cluster.
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
 fn the_commands_of_the_readme_lead_to_a_key_that_the_api_takes() {
@@ -323,8 +323,8 @@ fn the_commands_of_the_readme_lead_to_a_key_with_rights_in_a_few_namespaces() {
     the_readme_leads_to_a_key("--set operator.scope=namespaces");
 }
 
-/// The commands of the README, from nothing to a key that the API takes. `kwok` runs no containers: the
-/// operator runs beside the cluster with the rights that the chart gave, and so does the API.
+/// Runs the README's commands up to a key that the API accepts. `kwok` runs no containers: the operator, with the
+/// rights of the chart, and the API run outside the cluster.
 fn the_readme_leads_to_a_key(more: &str) {
     let world = World::new();
     let readme = text("README.md");
@@ -449,7 +449,7 @@ fn users_of_a_namespace_have_rights_on_its_keys_as_their_roles_say() {
     let _ = world.helm(&["uninstall", "assay"], &[]).ok();
 }
 
-/// The commands in the notes work when they are pasted into a shell.
+/// The commands in the chart's notes work when pasted into a shell.
 #[test]
 #[ignore = "needs Helm, Kubernetes"]
 fn the_commands_of_the_notes_work_as_printed() {

@@ -1,5 +1,5 @@
-//! The chart: rendered objects, refused values, and its life in a cluster. Tests that need Helm or
-//! a cluster are skipped without them, with a message.
+//! The chart: rendered objects, refused values, installations in a cluster. Without Helm or a cluster, tests that need
+//! these are skipped with a message.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ pub(crate) fn text(name: &str) -> String {
     std::fs::read_to_string(file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The chart.
+/// Path of the chart.
 pub(crate) fn chart() -> String {
     file("charts/assay").display().to_string()
 }

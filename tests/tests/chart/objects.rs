@@ -1,4 +1,4 @@
-//! Given values, what stands in the cluster afterwards.
+//! Given values, then the cluster has these objects.
 
 use std::process::Command;
 

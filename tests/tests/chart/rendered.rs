@@ -13,7 +13,7 @@ pub(crate) const PRODUCTION: &[&str] =
 pub(crate) const NAMESPACES: &[&str] =
     &["--set", "operator.scope=namespaces,operator.namespaces={payments}"];
 
-/// The kind of policies of the API server, which `helm template` takes for absent unless it is named.
+/// Arguments that tell `helm template` that the cluster has the kind `ValidatingAdmissionPolicy`.
 pub(crate) const POLICIES: &[&str] =
     &["--api-versions", "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"];
 
@@ -28,7 +28,7 @@ pub(crate) const EVERYTHING: &[&str] = &[
      telemetry.otlpEndpoint=http://collector.otel:4318",
 ];
 
-/// The documents of a text.
+/// The YAML documents of a text.
 pub(crate) fn documents(text: &str) -> Vec<Value> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
     all.into_iter().filter(|document| !document.is_null()).collect()
@@ -47,14 +47,14 @@ pub(crate) fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
 }
 
-/// The one object of a kind and name.
+/// The object of a kind and name.
 pub(crate) fn one<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     let found =
         of_kind(objects, kind).into_iter().find(|object| object["metadata"]["name"] == name);
     found.unwrap_or_else(|| panic!("there is no {kind} {name}"))
 }
 
-/// The pods that objects make, with the names of the objects.
+/// The pod templates of objects, with the objects' names.
 pub(crate) fn pods(objects: &[Value]) -> Vec<(String, &Value)> {
     objects
         .iter()

@@ -16,9 +16,9 @@ use crate::{
 
 const PAGE: &str = "docs/security.md";
 
-/// A resource, with its group, and what it is restricted to.
+/// A resource with its group, and the names to which a right is restricted.
 type Resource = String;
-/// The verbs on each resource, by the column in which they are.
+/// The verbs on each resource, by column of the table.
 type Verbs = BTreeMap<Resource, BTreeMap<usize, BTreeSet<String>>>;
 
 /// Adds the rules of a role in a column.

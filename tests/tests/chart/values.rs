@@ -26,7 +26,7 @@ pub(crate) struct DocumentedValue {
     pub(crate) meaning: String,
 }
 
-/// Every value with the comment above it. A key without a comment is a section.
+/// Every value of `values.yaml` with its comment. Keys without a comment are sections.
 pub(crate) fn documented_values() -> Vec<DocumentedValue> {
     let text = text("charts/assay/values.yaml");
     let values: Value = serde_saphyr::from_str(&text).unwrap();

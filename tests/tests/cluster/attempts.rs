@@ -1,5 +1,5 @@
-//! Given the operator's token in the hands of another, then it reads no Secret that it cannot name, changes nothing
-//! that is not the operator's, and runs no pod that could do more.
+//! Given a stolen token of the operator, then its holder can read no Secret without its name, change no foreign object,
+//! and run no privileged pod.
 
 use std::sync::MutexGuard;
 
@@ -12,7 +12,7 @@ use crate::{
     platform::wait_until,
 };
 
-/// Objects of others.
+/// Objects that the operator does not own.
 const THEIRS: &str = "
 apiVersion: v1
 kind: Secret
@@ -57,12 +57,12 @@ impl Thief {
         self.cluster.try_kubectl_by(&self.config, arguments, input)
     }
 
-    /// Tries to create an object, in a dry run so that nothing remains if it can.
+    /// Tries to create an object in a dry run.
     fn create(&self, object: &Value) -> Finished {
         self.attempt(&["create", "--dry-run=server", "-f", "-"], &object.to_string())
     }
 
-    /// Asserts that rights are missing for requests.
+    /// Asserts that the API server refuses requests for lack of rights.
     fn may_not(&self, attempts: &[&[&str]]) {
         for arguments in attempts {
             let finished = self.attempt(arguments, "");
@@ -71,7 +71,7 @@ impl Thief {
         }
     }
 
-    /// Asserts that an object is refused with these words.
+    /// Asserts that the API server refuses an object with this message.
     fn is_refused(&self, what: &str, object: &Value, words: &str) {
         let finished = self.create(object);
         let is_refused = finished.code != 0 && finished.stderr.contains(words);
@@ -101,7 +101,7 @@ fn pod() -> Value {
     })
 }
 
-/// A workload with such a pod, labelled as the operator's.
+/// A workload with a pod, labelled like the operator's.
 fn workload(kind: &str, mut pod: Value) -> Value {
     let labels = json!({
         "app.kubernetes.io/name": "assay", "app.kubernetes.io/component": "attempt",
@@ -137,8 +137,8 @@ fn workload(kind: &str, mut pod: Value) -> Value {
 /// The security context of the first container.
 const CONTEXT: &str = "/containers/0/securityContext";
 
-/// Changes that make the pod one that the standard `restricted`, or the operator's own rules, refuse: what each
-/// does, the path, the value, and the message.
+/// Changes of a pod that violate the standard `restricted` or the operator's policies: description, path, value, and
+/// message.
 fn changes() -> Vec<(&'static str, Value, &'static str)> {
     let node = "the pod uses a network, processes or IPC of the node";
     let token = "the pod has a token for the API server";

@@ -14,10 +14,10 @@ use crate::{
     sources::{FOLLOW, ON_DEMAND, chain, feed, follower, provide_volumes, with_workloads_by},
 };
 
-/// Enforced within other requests, by the admission plugin for owner references: never asked for itself.
+/// Subresource of rights that the admission plugin for owner references checks within other requests.
 const WITHIN_OTHERS: &str = "/finalizers";
 
-/// A kind that Assay knows of and the cluster does not, by the name that the Gateway API gives it.
+/// Definition of the Gateway API's kind `HTTPRoute`, which the cluster otherwise lacks.
 const HTTP_ROUTES: &str = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -35,13 +35,13 @@ spec:
       schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 ";
 
-/// A `RiskService` with a way in.
-fn exposed(way: &str) -> String {
+/// A `RiskService` with an exposure.
+fn exposed_service(way: &str) -> String {
     service("1.0", &format!("  exposure: {{host: risk.example, {way}}}"))
 }
 
-/// Requests of a user since then: the resource with its group, the verb, and the status of
-/// the response.
+/// Requests of a user after an entry of the audit log: the resource with its group, the verb, and the status of the
+/// response.
 fn requests_of(cluster: &Cluster, user: &str, since: usize) -> Vec<(String, String, u64)> {
     let own = cluster.audit().into_iter().skip(since);
     let own = own.filter(|event| event["user"]["username"] == user);
@@ -59,7 +59,7 @@ fn requests_of(cluster: &Cluster, user: &str, since: usize) -> Vec<(String, Stri
 }
 
 /// The rights that were used. An apply of an object that did not exist uses `create`.
-fn used(requests: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
+fn used_rights(requests: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
     let made = |(resource, verb, status): &(String, String, u64)| {
         (verb == "patch" && *status == 201).then(|| (resource.clone(), "create".to_owned()))
     };
@@ -67,12 +67,12 @@ fn used(requests: &[(String, String, u64)]) -> BTreeSet<(String, String)> {
     named.chain(requests.iter().filter_map(made)).collect()
 }
 
-/// Waits until the operator asks for nothing that would change anything but its Lease.
+/// Waits until the operator writes nothing except its Lease.
 fn wait_until_quiet(cluster: &Cluster, user: &str) {
     let _ = stable_value(|| writes(cluster, user, 0));
 }
 
-/// Requests that change anything but the Lease, and their number.
+/// Numbers of write requests, except those to the Lease.
 fn writes(cluster: &Cluster, user: &str, since: usize) -> BTreeMap<(String, String), usize> {
     let mut writes = BTreeMap::new();
     for (resource, verb, _) in requests_of(cluster, user, since) {
@@ -96,7 +96,7 @@ fn the_operator_of_a_few_namespaces_requests_only_objects_that_it_has_rights_for
     requests_match_rights(&NAMESPACES);
 }
 
-/// Asserts that what the operator asks of the API server, with the rights of a mode, is just what these permit.
+/// Asserts that the operator's requests, with the rights of a mode, use exactly these rights.
 fn requests_match_rights(mode: &Mode) {
     let account = mode.user();
     let mut platform = Platform::start();
@@ -116,7 +116,7 @@ fn requests_match_rights(mode: &Mode) {
     let held = held.replace("metadata: {", "metadata: {finalizers: [assay.dev/store], ");
     platform.cluster.apply(&held);
     let followed = format!("{FOLLOW}, volume: {{storageClass: grows}}");
-    platform.cluster.apply(&[exposed("ingress: {}"), feed(""), chain(&followed)].concat());
+    platform.cluster.apply(&[exposed_service("ingress: {}"), feed(""), chain(&followed)].concat());
     platform.wait_for_reason(&["riskservice", "api"], "ServiceReady");
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
     let working = ".status.conditions[?(@.type==\"Working\")].reason";
@@ -152,9 +152,9 @@ fn requests_match_rights(mode: &Mode) {
     platform.cluster.apply(HTTP_ROUTES);
     let established = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"];
     platform.cluster.kubectl(&established);
-    platform.cluster.apply(&exposed("httpRoute: {gateway: public}"));
+    platform.cluster.apply(&exposed_service("httpRoute: {gateway: public}"));
     wait_until("there is a route", || platform.cluster.has(&["httproute", "api"]));
-    platform.cluster.apply(&exposed("ingress: {}"));
+    platform.cluster.apply(&exposed_service("ingress: {}"));
     wait_until("there is none any more", || !platform.cluster.has(&["httproute", "api"]));
     let larger = format!("{FOLLOW}, volume: {{size: 40Gi, storageClass: grows}}");
     platform.cluster.apply(&chain(&larger));
@@ -183,7 +183,7 @@ fn requests_match_rights(mode: &Mode) {
     let requests = requests_of(&platform.cluster, &account, begun);
     let refused: Vec<_> = requests.iter().filter(|(_, _, status)| *status == 403).collect();
     assert!(refused.is_empty(), "{refused:?}");
-    let used = used(&requests);
+    let used = used_rights(&requests);
     let needed: BTreeSet<_> = mode
         .granted()
         .into_iter()

@@ -1,4 +1,4 @@
-//! The definitions, as people meet them with `kubectl`.
+//! The custom resource definitions in the output of `kubectl`.
 
 use assay_tests::Cluster;
 

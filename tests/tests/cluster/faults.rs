@@ -1,4 +1,4 @@
-//! Given faults, then the same objects and rows as without them.
+//! Given faults of the API server or the operator, then the objects and rows are the same as without faults.
 
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
@@ -38,7 +38,7 @@ fn operators_that_crash_or_alternate_issue_every_key_once() {
     assert_eq!(platform.cluster.kubectl(&holder), "", "it gave the Lease back");
 }
 
-/// Five times, with `--full` a hundred.
+/// Kills the operator five times, with `--full` a hundred times.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn an_operator_killed_at_any_point_makes_every_key_once() {
@@ -135,7 +135,7 @@ fn a_database_outage_is_reported_and_survived() {
     platform.wait_for_reason(&["apikey", "backend"], "KeyReady");
 }
 
-/// Requests refused, conflicts, answers lost, watches cut and forgotten, all the time.
+/// Continuous faults: refused requests, conflicts, lost answers, interrupted and expired watches.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn an_unreliable_api_server_is_retried_until_everything_is_reconciled() {

@@ -1,4 +1,4 @@
-//! An API server that answers badly, and a little at a time: what stands between the operator and the real one.
+//! A faulty proxy between the operator and the API server.
 
 use std::{
     io::Read,
@@ -34,7 +34,7 @@ pub(crate) struct Faults {
     watches: AtomicU64,
     /// 429: try again later.
     pub(crate) refused: AtomicU64,
-    /// Requests that were carried out, with the response lost.
+    /// Executed requests whose response was lost.
     pub(crate) lost: AtomicU64,
     /// 410: the version from which a watch was to continue is gone.
     pub(crate) gone: AtomicU64,
@@ -42,11 +42,11 @@ pub(crate) struct Faults {
     pub(crate) conflicts: AtomicU64,
 }
 
-/// A way to the API server on which every third request fails, and no watch lasts.
+/// A proxy to the API server, in which every third request fails and watches end after a second.
 pub(crate) struct FlakyApiServer {
     pub(crate) url: String,
     pub(crate) faults: Arc<Faults>,
-    /// Until this is dropped.
+    /// Runtime of the proxy, until this is dropped.
     server: Option<Runtime>,
 }
 
@@ -81,7 +81,7 @@ impl Drop for FlakyApiServer {
     }
 }
 
-/// A failure in the server's words.
+/// A failure in the format of the API server.
 fn failure(status: StatusCode, reason: &str) -> Response {
     let said = json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": reason,

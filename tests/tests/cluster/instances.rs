@@ -1,5 +1,5 @@
-//! Given two installations in a cluster, then each has objects, keys and a database of its own; and a key whose object
-//! is gone is refused, whether an operator ran at that moment or not.
+//! Given two installations in a cluster, then each has its own objects, keys and database; and a key of a deleted
+//! object is refused, even if no operator ran at its deletion.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
 
 const KEY: [&str; 2] = ["apikey", "backend"];
 const REVOKED: &str = "SELECT count(*) FROM api_keys WHERE revoked_at IS NOT NULL";
-/// The same manifests for the second installation.
+/// Manifests of the second installation.
 const SILVER: &str = "
 apiVersion: assay.dev/v1alpha1
 kind: Plan
@@ -32,13 +32,13 @@ spec: {thresholds: {review: 60}}
 ";
 
 /// The second installation, in a namespace of its own.
-struct Second {
+struct SecondInstallation {
     operator: Operator,
     server: Server,
     postgres: Postgres,
 }
 
-impl Second {
+impl SecondInstallation {
     fn start(platform: &Platform, flags: &[&str]) -> Self {
         let postgres = migrated_database();
         let directory = Arc::new(tempfile::tempdir().unwrap());
@@ -91,7 +91,7 @@ fn stored(postgres: &Postgres, name: &str) -> String {
 #[ignore = "needs Kubernetes"]
 fn two_installations_share_a_cluster_and_no_object() {
     let platform = Platform::start();
-    let second = Second::start(&platform, &[]);
+    let second = SecondInstallation::start(&platform, &[]);
     // Objects without a label belong to the installation that was first.
     platform.cluster.apply(&[GOLD, &tenant("acme", "gold"), &key("backend", "acme")].concat());
     let beta = tenant("beta", "silver").replace("policy: careful", "policy: strict");
@@ -142,7 +142,7 @@ fn an_object_moves_to_the_installation_that_its_label_names() {
     let spare = GOLD.replace("name: gold", "name: spare").replace("name: careful", "name: loose");
     let plans = [GOLD, "---", &spare].concat();
     let (platform, text) = Platform::with_key(&plans, &raised(7));
-    let second = Second::start(&platform, &[]);
+    let second = SecondInstallation::start(&platform, &[]);
 
     let label = |object: &[&str]| {
         let words = ["label", "--overwrite"].iter().chain(object);
@@ -210,12 +210,12 @@ fn an_installation_that_would_share_is_refused_and_writes_nothing() {
     assert_eq!(other.query("SELECT count(*) FROM installation WHERE instance IS NULL"), "1");
 }
 
-/// The case of two releases: each has a store of its own, and one of them does not run when a key is deleted.
+/// Two releases have separate stores, and one operator does not run when a key is deleted.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_key_deleted_while_its_operator_is_down_is_refused_on_its_return() {
     let mut platform = Platform::start();
-    let mut second = Second::start(&platform, &["--resync-seconds=2"]);
+    let mut second = SecondInstallation::start(&platform, &["--resync-seconds=2"]);
     let beta = tenant("beta", "silver").replace("policy: careful", "policy: strict");
     let theirs = [of_instance(&beta, "second"), of_instance(&key("theirs", "beta"), "second")];
     let ours = [GOLD, &tenant("acme", "gold"), &key("backend", "acme"), &key("kept", "acme")];
@@ -330,7 +330,7 @@ fn a_namespace_with_keys_can_be_deleted_without_an_operator() {
     platform.wait_for_answer(&second, 401);
 }
 
-/// The state that earlier releases leave: keys with a finalizer, and no instance anywhere.
+/// State of earlier releases: keys with a finalizer, and no instance name.
 #[test]
 #[ignore = "needs Kubernetes"]
 fn an_upgrade_from_a_release_without_instances_keeps_tenants_and_keys() {

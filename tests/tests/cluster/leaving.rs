@@ -1,5 +1,5 @@
-//! Given a tenant with a key, when the tenant is deleted or a namespace is taken away from it, then
-//! the key is refused at once; and an accidental deletion can be undone.
+//! Given a tenant with a key, when the tenant is deleted or no longer lists a namespace, then the key is refused
+//! immediately; and an accidental deletion can be undone.
 
 use assay_tests::assay;
 
@@ -15,8 +15,8 @@ fn usage(platform: &Platform) -> String {
     platform.postgres.query("SELECT count(*) FROM usage WHERE tenant = 'acme'")
 }
 
-/// A platform with a tenant whose key was used, and that key.
-fn used(plan: &str) -> (Platform, String) {
+/// A platform with a tenant, and the tenant's key, which was used.
+fn platform_with_used_key(plan: &str) -> (Platform, String) {
     let (platform, text) = Platform::with_key(plan, "");
     wait_until("its use is recorded", || usage(&platform) != "0");
     (platform, text)
@@ -29,7 +29,7 @@ fn delete_tenant(platform: &Platform) {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
-    let (platform, text) = used(GOLD);
+    let (platform, text) = platform_with_used_key(GOLD);
     let recorded = usage(&platform);
     delete_tenant(&platform);
     platform.wait_for_answer(&text, 401);
@@ -57,7 +57,7 @@ fn a_deleted_tenant_can_come_back_with_its_keys_while_its_usage_is_kept() {
 fn a_tenant_created_again_after_its_data_was_removed_is_a_new_one() {
     let forgetful =
         GOLD.replace("apiAccess: true", "apiAccess: true\n  retention: {checks: 0s, usage: 0s}");
-    let (platform, first) = used(&forgetful);
+    let (platform, first) = platform_with_used_key(&forgetful);
     delete_tenant(&platform);
     platform.wait_for_answer(&first, 401);
     let good = "SELECT count(*) FROM api_keys WHERE revoked_at IS NULL";
@@ -82,7 +82,7 @@ fn a_tenant_created_again_after_its_data_was_removed_is_a_new_one() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_namespace_removed_from_a_tenant_suspends_its_keys_until_it_returns() {
-    let (platform, text) = used(GOLD);
+    let (platform, text) = platform_with_used_key(GOLD);
     platform.cluster.apply(&tenant("acme", "gold").replace("[default]", "[elsewhere]"));
     platform.wait_for_answer(&text, 401);
     platform.wait_for_reason(&KEY, "NamespaceNotAllowed");

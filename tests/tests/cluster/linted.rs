@@ -1,5 +1,5 @@
-//! Given an operator, when it has created all its objects, then checkov finds only accepted
-//! findings. The API server checks that the objects match their kinds: it accepts no unknown field.
+//! Given an operator, when it has created all its objects, then checkov finds only accepted findings. The API server
+//! validates the objects strictly: unknown fields are refused.
 
 use std::{collections::BTreeSet, fs};
 

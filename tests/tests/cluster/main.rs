@@ -41,7 +41,7 @@ const DEFINITIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crds/manifest
 /// Rights of the operator.
 const RIGHTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights.yaml");
 
-/// The one cluster of these tests, with the definitions applied; one test at a time has it.
+/// The cluster of these tests, with the definitions applied, for one test at a time.
 pub(crate) fn cluster() -> MutexGuard<'static, Cluster> {
     static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
     let cluster = CLUSTER.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! The two modes in which the operator has its rights: in the whole cluster, or in a few namespaces. Each has an account
-//! of its own in `default`, for which the API server has the policies of `operator/admission.yaml`.
+//! The two modes of the operator's rights: in the whole cluster, or in a few namespaces. Each mode has an account in
+//! `default`, restricted by the policies of `operator/admission.yaml`.
 
 use std::{collections::BTreeSet, fs};
 
@@ -11,7 +11,7 @@ use crate::RIGHTS;
 /// Rights of the operator that watches a few namespaces: in its own, and in each.
 const NAMESPACED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights-namespaced.yaml");
 const TENANT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/rights-tenant.yaml");
-/// Policies about what the operator asks for.
+/// Admission policies about the operator's requests.
 const ADMISSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../operator/admission.yaml");
 
 /// A mode in which the operator has its rights.
@@ -24,10 +24,10 @@ pub(crate) struct Mode {
     pub(crate) flags: &'static [&'static str],
 }
 
-/// All namespaces.
+/// The mode with rights in all namespaces.
 pub(crate) const CLUSTER: Mode = Mode { account: "assay-operator", files: &[RIGHTS], flags: &[] };
 
-/// `default`, which is its own, and `payments`, which is a tenant's.
+/// The mode with rights in `default`, the operator's namespace, and in `payments`, a tenant's.
 pub(crate) const NAMESPACES: Mode = Mode {
     account: "scoped-operator",
     files: &[NAMESPACED, TENANT],
@@ -105,7 +105,7 @@ pub(crate) fn grant_to(
     }
 }
 
-/// Gives both accounts the policies, and that of a few namespaces its rights.
+/// Applies the policies to both accounts, and grants the rights in a few namespaces.
 pub(crate) fn prepare(cluster: &Cluster) {
     cluster.kubectl(&["create", "namespace", "payments"]);
     grant(cluster, NAMESPACED, NAMESPACES.account, "default");

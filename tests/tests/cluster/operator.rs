@@ -1,5 +1,4 @@
-//! Given a platform, when people apply YAML, then the API follows it, and the objects' status shows
-//! it.
+//! Given a platform, when people apply YAML, then the API applies the change, and the objects' status shows it.
 
 use assay_store::{PostgresStore, SqliteStore, Store};
 use assay_tests::{Finished, assay};

@@ -1,4 +1,4 @@
-//! Manifests that people apply.
+//! Manifests of the tests.
 
 /// A plan and a policy.
 pub(crate) const GOLD: &str = "
@@ -30,7 +30,7 @@ spec: {{displayName: {name}, plan: {plan}, policy: careful, namespaces: [default
     )
 }
 
-/// A key in `default`.
+/// An `ApiKey` in `default`.
 pub(crate) fn key(name: &str, tenant: &str) -> String {
     format!(
         "
@@ -43,7 +43,7 @@ spec: {{tenant: {tenant}}}
     )
 }
 
-/// Another number for a tenant's limit.
+/// A `RateLimit` that raises a tenant's limit.
 pub(crate) fn raised(requests: u32) -> String {
     format!(
         "

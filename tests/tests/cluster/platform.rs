@@ -38,7 +38,7 @@ pub(crate) fn stable_value<T: PartialEq>(look: impl Fn() -> T) -> T {
     before
 }
 
-/// A platform. A field that is dropped first must not need one that is dropped later.
+/// A platform. The order of fields is the order in which they are dropped.
 pub(crate) struct Platform {
     pub(crate) operator: Operator,
     pub(crate) server: Server,
@@ -52,7 +52,7 @@ impl Platform {
         Self::with_database(migrated_database())
     }
 
-    /// A platform with a plan and more, a tenant on the plan, and its key, which the API takes.
+    /// A platform with a plan and further manifests, a tenant on the plan, and its key, which the API accepts.
     pub(crate) fn with_key(plan: &str, more: &str) -> (Self, String) {
         let platform = Self::start();
         let page = [plan, &tenant("acme", "gold"), &key("backend", "acme"), more];
@@ -63,7 +63,7 @@ impl Platform {
         (platform, text)
     }
 
-    /// The same on a database.
+    /// A platform with a database.
     pub(crate) fn with_database(postgres: Postgres) -> Self {
         let cluster = cluster();
         clear(&cluster);
@@ -75,14 +75,14 @@ impl Platform {
         Self { operator, server, postgres, cluster }
     }
 
-    /// Replaces the operator, which is asked to stop, by one with other flags.
+    /// Stops the operator and starts one with other flags.
     pub(crate) fn replace_operator(&mut self, flags: &[&str]) {
         self.operator.stop();
         let (cluster, url) = (&self.cluster, self.postgres.url());
         self.operator = Operator::start_in(cluster, "default", &url, "replaced", flags);
     }
 
-    /// Waits until a field of an object says that.
+    /// Waits until a field of an object has a value.
     pub(crate) fn wait_for(&self, object: &[&str], path: &str, wanted: &str) {
         let mut last = String::new();
         let is_there = holds_within(Duration::from_millis(20), PATIENCE, || {
@@ -97,7 +97,7 @@ impl Platform {
         );
     }
 
-    /// Waits until an object is ready, or not for that reason.
+    /// Waits until the condition `Ready` of an object has a reason.
     pub(crate) fn wait_for_reason(&self, object: &[&str], reason: &str) {
         let path = ".status.conditions[?(@.type==\"Ready\")].reason";
         self.wait_for(object, path, reason);
@@ -108,7 +108,7 @@ impl Platform {
         self.cluster.field(object, ".status.conditions[?(@.type==\"Ready\")].message")
     }
 
-    /// The key in a Secret.
+    /// The API key in a Secret.
     pub(crate) fn key(&self, namespace: &str, secret: &str) -> String {
         let template = "go-template={{index .data \"api-key\" | base64decode}}";
         self.cluster.kubectl(&["get", "secret", "-n", namespace, secret, "-o", template])
@@ -119,7 +119,7 @@ impl Platform {
         self.server.caller(key).check("btc", ADDRESS)
     }
 
-    /// Waits until the API answers so to a check with a key.
+    /// Waits until a check with a key has the status.
     pub(crate) fn wait_for_answer(&self, key: &str, status: u16) {
         wait_at_most(PATIENCE, "the API's answer", || self.check(key).status == status);
     }

@@ -1,5 +1,5 @@
-//! Objects that the API server refuses by itself, each with a message that describes a valid value,
-//! beside objects that it accepts.
+//! Objects that the API server refuses by the definitions' rules, each with a message that describes a valid value, and
+//! objects that it accepts.
 
 use assay_tests::Cluster;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::cluster;
 /// A rule: a kind, a valid spec, an invalid one, and the message.
 type Rule = (&'static str, Value, Value, &'static str);
 
-/// The rules of a kind in a table: each has a right and a wrong value, which `make` makes a spec of, and the
+/// Parses the rules of a kind from a table: a valid and an invalid value, from which `make` builds specs, and the
 /// message.
 fn rules(kind: &'static str, make: impl Fn(Value) -> Value, table: &'static str) -> Vec<Rule> {
     let spec = |line: &str| make(serde_json::from_str(line).unwrap());
@@ -21,7 +21,7 @@ fn rules(kind: &'static str, make: impl Fn(Value) -> Value, table: &'static str)
     rules.collect()
 }
 
-/// `base` with what `change` says instead.
+/// Merges `change` into `base`.
 fn with_change(base: &Value, change: Value) -> Value {
     let mut spec = base.clone();
     for (name, value) in change.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! Given the operator's account, then it may do what `operator/rights.yaml` says, and nothing beside it.
+//! Given the operator's account, then it has exactly the rights of `operator/rights.yaml`.
 
 use crate::{
     cluster,
@@ -6,13 +6,13 @@ use crate::{
 };
 
 /// True if the operator's account has a right.
-fn may(cluster: &assay_tests::Cluster, question: &[&str]) -> bool {
+fn has_right(cluster: &assay_tests::Cluster, question: &[&str]) -> bool {
     let account = "--as=system:serviceaccount:default:assay-operator";
     let all: Vec<&str> = ["auth", "can-i", account].iter().chain(question).copied().collect();
     cluster.try_kubectl(&all).stdout.trim() == "yes"
 }
 
-/// They differ in the namespaces alone.
+/// The modes differ only in the namespaces.
 #[test]
 fn both_modes_grant_the_same_verbs() {
     let (cluster, namespaces) = (CLUSTER.granted(), NAMESPACES.granted());
@@ -35,7 +35,7 @@ fn the_operator_may_do_no_more_than_its_work_needs() {
         &["patch", "statefulsets.apps", "-n", "default"],
         &["patch", "persistentvolumeclaims", "-n", "default"],
     ] {
-        assert!(may(&cluster, needed), "{needed:?}");
+        assert!(has_right(&cluster, needed), "{needed:?}");
     }
     for refused in [
         &["*", "*"][..],
@@ -60,7 +60,7 @@ fn the_operator_may_do_no_more_than_its_work_needs() {
         &["create", "serviceaccounts", "--subresource=token"],
         &["get", "nodes"],
     ] {
-        assert!(!may(&cluster, refused), "{refused:?}");
+        assert!(!has_right(&cluster, refused), "{refused:?}");
     }
     let rights = std::fs::read_to_string(crate::RIGHTS).unwrap();
     assert!(!rights.contains('*'), "no wildcards");

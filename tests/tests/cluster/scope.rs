@@ -1,4 +1,5 @@
-//! Given an operator that watches a few namespaces, then it works there, and tells tenants of the others.
+//! Given an operator that watches a few namespaces, then it reconciles objects there, and reports unwatched namespaces
+//! in the status of tenants.
 
 use assay_tests::Operator;
 use serde_json::Value;

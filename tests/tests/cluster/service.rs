@@ -1,5 +1,5 @@
-//! Given a platform, when people apply a `RiskService`, then there is a running API; what serves is never
-//! touched before what comes next is ready. `kwok` plays the pods: it runs no image.
+//! Given a platform, when people apply a `RiskService`, then an API runs, and running servers are replaced only by
+//! ready ones. `kwok` simulates the pods without images.
 
 use serde_json::{Value, json};
 
@@ -10,11 +10,11 @@ use crate::{
 
 const SERVICE: [&str; 2] = ["riskservice", "api"];
 const VERSION: &str = ".status.version";
-/// Kinds of the objects of a running API, beside its migrations.
+/// Kinds of the objects of a running API, except migrations.
 const CHILDREN: &str = "configmap,service,deployment,horizontalpodautoscaler,poddisruptionbudget,\
                         networkpolicy,cronjob";
 
-/// A `RiskService` of that image and with that much more in its `spec`.
+/// A `RiskService` with an image and further lines in its `spec`.
 pub(crate) fn service(image: &str, more: &str) -> String {
     format!(
         "
@@ -39,7 +39,7 @@ metadata: {name: database, namespace: default}
 stringData: {url: 'postgres://assay:secret@db.example:5433/assay'}
 ";
 
-/// A platform with nothing of another test's API left.
+/// A platform without remains of another test's API.
 fn platform() -> Platform {
     let platform = Platform::start();
     let _ = platform.cluster.try_kubectl(&["delete", "secret", "database", "cache"]);
@@ -52,7 +52,7 @@ fn platform() -> Platform {
 const OURS: &str = "app.kubernetes.io/managed-by=assay-operator";
 
 /// A platform with an API of version `1.0` that is ready.
-fn running() -> Platform {
+fn platform_with_ready_api() -> Platform {
     let platform = platform();
     platform.cluster.apply(&[DATABASE, &service("1.0", "")].concat());
     platform.wait_for_reason(&SERVICE, "ServiceReady");
@@ -70,7 +70,7 @@ fn image(platform: &Platform) -> Value {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_failed_purge_is_reported_until_one_succeeds() {
-    let platform = running();
+    let platform = platform_with_ready_api();
     let reason = ".status.conditions[?(@.type==\"RetentionKept\")].reason";
     platform.wait_for(&SERVICE, reason, "PurgeSucceeded");
     // A run that began and did not succeed, as the cluster records it; none is due before that day.
@@ -120,7 +120,7 @@ fn an_api_is_deployed_from_its_resources_and_reports_readiness() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn foreign_changes_are_reverted() {
-    let mut platform = running();
+    let mut platform = platform_with_ready_api();
     platform.replace_operator(&["--resync-seconds=20"]);
     let wrong = r#"{"spec":{"ports":[{"name":"http","port":80,"targetPort":1}]}}"#;
     platform.cluster.kubectl(&["patch", "service", "api", "--type=strategic", "-p", wrong]);
@@ -134,7 +134,7 @@ fn foreign_changes_are_reverted() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn another_image_is_migrated_to_first_and_one_that_fails_changes_nothing_that_serves() {
-    let platform = running();
+    let platform = platform_with_ready_api();
     platform.cluster.apply(&service("2.0", ""));
     platform.wait_for(&SERVICE, VERSION, "2.0");
     platform.wait_for_reason(&SERVICE, "ServiceReady");
@@ -168,7 +168,7 @@ fn another_image_is_migrated_to_first_and_one_that_fails_changes_nothing_that_se
 #[test]
 #[ignore = "needs Kubernetes"]
 fn replicas_match_the_limits_of_the_tenants() {
-    let platform = running();
+    let platform = platform_with_ready_api();
     let plan = |requests: u32| {
         GOLD.replace(
             "{name: daily, requests: 1000, window: 1d, counts: checks, ceiling: 5000}",
@@ -198,7 +198,7 @@ fn replicas_match_the_limits_of_the_tenants() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn replicas_are_scaled_by_requests_in_flight_if_an_adapter_serves_the_metric() {
-    let platform = running();
+    let platform = platform_with_ready_api();
     let autoscaled = ".status.conditions[?(@.type==\"Autoscaled\")].reason";
     // This cluster has no metrics of pods.
     platform.wait_for(&SERVICE, autoscaled, "MetricsUnavailable");
@@ -213,7 +213,7 @@ fn replicas_are_scaled_by_requests_in_flight_if_an_adapter_serves_the_metric() {
 #[test]
 #[ignore = "needs Kubernetes"]
 fn a_changed_spec_rolls_and_a_way_in_comes_and_goes() {
-    let platform = running();
+    let platform = platform_with_ready_api();
     let settings = ".spec.template.metadata.annotations.assay\\.dev/settings";
     let path = format!("jsonpath={{{settings}}}");
     let hash = || platform.cluster.kubectl(&["get", "deployment", "api", "-o", &path]);

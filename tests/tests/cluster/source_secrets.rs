@@ -1,5 +1,5 @@
-//! Given people who may write sources and may not read Secrets, when their sources name a Secret, then its content is
-//! sent to no server but those that its owner named, whatever they try.
+//! Given people who may write sources but not read Secrets, when their sources name a Secret, then its content is sent
+//! only to servers that the Secret's owner named.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const REFUSED: &str = "CredentialsNotAllowed";
 /// The kinds of objects that have pods.
 const WORKLOADS: &str = "cronjobs,jobs,statefulsets,deployments,pods";
 
-/// Somebody who may write sources, and nothing else.
+/// `kubectl` flag for an account that may only write sources.
 const WRITER: &str = "--as=system:serviceaccount:default:writer";
 const WRITERS: &str = "
 ---
@@ -37,7 +37,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: source-w
 subjects: [{kind: ServiceAccount, name: writer, namespace: default}]
 ";
 
-/// Applies YAML as somebody who may write sources.
+/// Applies YAML as the account that may only write sources.
 fn write(platform: &Platform, yaml: &str) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), yaml).unwrap();
@@ -78,7 +78,7 @@ spec:
     )
 }
 
-/// A Secret, with what its owner says of its use.
+/// A Secret, with the label and annotation that permit its use.
 fn secret(name: &str, label: &str, hosts: &str) -> String {
     format!(
         "
@@ -96,7 +96,7 @@ stringData: {{token: 'user:hush'}}
 }
 
 /// The names of the objects of sources that mount a Secret.
-fn mounting(platform: &Platform, secret: &str) -> Vec<String> {
+fn objects_mounting(platform: &Platform, secret: &str) -> Vec<String> {
     let objects = platform.cluster.list(WORKLOADS, "default", "");
     let mounts = |object: &&Value| {
         object["spec"].to_string().contains(&format!("\"secretName\":\"{secret}\""))
@@ -105,8 +105,8 @@ fn mounting(platform: &Platform, secret: &str) -> Vec<String> {
     names.map(|object| object["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The kinds of which the operator wrote objects since then.
-fn written(platform: &Platform, since: usize) -> BTreeSet<String> {
+/// The kinds of objects that the operator wrote after an entry of the audit log.
+fn written_kinds(platform: &Platform, since: usize) -> BTreeSet<String> {
     let requests = platform.cluster.audit().into_iter().skip(since);
     let of_operator = requests.filter(|request| {
         let user = request["user"]["username"].as_str().unwrap_or_default();
@@ -149,7 +149,7 @@ fn the_name_of_a_secret_does_not_open_it() {
             });
             said.push(platform.cluster.field(&source, MESSAGE).replace(name, "NAME"));
         }
-        assert_eq!(mounting(&platform, name).len(), 0, "{name}");
+        assert_eq!(objects_mounting(&platform, name).len(), 0, "{name}");
     }
     // then nothing runs, and the conditions do not tell which of them exist.
     let mend = "there is no Secret `NAME` for sources in namespace `default`, and nothing is sent to evil.example:81: \
@@ -157,7 +157,7 @@ fn the_name_of_a_secret_does_not_open_it() {
                 assay.dev/source-credentials=true` and `kubectl annotate secret NAME -n default \
                 assay.dev/source-hosts=evil.example:81`";
     assert_eq!(said, vec![mend; said.len()]);
-    let kinds = written(&platform, begun);
+    let kinds = written_kinds(&platform, begun);
     for kind in ["cronjobs", "jobs", "statefulsets", "services"] {
         assert!(!kinds.contains(kind), "{kinds:?}");
     }
@@ -185,7 +185,7 @@ fn a_secret_for_sources_is_sent_to_its_hosts_alone() {
             platform.wait_for(&source, WORKING, REFUSED);
             assert!(platform.cluster.field(&source, MESSAGE).contains("is not for "));
         }
-        assert_eq!(mounting(&platform, "shared").len(), 0, "{other}");
+        assert_eq!(objects_mounting(&platform, "shared").len(), 0, "{other}");
     }
     // then only sources with its servers run, and their pods know the server.
     write(&platform, &list("https://lists.example/own.csv", "shared", "token"));
@@ -207,7 +207,7 @@ fn a_secret_for_sources_is_sent_to_its_hosts_alone() {
     platform.cluster.kubectl(&["annotate", "chainsource", "bitcoin", "looked=again"]);
     platform.wait_for(&CHAIN, WORKING, REFUSED);
     // then nothing runs any more with the Secret.
-    wait_until("nothing mounts it", || mounting(&platform, "shared").is_empty());
+    wait_until("nothing mounts it", || objects_mounting(&platform, "shared").is_empty());
     // And the mend is that which the condition says.
     platform.cluster.kubectl(&["label", "secret", "shared", "assay.dev/source-credentials=true"]);
     wait_until("the chain is followed again", || {
@@ -215,7 +215,7 @@ fn a_secret_for_sources_is_sent_to_its_hosts_alone() {
     });
 }
 
-/// The pods of the chain servers, as their `StatefulSet` describes them.
+/// The pod template of the chain servers' `StatefulSet`.
 fn template(platform: &Platform) -> String {
     let stateful_set = platform.cluster.find(&["statefulset", "chain-bitcoin"]);
     stateful_set.map_or_else(String::new, |found| found["spec"]["template"].to_string())
@@ -233,7 +233,7 @@ fn workloads_of_an_earlier_release_with_an_unmarked_secret_end() {
     ];
     platform.cluster.apply(&sources.concat());
     wait_until("the workloads run", || {
-        let names = mounting(&platform, "old");
+        let names = objects_mounting(&platform, "old");
         let has = |start: &str| names.iter().any(|name| name.starts_with(start));
         has("intel-own-first") && has("chain-bitcoin")
     });
@@ -248,7 +248,7 @@ fn workloads_of_an_earlier_release_with_an_unmarked_secret_end() {
         platform.wait_for(&source, WORKING, REFUSED);
         platform.wait_for_reason(&source, "Published");
     }
-    wait_until("nothing mounts it", || mounting(&platform, "old").is_empty());
+    wait_until("nothing mounts it", || objects_mounting(&platform, "old").is_empty());
     // chain servers answer from the blocks that they have.
     wait_until("there are other servers", || {
         platform.cluster.has(&["statefulset", "chain-bitcoin"])

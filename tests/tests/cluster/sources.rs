@@ -1,5 +1,5 @@
-//! Given an operator that knows what to make workloads of, when people apply sources, then there is a
-//! schedule for each list and there are chain servers for each chain. `kwok` plays the pods: it runs no image.
+//! Given an operator with settings for workloads, when people apply sources, then each list has a `CronJob` and each
+//! chain has chain servers. `kwok` simulates the pods without images.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub(crate) const FOLLOW: &str =
     "mode: follow, protocol: rpc, credentialsSecret: {name: node, key: cookie}";
 pub(crate) const ON_DEMAND: &str = "mode: on_demand, protocol: esplora";
 
-/// A platform whose operator makes workloads.
+/// A platform whose operator creates workloads.
 pub(crate) fn platform() -> Platform {
     let mut platform = Platform::start();
     platform.operator.stop();
@@ -68,7 +68,7 @@ pub(crate) fn with_workloads(platform: &Platform, name: &str) -> Operator {
     with_workloads_by(platform, &CLUSTER, name)
 }
 
-/// An operator that makes workloads, with the rights of a mode.
+/// An operator that creates workloads, with the rights of a mode.
 pub(crate) fn with_workloads_by(platform: &Platform, mode: &Mode, name: &str) -> Operator {
     let flags = [
         "--image=assay.test/assay:1.0",
@@ -81,8 +81,8 @@ pub(crate) fn with_workloads_by(platform: &Platform, mode: &Mode, name: &str) ->
     Operator::start_by(&config, "default", &platform.postgres.url(), name, 6, &flags)
 }
 
-/// Makes volumes of two storage classes, in the place of those of another test: `grows` can expand volumes, `fixed`
-/// cannot. `class` is that of the volumes.
+/// Creates two storage classes, and volumes of the class `class`, in place of those of another test: `grows` can expand
+/// volumes, `fixed` cannot.
 pub(crate) fn provide_volumes(platform: &Platform, class: &str) {
     let remains = ["delete", "pod,persistentvolumeclaim", "--all", "-n", "default"];
     let _ = platform.cluster.try_kubectl(&remains);
@@ -117,7 +117,7 @@ spec:
     platform.cluster.apply(&[classes.concat(), volumes.concat()].concat());
 }
 
-/// The Deployment that follows the chain by an earlier release of the operator.
+/// The Deployment with which an earlier release of the operator follows the chain.
 pub(crate) fn follower(platform: &Platform) -> String {
     let uid = platform.cluster.field(&CHAIN, ".metadata.uid");
     format!(
@@ -255,7 +255,7 @@ fn a_chain_has_servers_in_the_place_of_its_follower_or_none_if_read_on_demand() 
     platform.wait_for(&CHAIN, ".status.servers", "");
 }
 
-/// The field managers of a source's status, each with the conditions and other fields that it owns.
+/// The field managers of a source's status, with the conditions and other fields of each.
 fn managers(platform: &Platform) -> BTreeMap<String, Vec<String>> {
     let object = platform.cluster.find(&CHAIN).unwrap();
     let entries = object["metadata"]["managedFields"].as_array().unwrap().iter();
@@ -273,7 +273,7 @@ fn managers(platform: &Platform) -> BTreeMap<String, Vec<String>> {
     owned.collect()
 }
 
-/// Applies a part of the status of the chain by a field manager; null removes it.
+/// Applies a part of the chain's status by a field manager; null removes the part.
 fn apply_status(platform: &Platform, manager: &str, status: &Value) {
     let metadata = json!({"name": "bitcoin"});
     let mut object = json!({

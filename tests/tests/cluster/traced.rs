@@ -1,5 +1,4 @@
-//! Given a collector, when an operator works, then it can be seen there how long what took, and how much
-//! was done.
+//! Given a collector, when an operator works, then the collector receives spans with durations, and metrics.
 
 use assay_tests::Collector;
 

@@ -1,4 +1,5 @@
-//! Chain servers on a real node: from a `ChainSource` to an answer with flows, and losses that no caller sees.
+//! Chain servers on a real node: from a `ChainSource` to an answer with flows, and losses of servers without effect on
+//! callers.
 
 use std::{
     fs,
@@ -23,7 +24,7 @@ use tempfile::TempDir;
 
 use crate::world::{PATIENCE, World, file};
 
-/// The same owner as the node writes it on its test network, and as a check names it.
+/// Two addresses of one owner: on the node's test network, and in checks.
 const MINER: [&str; 2] =
     ["rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7k693xs3", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9"];
 const BLOCKS: u64 = 5;
@@ -69,7 +70,7 @@ spec:
     folder
 }
 
-/// A new check of the miner.
+/// A check of the miner without cached answers.
 fn check(caller: &Caller) -> Option<Value> {
     let body = json!({"blockchain": "ltc", "address": MINER[1]}).to_string();
     let answer = caller.post("/api/v1/check/address", &body, &[("cache-control", "no-cache")]);

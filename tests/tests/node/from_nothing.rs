@@ -1,4 +1,4 @@
-//! From an empty cluster to a verdict, and back.
+//! From an empty cluster to a verdict, and back to an empty cluster.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ fn verdict(finished: &Finished) -> Value {
     serde_json::from_str(&format!("{{\"{answer}")).unwrap_or_else(|_| panic!("{answer}"))
 }
 
-/// Publishes OFAC's list on the node, with one address on it, for as long as the test runs.
+/// Publishes a version of OFAC's list with one address on the node, while the test runs.
 fn publish_list() -> String {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -53,7 +53,7 @@ fn publish_list() -> String {
 }
 
 /// A pod that checks the address through the Service, by its name.
-fn asking_pod(key: &str) -> String {
+fn checking_pod(key: &str) -> String {
     format!(
         "
 apiVersion: v1
@@ -122,7 +122,7 @@ spec: {{location: '{location}', format: listings-csv, lists: [ofac-sdn], schedul
     world.cluster.add_image("localhost/curl:1", &[("/usr/bin/curl", "/usr/bin/curl")]);
     let mut answer = Value::Null;
     wait_at_most(PATIENCE, "the list in the answer", || {
-        world.cluster.apply(&asking_pod(&key));
+        world.cluster.apply(&checking_pod(&key));
         world.kubectl(&["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/asks"]);
         answer = serde_json::from_str(&world.kubectl(&["logs", "asks"])).unwrap();
         world.kubectl(&["delete", "pod", "asks", "--now"]);
@@ -164,7 +164,7 @@ fn the_commands_of_the_readme_lead_to_a_verdict_with_rights_in_a_few_namespaces(
 }
 
 impl World {
-    /// Looks at every container from inside, and says of which parts there are any.
+    /// Asserts, from inside, that every container is restricted, and returns the components that have containers.
     fn containers_are_restricted(&self) -> Vec<String> {
         let label = "jsonpath={range .items[?(@.status.phase==\"Running\")]}{.metadata.name} \
                      {.metadata.labels.app\\.kubernetes\\.io/component}{\"\\n\"}{end}";

@@ -30,5 +30,5 @@ fn replicas_are_added_when_they_have_much_to_do() {
     assert_eq!(told("conditions[?(@.type==\"Autoscaled\")].reason"), "MetricsAvailable");
     let why = world.kubectl(&["describe", "hpa", "assay"]);
     assert!(why.contains("New size: 3; reason: cpu resource utilization"), "{why}");
-    assert_eq!(traffic.lost_in("a replica is added"), 0);
+    assert_eq!(traffic.take_lost("a replica is added"), 0);
 }

@@ -1,4 +1,4 @@
-//! Losses of parts of a running API, as its callers experience them.
+//! Effects on callers when parts of a running API fail.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{
     world::{PATIENCE, World, file},
 };
 
-/// Between two requests of a caller.
+/// Pause between two requests of a caller.
 const PAUSE: Duration = Duration::from_millis(15);
 
 #[test]
@@ -24,7 +24,7 @@ fn upgrades_and_losses_of_pods_are_invisible_to_callers() {
     let own = concat!("docker.io/assay/assay:", env!("CARGO_PKG_VERSION"));
     let operator = concat!("docker.io/assay/assay-operator:", env!("CARGO_PKG_VERSION"));
     let traffic = Traffic::start(world.service(), &key, PAUSE);
-    traffic.go_on_for(100);
+    traffic.wait_for_requests(100);
 
     // A new version, and back.
     world.cluster.name_image(own, "docker.io/assay/assay:9.9.9");
@@ -34,25 +34,25 @@ fn upgrades_and_losses_of_pods_are_invisible_to_callers() {
     let before = world.pods("server");
     world.install(&format!("{place}/assay-9.9.9.tgz"), &[]);
     assert!(world.pods("server").iter().all(|pod| !before.contains(pod)), "all were replaced");
-    assert_eq!(traffic.lost_in("upgrade"), 0);
+    assert_eq!(traffic.take_lost("upgrade"), 0);
     let _ = world.helm(&["rollback", "assay", "1", "--wait", "--timeout", "3m"], &[]).ok();
     world.wait_until_version(env!("CARGO_PKG_VERSION"));
-    assert_eq!(traffic.lost_in("rollback"), 0);
+    assert_eq!(traffic.take_lost("rollback"), 0);
 
     // A pod is deleted, and a container told to stop.
     for pod in world.pods("server") {
         world.kubectl(&["delete", "pod", &pod, "--wait=false"]);
-        world.wait_until_it_says("RollingOut");
-        world.wait_until_it_says("ServiceReady");
-        assert_eq!(traffic.lost_in("a pod is deleted"), 0);
+        world.wait_for_reason("RollingOut");
+        world.wait_for_reason("ServiceReady");
+        assert_eq!(traffic.take_lost("a pod is deleted"), 0);
     }
     let pod = &world.pods("server")[0];
     world.cluster.process_of("assay", pod).signal("TERM");
     let restarted =
         || world.field(&["pod", pod], ".status.containerStatuses[0].restartCount") == "1";
     wait_at_most(PATIENCE, "another container", restarted);
-    world.wait_until_it_says("ServiceReady");
-    assert_eq!(traffic.lost_in("a container is told to stop"), 0);
+    world.wait_for_reason("ServiceReady");
+    assert_eq!(traffic.take_lost("a container is told to stop"), 0);
 
     // A version that does not come up, and one whose migration fails.
     let image = |name: &str| {
@@ -69,26 +69,26 @@ fn upgrades_and_losses_of_pods_are_invisible_to_callers() {
         restarts.trim().parse::<u32>().is_ok_and(|count| count > 1)
     });
     wait_at_most(PATIENCE, "what its pod complains of", || {
-        world.standing().1.contains("run `localhost/nothing:1`, 2 available; pod `assay-")
-            && world.standing().1.ends_with(": Completed, exit code 0")
+        world.ready_condition().1.contains("run `localhost/nothing:1`, 2 available; pod `assay-")
+            && world.ready_condition().1.ends_with(": Completed, exit code 0")
     });
-    assert_eq!(world.standing().0, "RollingOut");
-    assert_eq!(traffic.lost_in("an image does not come up"), 0);
+    assert_eq!(world.ready_condition().0, "RollingOut");
+    assert_eq!(traffic.take_lost("an image does not come up"), 0);
 
     world.cluster.add_image("localhost/refuses:1", &[("/bin/false", "/bin/false")]);
     image("localhost/refuses:1");
-    let message = world.wait_until_it_says("MigrationFailed");
+    let message = world.wait_for_reason("MigrationFailed");
     assert!(message.contains("earlier replicas keep serving"), "{message}");
     assert!(message.ends_with(": Error, exit code 1"), "{message}");
-    assert_eq!(traffic.lost_in("a migration fails"), 0);
+    assert_eq!(traffic.take_lost("a migration fails"), 0);
     image(concat!("assay/assay:", env!("CARGO_PKG_VERSION")));
-    world.wait_until_it_says("ServiceReady");
+    world.wait_for_reason("ServiceReady");
 
     // Without the operator.
     let before = world.pods("server");
     world.kubectl(&["scale", "deployment/assay-operator", "--replicas=0"]);
     wait_at_most(PATIENCE, "no operator", || world.pods("operator").is_empty());
-    assert_eq!(traffic.lost_in("the operator is gone"), 0);
+    assert_eq!(traffic.take_lost("the operator is gone"), 0);
     assert_eq!(world.pods("server"), before);
 }
 
@@ -97,7 +97,7 @@ impl World {
     fn wait_until_version(&self, version: &str) {
         wait_at_most(PATIENCE, version, || {
             self.field(&["riskservice/assay"], ".status.version") == version
-                && self.standing().0 == "ServiceReady"
+                && self.ready_condition().0 == "ServiceReady"
         });
     }
 }

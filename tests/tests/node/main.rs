@@ -1,5 +1,5 @@
-//! Assay on a real node of Kubernetes: its images run as containers, and Services lead to them. Tests say
-//! that they skip where such a node cannot be.
+//! Assay on a real Kubernetes node: images run as containers behind Services. Tests are skipped with a message on
+//! machines without such a node.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Callers that never stop and never retry: a request without an answer is lost.
+//! Callers that send requests continuously without retries: a request without an answer is lost.
 
 use std::{
     net::SocketAddr,
@@ -19,7 +19,7 @@ pub(crate) const ADDRESS: &str = "12QtD5BFwRsdNsAZY76UVE1xyCGNTojH9h";
 /// Callers of each kind.
 const CALLERS: usize = 2;
 
-/// Use of connections by a caller: one or several requests each.
+/// Use of connections by a caller: one or several requests per connection.
 #[derive(Clone, Copy, Debug)]
 enum ConnectionUse {
     NewConnections,
@@ -30,9 +30,8 @@ enum ConnectionUse {
 #[derive(Debug, Default)]
 struct TrafficCounts {
     answered: u64,
-    /// Answers without limits that were counted in time. On a machine that is short of processors a
-    /// database answers a server's first request late: that server is running, and its answer
-    /// states it.
+    /// Answers that state that limits could not be counted in time. On a busy machine the database answers a server's
+    /// first request late.
     uncounted: u64,
     lost: Vec<String>,
 }
@@ -44,7 +43,7 @@ enum AnswerKind {
     Uncounted,
 }
 
-/// Callers at work.
+/// Running callers.
 #[derive(Debug)]
 pub(crate) struct Traffic {
     begun: Instant,
@@ -90,17 +89,17 @@ impl Traffic {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so many more requests were answered.
-    pub(crate) fn go_on_for(&self, requests: u64) {
+    /// Waits until `requests` more requests were answered.
+    pub(crate) fn wait_for_requests(&self, requests: u64) {
         let before = self.counts().answered;
         wait_at_most(PATIENCE, "answers", || self.counts().answered >= before + requests);
     }
 
-    /// Number of requests that were lost since the last call, after an event.
+    /// Number of requests that were lost since the last call; `what` names the event.
     #[expect(clippy::print_stdout, reason = "a figure is for people")]
-    pub(crate) fn lost_in(&self, what: &str) -> usize {
+    pub(crate) fn take_lost(&self, what: &str) -> usize {
         // Late effects of the event count too.
-        self.go_on_for(300);
+        self.wait_for_requests(300);
         let mut counts = self.counts();
         let lost = std::mem::take(&mut counts.lost);
         let (answered, uncounted) = (counts.answered, counts.uncounted);
@@ -123,7 +122,7 @@ impl Drop for Traffic {
     }
 }
 
-/// One request, once.
+/// Sends a request without retries.
 fn ask(
     server: SocketAddr,
     request: &[u8],

@@ -34,7 +34,7 @@ metadata: {name: acme, namespace: assay}
 spec: {tenant: acme}
 ";
 
-/// One test at a time has the node.
+/// The node, used by one test at a time.
 pub(crate) struct World {
     pub(crate) cluster: MutexGuard<'static, Cluster>,
     pub(crate) helm: Helm,
@@ -46,7 +46,7 @@ pub(crate) fn file(name: &str) -> PathBuf {
 }
 
 impl World {
-    /// A node on which there is nothing of Assay.
+    /// A node without anything of Assay.
     pub(crate) fn new() -> Self {
         static CLUSTER: OnceLock<Mutex<Cluster>> = OnceLock::new();
         let helm = Helm::find();
@@ -102,7 +102,7 @@ impl World {
         self.wait_for("Ready", "riskservice/assay");
     }
 
-    /// Makes a tenant, and says what its key is.
+    /// Creates a tenant, and returns its key.
     pub(crate) fn key(&self) -> String {
         self.cluster.apply(TENANT);
         self.wait_for("Ready", "apikey/acme");
@@ -122,7 +122,7 @@ impl World {
     }
 
     /// Reason and message of the running API's condition `Ready`.
-    pub(crate) fn standing(&self) -> (String, String) {
+    pub(crate) fn ready_condition(&self) -> (String, String) {
         let ready = |field: &str| {
             let path = format!(".status.conditions[?(@.type==\"Ready\")].{field}");
             self.field(&["riskservice/assay"], &path)
@@ -130,13 +130,13 @@ impl World {
         (ready("reason"), ready("message"))
     }
 
-    /// Waits until the running API's condition `Ready` has a reason, and gives its message.
-    pub(crate) fn wait_until_it_says(&self, reason: &str) -> String {
-        wait_at_most(PATIENCE, reason, || self.standing().0 == reason);
-        self.standing().1
+    /// Waits until the running API's condition `Ready` has a reason, and returns the message.
+    pub(crate) fn wait_for_reason(&self, reason: &str) -> String {
+        wait_at_most(PATIENCE, reason, || self.ready_condition().0 == reason);
+        self.ready_condition().1
     }
 
-    /// The pods of a part that are not on their way out.
+    /// The pods of a component that are not being deleted.
     pub(crate) fn pods(&self, component: &str) -> Vec<String> {
         let selector = format!("app.kubernetes.io/component={component}");
         let list = self.kubectl(&["get", "pods", "--selector", &selector, "-o", "json"]);

@@ -1,5 +1,4 @@
-//! Redis killed, the database stopped and the chain's node away, all at once; then all back, in another
-//! order.
+//! Redis, the database and the chain's node fail together, and recover in another order.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -7,7 +6,7 @@ use assay_tests::{Answer, Caller, Server, platform::Platform, wait_at_most};
 
 use crate::{
     node_away::{Chain, check, height},
-    support::{ADDRESSES, PATIENCE, checked, health, roomy},
+    support::{ADDRESSES, PATIENCE, checked, health, plan_with_high_limits},
 };
 
 /// Problems that a caller may get while a server is unavailable.
@@ -42,7 +41,7 @@ fn until(what: impl Debug, holds: impl FnMut() -> bool) {
 fn every_answer_is_correct_or_names_the_reason_and_everything_recovers() {
     let mut chain = Chain::start(5);
     let mut platform = Platform::start_with_own_database();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     chain.followed_by(&platform);
     let key = platform.key();
     let following = ["--feeds", "on", "--max-intel-age", "8s", "--max-key-data-age", "16s"];

@@ -1,4 +1,4 @@
-//! Chain servers that are killed, replaced, behind, on another branch or on a broken disk: what callers see.
+//! Effects on callers of chain servers that are killed, replaced, behind, on another branch or on a broken disk.
 
 use std::{
     fs,
@@ -22,14 +22,14 @@ use tempfile::TempDir;
 use crate::{
     node_away::{Chain, check, height},
     restart::Balancer,
-    support::{PATIENCE, health, is_ready, roomy},
+    support::{PATIENCE, health, is_ready, plan_with_high_limits},
 };
 
-/// Checks of a second under load, by all callers together.
+/// Checks per second of all callers.
 const CHECKS_A_SECOND: u32 = 60;
 const CALLERS: u32 = 6;
 
-/// A chain's node, with everything that servers share.
+/// A chain's node, and the database and cache that servers share.
 struct World {
     chain: Chain,
     platform: Platform,
@@ -39,7 +39,7 @@ struct World {
 impl World {
     fn start(blocks: u64) -> Self {
         let (chain, platform) = (Chain::start(blocks), Platform::start());
-        platform.apply(&roomy());
+        platform.apply(&plan_with_high_limits());
         chain.followed_by(&platform);
         platform.write("token", CHAIN_TOKEN);
         let key = platform.key();
@@ -80,8 +80,8 @@ impl World {
         Server::start_chain(Arc::clone(directory), &arguments)
     }
 
-    /// A chain server that follows nothing.
-    fn still_server(&self, directory: &Arc<TempDir>, more: &[&str]) -> Server {
+    /// A chain server that follows no node.
+    fn unfollowing_server(&self, directory: &Arc<TempDir>, more: &[&str]) -> Server {
         let token = self.token();
         let arguments: Vec<&str> =
             ["ltc", token.as_str()].into_iter().chain(more.iter().copied()).collect();
@@ -103,8 +103,8 @@ fn same_address(server: &Server) -> String {
     format!("--listen={}", server.api)
 }
 
-/// A check that is made anew.
-fn anew(caller: &Caller) -> Option<Value> {
+/// A check without cached answers.
+fn check_uncached(caller: &Caller) -> Option<Value> {
     let body = json!({"blockchain": "ltc", "address": crate::node_away::MINER[1]}).to_string();
     let answer = caller.post("/api/v1/check/address", &body, &[("cache-control", "no-cache")]);
     (answer.status == 200).then(|| answer.json())
@@ -114,14 +114,14 @@ fn digest(answer: &Value) -> String {
     answer["assessment_digest"].as_str().unwrap().to_owned()
 }
 
-/// Callers who check all the time, until they are asked what went wrong.
-struct Load {
+/// Callers who send checks continuously and collect errors.
+struct CheckLoad {
     over: Arc<AtomicBool>,
     answered: Arc<AtomicUsize>,
     callers: Vec<thread::JoinHandle<Vec<String>>>,
 }
 
-impl Load {
+impl CheckLoad {
     fn start(balancer: &Arc<Balancer>, expected: &Value) -> Self {
         let (over, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let pause = Duration::from_secs(1) * CALLERS / CHECKS_A_SECOND;
@@ -133,7 +133,7 @@ impl Load {
                 repeat(
                     pause,
                     || over.load(Ordering::Relaxed),
-                    || match anew(&balancer.pick()) {
+                    || match check_uncached(&balancer.pick()) {
                         Some(answer) if digest(&answer) == expected => {
                             answered.fetch_add(1, Ordering::Relaxed);
                         }
@@ -147,7 +147,7 @@ impl Load {
         Self { over, answered, callers }
     }
 
-    /// Lets callers go on for a while.
+    /// Waits until the callers sent `checks` more checks.
     fn wait_for_checks(&self, checks: usize) {
         let before = self.answered.load(Ordering::Relaxed);
         wait_at_most(PATIENCE, "there is load", || {
@@ -175,16 +175,16 @@ fn servers_are_killed_and_replaced_without_an_effect_on_callers() {
     let mut apis = [(), ()].map(|()| world.api(&addresses));
     let all_at = |height_wanted| {
         apis.iter().all(|(_, caller)| {
-            let answer = anew(caller);
+            let answer = check_uncached(caller);
             answer.is_some_and(|it| height(&it) == Some(height_wanted) && it["verdict"] == "allow")
         })
     };
     wait_at_most(PATIENCE, "all is there", || all_at(5));
-    let expected = anew(&apis[0].1).unwrap();
+    let expected = check_uncached(&apis[0].1).unwrap();
     let balancer = Arc::new(Balancer::default());
     balancer.add(&apis[0].1);
     balancer.add(&apis[1].1);
-    let load = Load::start(&balancer, &expected);
+    let load = CheckLoad::start(&balancer, &expected);
     load.wait_for_checks(120);
     for nth in 0..2 {
         // Killed, and back after a while.
@@ -232,7 +232,7 @@ fn answers_state_what_is_missing_and_no_server_that_is_behind_is_asked() {
     wait_at_most(PATIENCE, "the chain is followed", || is_ready(&other));
     let (api, caller) = world.api(&[one.api, other.api]);
     let state = || {
-        let answer = anew(&caller).unwrap();
+        let answer = check_uncached(&caller).unwrap();
         (height(&answer), answer["verdict"].as_str().unwrap().to_owned())
     };
     let is = |height: u64, verdict: &str| (Some(height), verdict.to_owned());
@@ -241,7 +241,7 @@ fn answers_state_what_is_missing_and_no_server_that_is_behind_is_asked() {
     // Given a server that follows no more, and new blocks,
     let listen = same_address(&other);
     drop(other);
-    let mut other = world.still_server(&directories[1], &[&listen]);
+    let mut other = world.unfollowing_server(&directories[1], &[&listen]);
     world.chain.grow(3);
     wait_at_most(PATIENCE, "they are read", || state() == is(8, "allow"));
     wait_at_most(PATIENCE, "the other is back", || is_ready(&other));
@@ -325,7 +325,7 @@ fn a_broken_disk_of_one_server_changes_no_answer() {
     wait_at_most(PATIENCE, "the chain is followed", || is_ready(&small));
     let (_api, caller) = world.api(&[one.api, small.api]);
     let state = || {
-        let answer = anew(&caller).unwrap();
+        let answer = check_uncached(&caller).unwrap();
         (height(&answer), answer["verdict"].as_str().unwrap().to_owned())
     };
     wait_at_most(PATIENCE, "all is there", || state() == (Some(5), "allow".to_owned()));

@@ -1,12 +1,12 @@
-//! A server whose wall clock is changed by an hour: limits stay exact, keys expire by each server's
-//! own clock, and answers keep their age.
+//! A server whose wall clock jumps by an hour: limits stay exact, keys expire by each server's clock, and answers keep
+//! their age.
 
 use assay_tests::{Caller, Server, WallClock, plan_with_tenant, platform::Platform, wait_at_most};
 use serde_json::Value;
 
 use crate::{
     limits::{BURST, LIMIT, callers, count, crowd, ready},
-    support::{ADDRESSES, PATIENCE, checked, health, roomy},
+    support::{ADDRESSES, PATIENCE, checked, health, plan_with_high_limits},
 };
 
 const HOUR: i64 = 3600;
@@ -21,7 +21,7 @@ fn check(caller: &Caller) -> Value {
     checked(caller, "btc", ADDRESSES[0])
 }
 
-/// Minutes by which an answer was made later than another one.
+/// Minutes between the times of two answers.
 fn minutes_later(later: &Value, than: &Value) -> i64 {
     let time = |answer: &Value| {
         let text = answer["assessed_at"].as_str().unwrap();
@@ -30,10 +30,10 @@ fn minutes_later(later: &Value, than: &Value) -> i64 {
     (time(later) - time(than)) / 60
 }
 
-/// Clocks of one of three servers: what happens, and how many seconds it is ahead before and within a window.
-type Jump = (&'static str, i64, i64);
+/// Clock jump of one of three servers: description, and its lead in seconds before and within a window.
+type ClockJump = (&'static str, i64, i64);
 
-fn a_limit_is_never_exceeded(jumps: &[Jump]) {
+fn a_limit_is_never_exceeded(jumps: &[ClockJump]) {
     let clock = WallClock::new();
     let platform = Platform::start();
     platform.apply(&plan_with_tenant("tight", BURST));
@@ -79,7 +79,7 @@ fn a_limit_is_never_exceeded_however_a_clock_jumps() {
 fn a_key_expires_by_the_clock_of_the_server_that_is_asked() {
     let clock = WallClock::new();
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let create = ["keys", "create", "--tenant", "acme", "--expires-in", "30m"];
     let key = platform.assay(&create).ok().stdout.trim().to_owned();
     let steady = platform.server(&[]);
@@ -100,7 +100,7 @@ fn usage_is_booked_on_the_day_of_the_database() {
     // Given a server that is two days ahead.
     let clock = WallClock::new();
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let key = platform.key();
     clock.set_ahead(48 * HOUR);
     let (mut server, caller) = jumping_server(&platform, &clock, &key);
@@ -121,7 +121,7 @@ fn usage_is_booked_on_the_day_of_the_database() {
 fn an_answer_is_not_repeated_longer_because_a_clock_was_set_back() {
     let clock = WallClock::new();
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let key = platform.key();
     clock.set_ahead(HOUR);
     let (server, caller) = jumping_server(&platform, &clock, &key);

@@ -1,5 +1,5 @@
-//! A network partition between a server and the servers that it shares with others: no connection
-//! is closed, none is refused, and none gets an answer.
+//! A network partition between an API server and the database and cache: no connection is closed or refused, and none
+//! gets an answer.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,9 +11,11 @@ use assay_tests::{
     Caller, Finished, Postgres, Server, assay, cut::CuttableProxy, platform::Platform, wait_at_most,
 };
 
-use crate::support::{ADDRESSES, PATIENCE, charged, health, rest_on_labels, roomy};
+use crate::support::{
+    ADDRESSES, PATIENCE, charged, health, plan_with_high_limits, require_labels_only,
+};
 
-/// A platform, and a server that reaches it by wires.
+/// A platform, and a server that connects to it through proxies that can be cut.
 struct PlatformBehindProxies {
     platform: Platform,
     postgres: CuttableProxy,
@@ -27,8 +29,8 @@ struct PlatformBehindProxies {
 impl PlatformBehindProxies {
     fn start() -> Self {
         let platform = Platform::start();
-        platform.apply(&roomy());
-        rest_on_labels(&platform);
+        platform.apply(&plan_with_high_limits());
+        require_labels_only(&platform);
         let postgres = CuttableProxy::start(platform.postgres.port());
         let redis = CuttableProxy::start(platform.redis.port());
         let server = platform.server(&[
@@ -41,7 +43,7 @@ impl PlatformBehindProxies {
         Self { platform, postgres, redis, server, caller, answered: 0 }
     }
 
-    /// Asks, and counts the answer: by lists, nothing speaks against any of these addresses.
+    /// Checks an address that no list names, counts the answer, and returns its status.
     fn status(&mut self, address: &str) -> u16 {
         let answer = self.caller.check("btc", address);
         if answer.status == 200 {
@@ -51,20 +53,20 @@ impl PlatformBehindProxies {
         answer.status
     }
 
-    /// Waits until the server says of itself that something is not there, or is again.
-    fn until_told(&self, what: &str, is_degraded: bool) {
+    /// Waits until the server's health reports a dependency as degraded, or as recovered.
+    fn wait_until_reported(&self, what: &str, is_degraded: bool) {
         let _ = wait_at_most(PATIENCE, what, || {
             health(&self.server).1.to_string().contains(what) == is_degraded
         });
     }
 
-    fn until_known(&mut self) {
+    fn wait_until_key_is_known(&mut self) {
         let _ = wait_at_most(PATIENCE, "the key is known", || self.status(ADDRESSES[0]) == 200);
     }
 }
 
-/// Revokes a key without a word to Redis.
-fn revoke_quietly(platform: &Platform, key: &str) {
+/// Revokes a key without a notification through Redis.
+fn revoke_without_notification(platform: &Platform, key: &str) {
     let elsewhere = tempfile::tempdir().unwrap();
     platform.postgres.connect_directory(elsewhere.path());
     let id = key.split('_').nth(2).unwrap();
@@ -74,7 +76,7 @@ fn revoke_quietly(platform: &Platform, key: &str) {
 #[test]
 fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() {
     let mut wired = PlatformBehindProxies::start();
-    wired.until_known();
+    wired.wait_until_key_is_known();
     let doomed = wired.server.caller(&wired.platform.key());
     let _ = wait_at_most(PATIENCE, "the other key is known", || {
         let status = doomed.check("btc", ADDRESSES[0]).status;
@@ -89,8 +91,8 @@ fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() 
         assert_eq!(wired.status(ADDRESSES[0]), 200);
         assert_eq!(wired.status(ADDRESSES[1]), 200);
     }
-    wired.until_told("database_unreachable", true);
-    revoke_quietly(&wired.platform, &doomed.key);
+    wired.wait_until_reported("database_unreachable", true);
+    revoke_without_notification(&wired.platform, &doomed.key);
     assert_eq!(wired.status(ADDRESSES[2]), 200);
     assert_eq!(health(&wired.server).0, 200, "degraded is not unready");
     let before = charged(&wired.platform);
@@ -103,7 +105,7 @@ fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() 
         wired.answered += u64::from(status == 200);
         status == 401
     });
-    wired.until_told("database_unreachable", false);
+    wired.wait_until_reported("database_unreachable", false);
     let _ = wait_at_most(PATIENCE, "it is charged", || charged(&wired.platform) >= wired.answered);
     wired.server.signal("TERM");
     assert_eq!(wired.server.wait(), Some(0), "{}", wired.server.log());
@@ -113,17 +115,17 @@ fn without_the_database_checks_go_on_and_pending_changes_apply_after_recovery() 
 #[test]
 fn without_the_cache_checks_go_on_and_answers_are_shared_after_recovery() {
     let mut wired = PlatformBehindProxies::start();
-    wired.until_known();
+    wired.wait_until_key_is_known();
     // A server may spend its share of the limits some time after it began.
     wired.redis.cut();
     let _ = wait_at_most(PATIENCE, "its share of the limits is there", || {
         wired.status(ADDRESSES[0]) == 200 && wired.status(ADDRESSES[1]) == 200
     });
-    wired.until_told("redis_unreachable", true);
+    wired.wait_until_reported("redis_unreachable", true);
     // The database says by itself who is dead.
     let doomed = wired.server.caller(&wired.platform.key());
     let _ = wait_at_most(PATIENCE, "a new key", || doomed.check("btc", ADDRESSES[0]).status == 200);
-    revoke_quietly(&wired.platform, &doomed.key);
+    revoke_without_notification(&wired.platform, &doomed.key);
     let _ =
         wait_at_most(PATIENCE, "it is dead", || doomed.check("btc", ADDRESSES[0]).status == 401);
     wired.redis.restore();
@@ -139,7 +141,7 @@ fn without_the_cache_checks_go_on_and_answers_are_shared_after_recovery() {
 #[test]
 fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     let mut wired = PlatformBehindProxies::start();
-    wired.until_known();
+    wired.wait_until_key_is_known();
     wired.postgres.cut();
     assert_eq!(wired.status(ADDRESSES[0]), 200);
     wired.redis.cut();
@@ -156,11 +158,11 @@ fn a_server_that_is_cut_off_from_everything_stops_in_order() {
     assert!(log.contains("stopped"), "{log}");
 }
 
-/// A session that holds locks until this is dropped.
+/// A database session that holds locks until this is dropped.
 struct LockHolder(Child);
 
 impl LockHolder {
-    /// Returns once the locks of the statement are held.
+    /// Runs a statement in a session, and returns once its locks are held.
     fn start(database: &Postgres, statement: &str) -> Self {
         let mut child = Command::new(database.programs().join("psql"))
             .args(["--no-psqlrc", "--quiet", "--dbname", &database.url()])

@@ -1,4 +1,4 @@
-//! The database and Redis are lost: recovery from a backup, by the documented steps.
+//! Recovery from a backup after the loss of database and Redis, by the documented steps.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::{ADDRESSES, checked};
 
 const DOCUMENT: &str = include_str!("../../../docs/operations.md");
-/// Of which some are used before the backup.
+/// A quota that is partly used before the backup.
 const QUOTA: &str = "{name: daily, requests: 500, window: 1d, counts: checks}";
 const USED: u64 = 40;
 
@@ -21,7 +21,7 @@ fn documented(heading: &str) -> &'static str {
     rest.split_once("```").unwrap().0
 }
 
-/// Runs commands as an operator does, in `directory`, with the database at `postgres`.
+/// Runs documented commands in `directory`, with the database `postgres`.
 fn run(commands: &str, directory: &Path, postgres: &Postgres) {
     let assay = binary();
     let folders =
@@ -39,7 +39,7 @@ fn run(commands: &str, directory: &Path, postgres: &Postgres) {
     assert!(run.status.success(), "{commands}\n{}", String::from_utf8_lossy(&run.stderr));
 }
 
-/// Answer of a check without the state of this request: digest, verdict, and the repeated flag.
+/// Digest, verdict and repeated flag of a check's answer.
 fn answer_fields(caller: &Caller) -> [Value; 3] {
     let answer = checked(caller, "btc", ADDRESSES[0]);
     ["assessment_digest", "verdict", "cached"].map(|field| answer[field].clone())

@@ -1,4 +1,4 @@
-//! A full disk: checks continue, records wait in memory, and the log reports it.
+//! A full disk: checks continue, records wait in memory, and the log reports the failure.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use assay_tests::{
     wait_at_most,
 };
 
-use crate::support::{ADDRESSES, PATIENCE, roomy};
+use crate::support::{ADDRESSES, PATIENCE, plan_with_high_limits};
 
-/// Answers that wait to be written.
+/// Number of answers that wait to be written.
 fn unwritten(server: &Server, record: &str) -> u64 {
     server.metric(&format!("assay_records_pending{{record=\"{record}\"}}"))
 }
 
-/// A new answer that is to be kept: its digest, and its identifier.
+/// Checks a new address; returns the answer's digest and identifier.
 fn check(caller: &Caller) -> (String, String) {
     let body = format!("{{\"blockchain\":\"btc\",\"address\":\"{}\"}}", ADDRESSES[0]);
     let fresh = [("cache-control", "no-cache")];
@@ -87,7 +87,7 @@ fn a_full_disk_of_an_embedded_database_delays_records_and_fails_commands() {
     let disk = SmallDisk::mount(24);
     let directory = Arc::new(tempfile::tempdir_in(disk.path()).unwrap());
     let run = |arguments: &[&str]| assay(directory.path(), arguments);
-    std::fs::write(directory.path().join("roomy.yaml"), roomy()).unwrap();
+    std::fs::write(directory.path().join("roomy.yaml"), plan_with_high_limits()).unwrap();
     let _ = run(&["apply", "-f", "roomy.yaml"]).ok();
     let key = run(&["keys", "create", "--tenant", "acme"]).ok().stdout;
     let mut server = Server::start(Arc::clone(&directory), &[]);
@@ -122,7 +122,7 @@ fn a_full_disk_of_a_shared_database_delays_records_only() {
     let disk = SmallDisk::mount(160);
     let postgres = StartOptions { folder: Some(disk.path()), ..StartOptions::default() }.start();
     let platform = Platform::with_servers(postgres, Redis::start());
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(2, &platform.key(), &[]);
     let (server, caller) = &servers[0];
     let checks = fill_and_clear(&disk, server, caller);

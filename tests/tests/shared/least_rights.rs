@@ -1,4 +1,4 @@
-//! A user of Redis with the rights that the documents name, and no others.
+//! A Redis user with exactly the rights in the documents.
 
 use assay_tests::{
     plan_with_tenant,
@@ -12,8 +12,7 @@ use crate::support::{ADDRESSES, PATIENCE, checked, health};
 const DOCUMENT: &str = include_str!("../../../docs/limits.md");
 const LIMIT: &str = "{name: burst, requests: 2000, window: 1m, counts: requests}";
 
-/// Creates the user on servers by the command in the document, with a password, and with the
-/// addition of a sentence in the document.
+/// Creates the user on servers by the documented command, with a password and a documented addition.
 fn allow(servers: &[&Redis], more: &str) {
     let mut lines = DOCUMENT.lines().filter(|line| line.starts_with("ACL SETUSER assay "));
     let line = lines.next().unwrap().replace("PASSWORD", "secret");
@@ -29,7 +28,7 @@ fn calls(servers: &[&Redis], command: &str) -> u64 {
     servers.iter().map(|server| server.calls(command)).sum()
 }
 
-/// Shares limits, answers and revocations by a URL, as the user that was made on these servers.
+/// Tests shared limits, answers and revocations through a URL, with the user on these servers.
 fn share(servers_of_redis: &[&Redis], url: &str) {
     let platform = Platform::start();
     platform.apply(&plan_with_tenant("minutely", LIMIT));

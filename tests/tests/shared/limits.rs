@@ -1,4 +1,4 @@
-//! Servers together admit the requests of a limit, and not one more, through all faults of Redis.
+//! Servers together admit exactly the requests of a limit, in all faults of Redis.
 
 use std::{
     sync::{
@@ -15,20 +15,20 @@ use crate::support::PATIENCE;
 
 pub(crate) const LIMIT: u64 = 1_000;
 const WINDOW: Duration = Duration::from_secs(6);
-/// Between two requests of one caller: three callers ask twice as often as the limit allows.
+/// Pause between two requests of a caller: three callers send twice as many requests as the limit allows.
 const PAUSE: Duration = Duration::from_millis(8);
 const ADDRESS: &str = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa";
 pub(crate) const BURST: &str = "{name: burst, requests: 1000, window: 6s, counts: requests}";
 const DAY: &str = "{name: burst, requests: 1000, window: 1d, counts: checks}";
 
-/// The time by the clock that Redis has too.
+/// The time since 1970, as Redis counts it.
 #[expect(clippy::disallowed_methods, reason = "windows are those of the servers' own clock")]
 fn since_1970() -> Duration {
     let now = jiff::Timestamp::now();
     Duration::from_micros(u64::try_from(now.as_microsecond()).unwrap())
 }
 
-/// Sleeps until a window has begun, one that begins after `margin` at the earliest.
+/// Sleeps until the beginning of a window, at least `margin` later.
 fn sleep_until_window(margin: Duration) {
     let earliest = (since_1970() + margin).as_micros();
     let next = (earliest / WINDOW.as_micros() + 1) * WINDOW.as_micros();
@@ -37,7 +37,7 @@ fn sleep_until_window(margin: Duration) {
     thread::sleep(begun.saturating_sub(since_1970()));
 }
 
-/// Answers to callers that sent requests as fast as they could.
+/// Numbers of answers to concurrent callers.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerCounts {
     pub(crate) admitted: AtomicU64,
@@ -46,8 +46,8 @@ pub(crate) struct AnswerCounts {
     pub(crate) other: AtomicU64,
 }
 
-/// Asks for most of one window, whose beginning is waited for: `shares` says how many ask as each caller.
-/// Meanwhile `happening` happens.
+/// Sends requests for most of a window, from its beginning; `shares` gives the number of threads for each caller.
+/// Meanwhile `happening` runs.
 pub(crate) fn crowd(
     callers: &[Caller],
     shares: &[usize],
@@ -86,7 +86,7 @@ pub(crate) fn crowd(
 }
 
 impl AnswerCounts {
-    /// Waits until some requests more were answered.
+    /// Waits until more requests were answered.
     pub(crate) fn wait_for_more(&self) {
         let all = || {
             let Self { admitted, refused, unavailable, other } = self;
@@ -113,7 +113,7 @@ pub(crate) fn ready(servers: &[(Server, Caller)]) {
     }
 }
 
-/// Servers, one group of callers after the other: how many servers there are, and how many ask each of them.
+/// Tests groups of callers, each with a number of servers and of callers per server.
 fn admit_the_limit(groups: &[(usize, &[usize])]) {
     let platform = Platform::start();
     platform.apply(&plan_with_tenant("tight", BURST));
@@ -154,13 +154,13 @@ fn one_or_ten_servers_admit_the_limit() {
     admit_the_limit(&[(1, &[6]), (10, &[1; 10])]);
 }
 
-/// Three servers with a limit, which may never be exceeded.
-struct Trio {
+/// Three servers with a limit that must never be exceeded.
+struct ThreeServers {
     platform: Platform,
     servers: Vec<(Server, Caller)>,
 }
 
-impl Trio {
+impl ThreeServers {
     fn start() -> Self {
         let platform = Platform::start();
         platform.apply(&plan_with_tenant("tight", BURST));
@@ -170,7 +170,7 @@ impl Trio {
     }
 
     /// Sends requests for most of a window during an event, and checks the number of admitted ones.
-    fn asked_while(
+    fn send_requests_during(
         &mut self,
         what: &str,
         happening: impl FnOnce(&mut Self, &AnswerCounts),
@@ -190,8 +190,8 @@ impl Trio {
 
 #[test]
 fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
-    let mut trio = Trio::start();
-    let _ = trio.asked_while("Redis is killed and comes back empty", |trio, counted| {
+    let mut trio = ThreeServers::start();
+    let _ = trio.send_requests_during("Redis is killed and comes back empty", |trio, counted| {
         counted.wait_for_more();
         trio.platform.redis.kill();
         counted.wait_for_more();
@@ -199,34 +199,34 @@ fn while_redis_is_killed_and_comes_back_empty_the_limit_is_never_exceeded() {
     });
     // The window after the one in which it noticed is a usual one.
     let _ = crowd(&callers(&trio.servers), &[1; 3], |_| {});
-    let counted = trio.asked_while("Redis is back", |_, _| {});
+    let counted = trio.send_requests_during("Redis is back", |_, _| {});
     assert!(count(&counted.admitted) > 0);
 }
 
 #[test]
 #[ignore = "needs more time"]
 fn other_faults_of_redis_or_a_server_never_exceed_the_limit() {
-    let mut trio = Trio::start();
-    let _ = trio.asked_while("Redis forgets everything", |trio, counted| {
+    let mut trio = ThreeServers::start();
+    let _ = trio.send_requests_during("Redis forgets everything", |trio, counted| {
         counted.wait_for_more();
         let _ = trio.platform.redis.cli(&["flushall"]);
     });
-    let _ = trio.asked_while("Redis pauses for two seconds", |trio, counted| {
+    let _ = trio.send_requests_during("Redis pauses for two seconds", |trio, counted| {
         counted.wait_for_more();
         trio.platform.redis.pause_for(Duration::from_secs(2));
     });
-    let _ = trio.asked_while("a server is killed", |trio, counted| {
+    let _ = trio.send_requests_during("a server is killed", |trio, counted| {
         counted.wait_for_more();
         trio.servers[2].0.signal("KILL");
     });
     let _ = trio.servers.pop();
     trio.platform.redis.kill();
-    let counted = trio.asked_while("Redis is away", |_, _| {});
+    let counted = trio.send_requests_during("Redis is away", |_, _| {});
     assert_eq!(count(&counted.other), 0, "{counted:?}");
     trio.platform.redis.start_again();
     // The window after the one in which it noticed is a usual one.
     let _ = crowd(&callers(&trio.servers), &[1; 2], |_| {});
-    let counted = trio.asked_while("Redis is back", |_, _| {});
+    let counted = trio.send_requests_during("Redis is back", |_, _| {});
     assert!(count(&counted.admitted) > 0);
 }
 

@@ -1,4 +1,4 @@
-//! Several servers that share PostgreSQL and Redis: what holds of all of them together.
+//! Tests of several servers that share PostgreSQL and Redis.
 
 #![expect(
     clippy::indexing_slicing,

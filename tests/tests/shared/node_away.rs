@@ -1,4 +1,4 @@
-//! A chain's node that goes away and comes back, and servers that follow it.
+//! Outage and return of a chain's node, and servers that follow it.
 
 use assay_tests::{
     Caller, Server, WallClock,
@@ -8,19 +8,19 @@ use assay_tests::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, checked, health, rest_on_labels, roomy};
+use crate::support::{PATIENCE, checked, health, plan_with_high_limits, require_labels_only};
 
-/// The same owner as the node writes it on its test network, and as a check names it.
+/// Two addresses of one owner: on the node's test network, and in checks.
 pub(crate) const MINER: [&str; 2] =
     ["rltc1qw508d6qejxtdg4y5r3zarvary0c5xw7k693xs3", "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9"];
-/// Longer than a chain like this one may be silent.
+/// Seconds without a block after which a chain counts as stale.
 const LONG: i64 = 3 * 3600;
 
-/// A node of Litecoin Core whose chain can grow.
+/// A Litecoin Core node that can mine blocks.
 pub(crate) struct Chain(pub(crate) Node);
 
 impl Chain {
-    /// A node with so many blocks.
+    /// A node with `blocks` blocks.
     pub(crate) fn start(blocks: u64) -> Self {
         let chain = Self(Node::start(NodeKind::Litecoin { mweb: false }));
         chain.grow(blocks);
@@ -31,7 +31,7 @@ impl Chain {
         let _ = self.0.call("generatetoaddress", &[json!(blocks), json!(MINER[0])]).unwrap();
     }
 
-    /// Lets the platform's servers follow it.
+    /// Applies a source by which the platform's servers follow the node.
     pub(crate) fn followed_by(&self, platform: &Platform) {
         let Credentials::Password { user, password } = self.0.credentials() else {
             panic!("a node with a cookie")
@@ -45,7 +45,7 @@ impl Chain {
             self.0.url(),
             platform.file("sources/node").display()
         ));
-        rest_on_labels(platform);
+        require_labels_only(platform);
         // Nothing is fetched from outside.
         platform.apply(
             "apiVersion: assay.dev/v1alpha1\nkind: IntelSource\nmetadata: {name: ofac-sdn}\n\
@@ -60,13 +60,13 @@ pub(crate) fn check(caller: &Caller) -> Value {
     checked(caller, "ltc", MINER[1])
 }
 
-/// The height of the newest block that an answer rests on.
+/// The height of the newest block that an answer is based on.
 pub(crate) fn height(answer: &Value) -> Option<u64> {
     let mut sources = answer["sources"].as_array().into_iter().flatten();
     sources.find_map(|source| source["latest_block"]["height"].as_u64())
 }
 
-/// Time of that block.
+/// Time of the newest block that an answer is based on.
 fn tip_time(answer: &Value) -> Value {
     let mut sources = answer["sources"].as_array().into_iter().flatten();
     sources.find(|source| source["latest_block"].is_object()).unwrap()["latest_block"]["time"]
@@ -78,7 +78,7 @@ fn tip_time(answer: &Value) -> Value {
 fn answers_go_on_and_name_their_latest_block_and_the_chain_catches_up() {
     let (mut chain, clock) = (Chain::start(5), WallClock::new());
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     chain.followed_by(&platform);
     let key = platform.key();
     let follower = platform.server(&["--feeds", "on"]);

@@ -1,5 +1,5 @@
-//! Redis in its usual forms: one server, with Sentinel, a Cluster, behind TLS, with changing
-//! passwords; and the effect of its loss on callers.
+//! Redis in its usual forms (one server, Sentinel, Cluster, TLS, changing passwords), and the effect of its loss on
+//! callers.
 
 use std::{fs, time::Duration};
 
@@ -31,7 +31,7 @@ fn get(key: &str) -> Cmd {
     get
 }
 
-/// Retries until success; the recovery of Redis may take several attempts.
+/// Retries until success, because the recovery of Redis may take several attempts.
 async fn eventually<T, E: std::fmt::Debug>(mut attempt: impl AsyncFnMut() -> Result<T, E>) -> T {
     let mut done = None;
     assay_tests::eventually("the recovery of Redis", async || {

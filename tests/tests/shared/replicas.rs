@@ -5,9 +5,11 @@ use std::thread;
 use assay_tests::{Caller, Server, platform::Platform, tenant, wait_at_most};
 use serde_json::Value;
 
-use crate::support::{ADDRESSES, PATIENCE, checked, health, rest_on_labels, roomy};
+use crate::support::{
+    ADDRESSES, PATIENCE, checked, health, plan_with_high_limits, require_labels_only,
+};
 
-/// Number of rounds in which many servers are asked at once.
+/// Number of rounds of concurrent requests to many servers.
 const ROUNDS: usize = 40;
 
 fn check(caller: &Caller) -> Value {
@@ -48,7 +50,7 @@ fn servers_repeat_the_assessment_of_another() {
 #[test]
 fn concurrent_requests_to_many_servers_are_assessed_once() {
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(3, &platform.key(), &[]);
     let mut in_time = 0;
     for round in 0..ROUNDS {
@@ -105,7 +107,7 @@ fn a_revoked_key_is_refused_everywhere_with_and_without_redis() {
 #[test]
 fn a_server_that_cannot_confirm_keys_refuses_all_callers_until_it_can() {
     let platform = Platform::start_with_own_database();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(1, &platform.key(), &["--max-key-data-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "indeterminate", "no list was imported");
@@ -123,8 +125,8 @@ fn a_server_that_cannot_confirm_keys_refuses_all_callers_until_it_can() {
 #[test]
 fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
     let platform = Platform::start_with_own_database();
-    platform.apply(&roomy());
-    rest_on_labels(&platform);
+    platform.apply(&plan_with_high_limits());
+    require_labels_only(&platform);
     let servers = platform.servers(1, &platform.key(), &["--max-intel-age", "2s"]);
     let (server, caller) = &servers[0];
     assert_eq!(check(caller)["verdict"], "allow");
@@ -146,7 +148,7 @@ fn lists_that_cannot_be_confirmed_allow_nothing_and_block_on() {
 #[test]
 fn without_redis_every_answer_is_the_same() {
     let mut platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(2, &platform.key(), &[]);
     let digest = check(&servers[0].1)["assessment_digest"].clone();
     platform.redis.kill();

@@ -1,4 +1,4 @@
-//! Servers are replaced one by one under load, without an effect on callers.
+//! Rolling replacement of servers under load, without an effect on callers.
 
 use std::{
     sync::{
@@ -11,13 +11,12 @@ use std::{
 
 use assay_tests::{Caller, platform::Platform, repeat, wait_until};
 
-use crate::support::{ADDRESSES, is_ready, roomy};
+use crate::support::{ADDRESSES, is_ready, plan_with_high_limits};
 
 /// Pause of a caller between two requests.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Targets of requests: those that a load balancer knows, which learns of a stopping server only
-/// after the server was asked to stop.
+/// A load balancer's targets. A server is removed only after it was asked to stop.
 #[derive(Debug, Default)]
 pub(crate) struct Balancer {
     servers: Mutex<Vec<Caller>>,
@@ -35,7 +34,7 @@ impl Balancer {
         self.servers.lock().unwrap().retain(|known| !known.has_same_server(caller));
     }
 
-    /// The next server.
+    /// The caller of the next server.
     pub(crate) fn pick(&self) -> Caller {
         let servers = self.servers.lock().unwrap();
         let nth = self.next.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +45,7 @@ impl Balancer {
 #[test]
 fn a_rolling_restart_loses_no_request() {
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let key = platform.key();
     let mut servers = platform.servers(3, &key, &[]);
     let balancer = Arc::new(Balancer::default());

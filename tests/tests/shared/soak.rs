@@ -1,5 +1,5 @@
-//! Many minutes of everything at once: far more requests than a limit allows, servers that are killed, and a Redis
-//! that restarts. `just soak` runs it for ten minutes.
+//! Endurance test: far more requests than a limit allows, killed servers, and a restarting Redis. `just soak` runs it
+//! for ten minutes.
 
 use std::{
     collections::VecDeque,
@@ -16,18 +16,18 @@ use assay_tests::{Caller, Server, holds_within, platform::Platform, repeat, tena
 
 use crate::support::{ADDRESSES, charged};
 
-/// Length by default in seconds; `ASSAY_SOAK_SECONDS` sets another one.
+/// Default duration in seconds; `ASSAY_SOAK_SECONDS` overrides it.
 const SECONDS: u64 = 120;
-/// Requests that the limit allows in a second, and that are sent.
+/// Requests per second that the limit allows.
 const LIMIT: u64 = 20;
 const CALLERS: u64 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Time for which a server that is killed may not have written its charges.
+/// Time before a kill whose charges may be unwritten.
 const UNWRITTEN: Duration = Duration::from_secs(1);
-/// Growth of a server's memory that is none.
+/// Tolerated growth of a server's memory, in bytes.
 const SLACK_BYTES: u64 = 48 << 20;
 
-/// Servers that are replaced when they are killed; the first one lives to the end.
+/// Servers that are killed and replaced, except for the first one.
 struct Fleet {
     servers: RwLock<Vec<(Server, Caller, Caller)>>,
     /// Times of the last answers of each server.
@@ -38,7 +38,7 @@ struct Fleet {
 struct AnswerCounts {
     admitted: AtomicU64,
     refused: AtomicU64,
-    /// Requests that a killed server did not answer: it may have charged them.
+    /// Requests that a killed server did not answer but may have charged.
     cut: AtomicU64,
     quiet_served: AtomicU64,
     quiet_waited: AtomicU64,
@@ -70,8 +70,8 @@ impl Fleet {
         Some(status)
     }
 
-    /// Kills a server and starts another one in its place. Returns the number of its answers whose charges it may not
-    /// have written.
+    /// Kills a server and starts another one in its place. Returns the number of answers whose charges may be
+    /// unwritten.
     fn replace(&self, index: usize, platform: &Platform, keys: &[String; 2]) -> u64 {
         let mut servers = self.servers.write().unwrap();
         let killed = Instant::now();

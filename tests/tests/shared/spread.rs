@@ -1,12 +1,12 @@
-//! Time until all servers know a change that one command made.
+//! Time until all servers have applied a change by a command.
 
 use std::env;
 
 use assay_tests::{Caller, Figures, platform::Platform, wait_until};
 
-use crate::support::{ADDRESSES, roomy};
+use crate::support::{ADDRESSES, plan_with_high_limits};
 
-/// Trials of a run; `ASSAY_TRIALS` asks for more.
+/// Number of trials; `ASSAY_TRIALS` overrides it.
 fn trials() -> usize {
     env::var("ASSAY_TRIALS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
@@ -14,7 +14,7 @@ fn trials() -> usize {
 #[test]
 fn a_revocation_reaches_every_server() {
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(3, &platform.key(), &[]);
     let took: Vec<_> = (0..trials())
         .map(|_| {
@@ -40,7 +40,7 @@ fn a_revocation_reaches_every_server() {
 #[test]
 fn a_new_listing_shows_on_every_server_though_the_answer_was_cached() {
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(3, &platform.key(), &[]);
     let verdicts = || -> Vec<String> {
         let answers = servers.iter().map(|(_, caller)| caller.check("btc", ADDRESSES[0]));

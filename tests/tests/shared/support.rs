@@ -1,27 +1,27 @@
-//! Small helpers.
+//! Helpers of several tests.
 
 use std::time::Duration;
 
 use assay_tests::{Caller, Server, plan_with_tenant, platform::Platform, wait_at_most};
 use serde_json::Value;
 
-/// Longest wait for what fails or heals.
+/// Time limit for a failure or a recovery.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Addresses that nothing is known of.
+/// Addresses without labels, listings or history.
 pub(crate) const ADDRESSES: [&str; 3] = [
     "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
     "12cbQLTFMXRnSzktFkuoG3eHoMeFtpTu3S",
     "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
 ];
 
-/// A plan whose limits are no matter, with `acme` on it: nothing but short windows.
-pub(crate) fn roomy() -> String {
+/// A plan with high limits of short windows, and `acme` on this plan.
+pub(crate) fn plan_with_high_limits() -> String {
     plan_with_tenant("roomy", "{name: burst, requests: 100000, window: 5s, counts: requests}")
 }
 
-/// Imports a label set, and lets the policy ask for no other source.
-pub(crate) fn rest_on_labels(platform: &Platform) {
+/// Imports a label set, and applies a policy that requires no other source.
+pub(crate) fn require_labels_only(platform: &Platform) {
     platform.write(
         "labels.csv",
         "blockchain,address,category\nbtc,1BitcoinEaterAddressDontSendf59kuE,burn\n",
@@ -34,8 +34,7 @@ pub(crate) fn rest_on_labels(platform: &Platform) {
     );
 }
 
-/// The answer to a check of an address. On a busy machine a server may not get tokens in time and
-/// refuses; then the check is repeated.
+/// The answer to a check of an address, repeated if the server refuses it because it got no tokens in time.
 pub(crate) fn checked(caller: &Caller, chain: &str, address: &str) -> Value {
     let mut body = None;
     let _ = wait_at_most(PATIENCE, "limits that can be counted", || {
@@ -50,7 +49,7 @@ pub(crate) fn checked(caller: &Caller, chain: &str, address: &str) -> Value {
     body.unwrap()
 }
 
-/// The health that a server tells, and with which status.
+/// Status and body of a server's health endpoint.
 pub(crate) fn health(server: &Server) -> (u16, Value) {
     let answer = Caller::new(server.admin, "").get("/readyz");
     (answer.status, answer.json())
@@ -61,7 +60,7 @@ pub(crate) fn is_ready(server: &Server) -> bool {
     health(server).0 == 200
 }
 
-/// Charges according to the store.
+/// Number of charges in the store.
 pub(crate) fn charged(platform: &Platform) -> u64 {
     let rows = platform.assay(&["usage", "--json"]).ok().json();
     let counts = rows.as_array().unwrap().iter().map(|row| row["count"].as_u64().unwrap());

@@ -1,4 +1,4 @@
-//! Number of requests that servers send to the servers that they share.
+//! Number of requests that servers send to the database and Redis.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -8,13 +8,13 @@ use std::{
 
 use assay_tests::{Connection, Server, plan_with_tenant, platform::Platform};
 
-use crate::support::{ADDRESSES, roomy};
+use crate::support::{ADDRESSES, plan_with_high_limits};
 
 #[test]
 fn a_cached_check_waits_for_nothing() {
     // Given a check that was answered, and then no database at all.
     let platform = Platform::start_with_own_database();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let servers = platform.servers(1, &platform.key(), &[]);
     let (server, caller) = &servers[0];
     assert_eq!(caller.check("btc", ADDRESSES[0]).json()["cached"], false);
@@ -47,8 +47,8 @@ fn a_cached_check_waits_for_nothing() {
     assert!(draws_a_check < 0.1, "{draws} draws");
 }
 
-/// Three servers get the given number of requests in the given seconds, for as long: for each
-/// admitted one, at most this many commands may be sent to Redis.
+/// Sends `requests` requests in `seconds` to three servers, and asserts that they send at most `at_most` commands to
+/// Redis for each admitted request.
 fn commands_of_requests_at_the_limit(requests: u32, seconds: u32, at_most: f64) {
     const SERVERS: u32 = 3;
     let platform = Platform::start();
@@ -105,7 +105,7 @@ fn at_100_000_requests_a_minute_redis_gets_one_in_fifty_at_most() {
     commands_of_requests_at_the_limit(20_000, 12, 0.02);
 }
 
-/// Commands and scripts that a server says it sent to Redis.
+/// Number of commands and scripts that a server sent to Redis, by its metrics.
 fn commands(server: &Server) -> u64 {
     server.metric("assay_redis_commands_total")
 }

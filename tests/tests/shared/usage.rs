@@ -1,4 +1,4 @@
-//! Charges of several servers, compared with the counts of their callers.
+//! Charges of several servers agree with the counts of their callers.
 
 use std::{
     thread,
@@ -7,12 +7,12 @@ use std::{
 
 use assay_tests::platform::Platform;
 
-use crate::support::{ADDRESSES, charged, checked, roomy};
+use crate::support::{ADDRESSES, charged, checked, plan_with_high_limits};
 
 #[test]
 fn servers_that_stop_lose_nothing_and_one_that_is_killed_less_than_a_second() {
     let platform = Platform::start();
-    platform.apply(&roomy());
+    platform.apply(&plan_with_high_limits());
     let mut servers = platform.servers(3, &platform.key(), &[]);
     thread::scope(|scope| {
         for (_, caller) in &servers {

@@ -49,7 +49,7 @@ pub(super) async fn greet(
     for example in examples {
         let chain = example.address.chain();
         let (address, verdict) = (example.address.as_str(), example.verdict.as_str());
-        let text = format!("  {chain:<4} {address:<44} {verdict:<7} {}", example.what);
+        let text = format!("  {chain:<4} {address:<44} {verdict:<7} {}", example.description);
         write!(output, "{}", output_row(&text))?;
     }
     writeln!(output)?;

@@ -1,4 +1,4 @@
-//! Tests of the changes that an object, its Secret and the records of its keys lead to.
+//! Tests of the changes that follow from an object, its Secret and the records of its keys.
 
 use assay_crds::{ApiKey, ApiKeySpec, status::ApiKeyStatus};
 use assay_tenancy::key::{KeyEnvironment, KeyHash};

@@ -1,4 +1,4 @@
-//! The inputs of statuses.
+//! The inputs of the statuses of published objects.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) struct StatusContext<'a> {
     pub(super) tenant_counts: &'a TenantCounts,
     /// The namespaces whose keys are watched.
     pub(super) scope: &'a WatchScope,
-    /// The time.
+    /// The current time.
     pub(super) now: Timestamp,
 }
 

@@ -1,7 +1,7 @@
-//! The statuses of published objects; of sources, the part that describes their publication. An unchanged status is not
+//! The statuses of published objects; for sources, only the part about their publication. An unchanged status is not
 //! written.
 //!
-//! - [`object_status`]: the status of any kind; its own fields are in a file for each kind
+//! - [`object_status`]: the status of any kind; one file for the fields of each kind
 //! - [`ready`]: the ready state of an object
 //! - [`context`]: the inputs
 
@@ -65,7 +65,7 @@ impl Publisher {
         self.retries.retain(|uid, _| existing.contains(uid));
         let mut updates = Vec::new();
         for (key, object) in &objects.named {
-            let is_going = is_deleted(object) && validated.is_gone(key);
+            let is_going = is_deleted(object) && validated.is_unreferenced(key);
             if is_going || !finalized.contains(key) {
                 continue;
             }
@@ -114,8 +114,7 @@ impl Publisher {
         has_changed.then_some(StatusUpdate { kind, object, status, event })
     }
 
-    /// Reports a failure of the store on the objects whose newest spec is not in force. The others are
-    /// unaffected.
+    /// Reports a failure of the store on the objects whose newest spec is not in force.
     pub(super) async fn report_store_failure(&mut self) {
         let failure = ReadyState::store_unavailable();
         let now = self.shared.clock.now();
@@ -151,7 +150,7 @@ impl Publisher {
         }
     }
 
-    /// The status of an object as it was last written.
+    /// The last written status of an object.
     fn last_written_status(&self, kind: Kind, object: &WatchedObject) -> Option<ObjectStatus> {
         self.written.get(&uid(object)).cloned().or_else(|| ObjectStatus::read(kind, object))
     }

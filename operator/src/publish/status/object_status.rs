@@ -28,7 +28,7 @@ pub(in crate::publish) enum ObjectStatus {
     ChainSource(ChainSourceStatus),
 }
 
-/// Evaluates an expression for the status of whichever kind.
+/// Evaluates an expression with the status of the object's kind.
 macro_rules! each {
     ($self:expr, $status:ident => $result:expr) => {
         match $self {
@@ -43,8 +43,8 @@ macro_rules! each {
 }
 
 impl ObjectStatus {
-    /// Parses the status of an object; an absent or invalid one gives an empty one. `None` for a kind that
-    /// has no custom resource.
+    /// Parses the status of an object. An absent or invalid status becomes an empty one. `None` for a kind without a
+    /// custom resource.
     pub(in crate::publish) fn read(kind: Kind, object: &WatchedObject) -> Option<Self> {
         Some(match kind {
             Kind::Plan => Self::Plan(parse_status(object)),
@@ -83,8 +83,8 @@ impl ObjectStatus {
         next
     }
 
-    /// The same status with the conditions of a state, about a generation. `None`: the newest generation
-    /// was not checked yet.
+    /// Replaces the conditions by those of a state, about a generation. `None`: the newest generation was not checked
+    /// yet.
     pub(super) fn with_ready_state(
         &self,
         generation: Option<i64>,
@@ -97,12 +97,12 @@ impl ObjectStatus {
         next
     }
 
-    /// Its conditions.
+    /// The conditions of the status.
     pub(super) fn conditions(&self) -> &[Condition] {
         each!(self, status => status.conditions())
     }
 
-    /// The generation that it describes.
+    /// The generation that the status describes.
     pub(super) fn observed_generation(&self) -> Option<i64> {
         each!(self, status => status.observed_generation())
     }

@@ -53,7 +53,7 @@ pub(super) fn ready_state(
     ReadyState::Stalled(reason, message)
 }
 
-/// The object of another installation that an object refers to, in words. `None` if its reference names none.
+/// Describes the object of another installation that an object refers to. `None` if the reference names no such object.
 fn foreign_reference(
     object: &WatchedObject,
     problem: &FieldProblem,

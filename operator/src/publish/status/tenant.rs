@@ -29,8 +29,8 @@ pub(super) fn status(name: &Name, context: &StatusContext<'_>) -> TenantStatus {
     TenantStatus { effective_limits: limits.collect(), ..TenantStatus::default() }
 }
 
-/// Whether the operator sees the keys of a tenant. `None`: it sees those of all namespaces, or the tenant is not in
-/// force.
+/// The condition that the operator watches the `ApiKey` objects of a tenant. `None`: the operator watches all
+/// namespaces, or the tenant is not in force.
 pub(super) fn keys_watched(name: &Name, context: &StatusContext<'_>) -> Option<ConditionState> {
     let listed = context.in_force.namespaces.get(name)?;
     let unwatched = context.scope.unwatched(listed)?;

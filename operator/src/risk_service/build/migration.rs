@@ -1,5 +1,4 @@
-//! The Job that migrates the database schema. It must succeed before servers get another image or
-//! database.
+//! The Job that migrates the database schema, which must succeed before servers get another image or database.
 
 use k8s_openapi::api::batch::v1::Job;
 
@@ -10,10 +9,10 @@ use crate::{
     risk_service::validate::ValidatedService,
 };
 
-/// The annotation on a Deployment with the name of the migration before it. Finished Jobs are deleted,
-/// and must not run again.
+/// The annotation on a Deployment with the name of the migration Job that succeeded before it. The annotation outlives
+/// the Job, so that the migration does not run again.
 pub(in crate::risk_service) const MIGRATED_BY: &str = "assay.dev/migrated-by";
-/// The time for which each attempt waits for an unreachable database, which may be starting too.
+/// The time for which each attempt waits for an unreachable database.
 const WAIT: &str = "2m";
 /// The longest time for a migration with its retries, in seconds.
 const DEADLINE_SECONDS: u32 = 3600;

@@ -32,7 +32,7 @@ pub(crate) const SERVER: &str = "server";
 const MIGRATION: &str = "migration";
 /// The component of the purge.
 pub(super) const PURGE: &str = "purge";
-/// The objects of a `RiskService`. The last three need the database's schema, and change once the migration succeeded.
+/// The objects of a `RiskService`. Settings, Deployment and purge change only after the migration succeeded.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceObjects {
     pub(super) service: Service,
@@ -41,9 +41,9 @@ pub(super) struct ServiceObjects {
     pub(super) autoscaler: HorizontalPodAutoscaler,
     /// `None`: neither an `HTTPRoute` nor an Ingress exists.
     pub(super) route: Option<RouteObject>,
-    /// Migrates the database.
+    /// The Job that migrates the database.
     pub(super) migration: Job,
-    /// The settings. They are applied before the Deployment, because pods that mount them wait for them.
+    /// The settings of servers, applied before the Deployment, whose pods mount them.
     pub(super) settings: ConfigMap,
     pub(super) deployment: Deployment,
     pub(super) purge: CronJob,

@@ -23,7 +23,7 @@ use crate::{
 /// The Service's port for the API.
 const PORT: u16 = 80;
 
-/// The Service: the API, and health checks and metrics, within the cluster.
+/// The Service, which exposes the API, health checks and metrics within the cluster.
 pub(super) fn service(service: &ValidatedService) -> Service {
     Service {
         metadata: service.owner.metadata(&service.name),
@@ -37,8 +37,8 @@ pub(super) fn service(service: &ValidatedService) -> Service {
     }
 }
 
-/// The network policy of servers, migration and purge: it allows connections to the two ports, and from
-/// the pods to the ports of the database, the cache, proxies, the collector and chain endpoints, and to chain servers.
+/// The network policy of servers, migration and purge. Allowed are connections to the two ports, and from the pods to
+/// the ports of the database, the cache, proxies, the collector and chain endpoints, and to chain servers.
 pub(super) fn policy(service: &ValidatedService) -> NetworkPolicy {
     let pods = service.owner.selector_of(&[SERVER, MIGRATION, PURGE]);
     let chain_servers = service.chain_servers.as_ref().map(|_| {

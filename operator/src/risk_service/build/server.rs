@@ -1,4 +1,4 @@
-//! The server: its settings, its pods, and their number.
+//! Servers: settings, Deployment and autoscaler.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +25,13 @@ use crate::{
 
 /// The key of the settings in their `ConfigMap`, and the file's name.
 pub(in crate::risk_service) const FILE: &str = "assay.toml";
-/// The setting with the URL of the servers of each followed chain.
+/// The name of the setting with the chain servers' URLs.
 pub(in crate::risk_service) const CHAIN_SERVERS: &str = "chain-servers";
 /// The annotation on pods with the digest of the settings: changed settings replace the pods.
 const SETTINGS: &str = "assay.dev/settings";
-/// The metric of servers for requests in flight.
+/// The servers' metric of requests in flight.
 const IN_FLIGHT: &str = "assay_http_requests_in_flight";
-/// The content of the settings. Servers fetch no lists and chains: separate workloads do that once for
-/// all servers.
+/// The text of the settings file. Servers fetch no lists and chains: separate workloads fetch these for all servers.
 pub(super) fn settings_text(service: &ValidatedService) -> String {
     let mut lines = vec![
         ("listen", format!("0.0.0.0:{}", API.1)),
@@ -58,7 +57,7 @@ pub(super) fn settings_text(service: &ValidatedService) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The settings of callers' connections that differ from the defaults.
+/// The settings of client connections that differ from the defaults.
 fn connection_settings(connections: &ConnectionsSpec) -> Vec<(&'static str, String)> {
     let ConnectionsSpec { backlog, max, max_per_peer, trusted_proxies, proxy_protocol } =
         connections;
@@ -83,7 +82,7 @@ pub(super) fn settings(service: &ValidatedService, text: String) -> ConfigMap {
     }
 }
 
-/// The Deployment of servers. The autoscaler owns the number of replicas.
+/// The Deployment of servers. The autoscaler sets the number of replicas.
 pub(super) fn deployment(service: &ValidatedService, settings: &str) -> Deployment {
     let owner = &service.owner;
     let mut metadata = owner.metadata(&service.name);
@@ -139,7 +138,7 @@ fn pod(service: &ValidatedService) -> PodSpec {
     pod
 }
 
-/// The autoscaler, by the use of CPU, and by requests in flight if the spec sets a target.
+/// The autoscaler, by CPU utilization, and by requests in flight if the spec sets a target.
 pub(super) fn autoscaler(service: &ValidatedService) -> HorizontalPodAutoscaler {
     let scaling = &service.scaling;
     let cpu = MetricSpec {

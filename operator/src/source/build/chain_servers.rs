@@ -1,4 +1,5 @@
-//! The chain servers of a chain: each has a volume with the whole graph, follows the chain and answers the API.
+//! The objects of chain servers. Each server has a volume with the whole graph, follows the chain and answers API
+//! servers.
 
 use std::collections::BTreeMap;
 
@@ -33,13 +34,13 @@ use crate::{
 const CPU: (&str, ResourceQuantity) = ("cpu", ResourceQuantity::thousandths(250));
 /// The memory that a server requests.
 const MEMORY: (&str, ResourceQuantity) = ("memory", ResourceQuantity::mebibytes(1024));
-/// The time for which a server is ready before the next one is replaced, in seconds: API servers learn of it by its
-/// name, which the cluster's DNS server remembers for some seconds.
+/// The time for which a server must be ready before the next one is replaced, in seconds. API servers find it through
+/// the cluster's DNS, which caches answers for some seconds.
 const MIN_READY_SECONDS: i32 = 15;
-/// The resource of a volume.
+/// The resource name of a volume's size.
 pub(in crate::source) const STORAGE: &str = "storage";
 
-/// The headless Service: its name stands for all servers that are ready, which is the default.
+/// The headless Service, whose name resolves to all ready servers.
 pub(super) fn service(source: &ValidatedSource) -> Service {
     Service {
         metadata: source.owner.metadata(&source.object_name),
@@ -128,13 +129,13 @@ fn pod(serve: &ChainServerTask, source: &ValidatedSource) -> PodSpec {
     pod
 }
 
-/// The credentials with which servers follow a node.
+/// The credentials with which servers follow a node. `None` if they follow none.
 fn followed_with(serve: &ChainServerTask) -> Option<&SourceCredentials> {
     let is_node = serve.spec.protocol == ChainProtocol::Rpc && serve.pause.is_none();
     serve.credentials.as_ref().filter(|_| is_node)
 }
 
-/// The arguments of the `assay` program. Without those about the node it answers and does not follow.
+/// The arguments of the `assay` program. A server without arguments about a node answers questions and follows nothing.
 fn arguments(serve: &ChainServerTask, source: &ValidatedSource) -> Vec<String> {
     let ChainServerTask { spec, pause, .. } = serve;
     let mut arguments = vec!["chain".to_owned(), "serve".to_owned(), spec.chain.clone()];
@@ -168,7 +169,7 @@ fn arguments(serve: &ChainServerTask, source: &ValidatedSource) -> Vec<String> {
     arguments
 }
 
-/// The resources of a server. What it requests by default, it requests only within its limits.
+/// The CPU and memory of a server. Default requests do not exceed the limits in the spec.
 fn resources(spec: &ResourcesSpec) -> ResourceRequirements {
     let ResourcesSpec { requests, limits } = spec;
     let request = |requested: Option<ResourceQuantity>,

@@ -28,7 +28,7 @@ pub(super) fn cron_job(import: &ImportTask, source: &ValidatedSource) -> CronJob
     }
 }
 
-/// The Job that imports once, at once, because the store has nothing of the source yet.
+/// The Job that imports a new source immediately and once.
 pub(super) fn first_job(import: &ImportTask, source: &ValidatedSource) -> Job {
     Job {
         metadata: source.owner.metadata(&names::first_job(&source.object_name)),

@@ -28,31 +28,31 @@ use crate::{
 /// The objects of a source.
 #[derive(Clone, Debug)]
 pub(super) struct SourceObjects {
-    /// Restricts the network of its pods. It comes first, so that no pod runs without it.
+    /// The network policy of the source's pods, applied before the pods run.
     pub(super) network_policy: NetworkPolicy,
-    /// Runs its pods.
+    /// The objects that run the source's pods.
     pub(super) workload: Workload,
 }
 
 /// The objects that run the pods of a source.
 #[derive(Clone, Debug)]
 pub(super) enum Workload {
-    /// Imports on a schedule.
+    /// The workload that imports a list or label set.
     Importer {
-        /// Imports on the schedule.
+        /// The `CronJob` that imports on the schedule.
         cron_job: Box<CronJob>,
-        /// Imports at once what was never imported.
+        /// The Job that imports a new source immediately.
         first_job: Option<Box<Job>>,
     },
-    /// Follows a chain and answers for its graph.
+    /// Chain servers, which follow a chain and answer questions about its graph.
     ChainServers {
-        /// Its name stands for all servers.
+        /// The Service, whose name resolves to all ready servers.
         service: Box<Service>,
-        /// Bounds evictions.
+        /// The disruption budget, which bounds evictions.
         disruption_budget: Box<PodDisruptionBudget>,
-        /// Runs the servers.
+        /// The `StatefulSet` that runs the servers.
         stateful_set: Box<StatefulSet>,
-        /// The volume that no pod may have any longer, if there is one.
+        /// The volume that pods must no longer mount, if any.
         forbidden_volume: Option<&'static str>,
     },
 }
@@ -80,8 +80,8 @@ pub(super) fn build(source: &ValidatedSource) -> SourceObjects {
     SourceObjects { network_policy: network_policy(source), workload }
 }
 
-/// The network policy. Nothing connects to importers; to chain servers only servers of an API, the operator and other
-/// chain servers of the chain do.
+/// The network policy. No connections to importers are allowed; to chain servers, only those of API servers, the
+/// operator and other servers of the chain.
 fn network_policy(source: &ValidatedSource) -> NetworkPolicy {
     let owner = &source.owner;
     let ports = source.egress_ports.clone();
@@ -105,7 +105,7 @@ fn network_policy(source: &ValidatedSource) -> NetworkPolicy {
     NetworkPolicy { metadata: owner.metadata(&source.object_name), spec: Some(spec) }
 }
 
-/// The arguments of the `assay` program about its database.
+/// The arguments of the `assay` program that name the database.
 fn database_arguments(source: &ValidatedSource) -> [String; 2] {
     [format!("--data-dir={DATA}"), format!("--database-url-file={}", source.database.path())]
 }

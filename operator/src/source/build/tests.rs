@@ -73,7 +73,7 @@ where
     validated_with::<K>(name, spec, settings, live, marked)
 }
 
-/// The same, with the Secret that its credentials for a URL are in.
+/// A valid source, with the Secret of its credentials for a URL.
 fn validated_with<K: Source>(
     name: &str,
     spec: Value,

@@ -1,4 +1,4 @@
-//! A PostgreSQL server with as many databases and logins as tests want.
+//! A PostgreSQL server on which tests create databases and logins.
 
 use std::sync::{
     OnceLock,
@@ -7,16 +7,16 @@ use std::sync::{
 
 use super::{Postgres, StartOptions};
 
-/// A PostgreSQL server with databases and logins of its tests. It stops when it is dropped.
+/// A PostgreSQL server with databases and logins of tests, stopped when dropped.
 #[derive(Debug)]
 pub struct PostgresServer {
-    /// The database `postgres`, by the superuser.
+    /// The database `postgres`, with the superuser's login.
     administration: Postgres,
     databases: AtomicUsize,
 }
 
 impl PostgresServer {
-    /// The password of every login. Its characters mean something in a URL.
+    /// The password of every login, with characters that must be escaped in a URL.
     pub const PASSWORD: &str = "s3/cr@t";
 
     /// The server that the tests of this process share.
@@ -65,8 +65,8 @@ impl PostgresServer {
         self.administration.restart();
     }
 
-    /// The URL of a new and empty database that belongs to a login of its own. The login is no superuser, so
-    /// that row-level security binds it.
+    /// The URL of a new and empty database that a new login owns. The login is no superuser, so that row-level security
+    /// applies.
     ///
     /// # Panics
     ///
@@ -91,7 +91,7 @@ impl PostgresServer {
         url.replacen("//assay:", &format!("//{name}:"), 1)
     }
 
-    /// The URL of a new and empty database. Its order of texts is not that of their bytes.
+    /// The URL of a new and empty database, whose collation differs from the order of bytes.
     ///
     /// # Panics
     ///
@@ -134,5 +134,5 @@ impl PostgresServer {
     }
 }
 
-/// Options of a database whose order of texts is not that of their bytes.
+/// Options of a database whose collation differs from the order of bytes.
 const OTHER_ORDER: &str = "ENCODING 'UTF8' LOCALE 'C.UTF-8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'";

@@ -51,7 +51,7 @@ impl Cluster {
         format!("redis+cluster://{}", hosts.join(","))
     }
 
-    /// Its nodes.
+    /// The nodes of the cluster.
     #[must_use]
     pub fn nodes(&self) -> &[Redis] {
         &self.nodes

@@ -19,7 +19,7 @@ pub struct SentinelRedis {
 }
 
 impl SentinelRedis {
-    /// Starts all three; the master's name is `main`.
+    /// Starts master, replica and sentinel; the master's name is `main`.
     ///
     /// # Panics
     ///
@@ -56,7 +56,7 @@ impl SentinelRedis {
         format!("redis+sentinel://127.0.0.1:{}/main", self.sentinel.port())
     }
 
-    /// Kills the master and waits until the replica has its place.
+    /// Kills the master and waits until the replica is the new master.
     pub fn fail_over(&mut self) {
         self.master.kill();
         self.replica.wait("role:master", &["info", "replication"]);

@@ -6,7 +6,7 @@ use super::{ADDRESS, CONTAINERD};
 use crate::cluster::Cluster;
 
 impl Cluster {
-    /// Writes all of them.
+    /// Writes the configuration files of the node's programs.
     pub(super) fn write_node_files(&self) {
         let directory = self.directory.display();
         let group = self.directory.file_name().map(Path::new).expect("a name").display();
@@ -48,7 +48,7 @@ impl Cluster {
     }
 }
 
-/// Every namespace is as if it were labelled so.
+/// Admission configuration: the default pod security labels of every namespace.
 const ADMISSION: &str = "\
 apiVersion: apiserver.config.k8s.io/v1
 kind: AdmissionConfiguration
@@ -76,8 +76,7 @@ const PODS_NETWORK: &str = r#"{
   ]
 }"#;
 
-/// Configuration of containerd. It does not change OOM scores, because without the right to do so
-/// no container starts.
+/// Configuration of containerd, without changes of OOM scores, for which the tests may lack the right.
 fn containerd(directory: &str) -> String {
     let plugin = "plugins.\"io.containerd.grpc.v1.cri\"";
     format!(
@@ -92,7 +91,7 @@ fn containerd(directory: &str) -> String {
     )
 }
 
-/// It runs wherever tests do: also with little room on the disk, and with control groups of version 1.
+/// Configuration of the kubelet, which also allows a nearly full disk and control groups of version 1.
 const KUBELET: &str = "\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -107,7 +106,7 @@ imageGCHighThresholdPercent: 100
 imageGCLowThresholdPercent: 99
 ";
 
-/// It leaves alone what only the machine's own network may set.
+/// Configuration of kube-proxy, which changes no kernel settings of the machine's own network.
 const PROXY: &str = "\
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration

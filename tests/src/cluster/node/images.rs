@@ -1,5 +1,5 @@
-//! Images of programs of this machine, without a registry: Assay's that were built with the tests, and
-//! Debian's PostgreSQL and Redis under the names that the chart asks for.
+//! Builds images from programs of this machine, without a registry: Assay's programs, and Debian's PostgreSQL and Redis
+//! under the chart's names.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::process;
 /// Image of the container that holds a pod's namespaces.
 pub(super) const PAUSE: &str = "localhost/pause:1";
 
-/// It waits for the signal to stop, and reaps orphaned processes.
+/// Source of the pause program, which waits for SIGTERM and reaps orphaned processes.
 const PAUSE_SOURCE: &str = "\
 #include <signal.h>
 #include <sys/wait.h>
@@ -30,9 +30,9 @@ int main(void) {
 #[derive(Debug)]
 pub(super) struct Image {
     name: String,
-    /// Programs of this machine, and their paths in the image. The first is the entry point.
+    /// Programs of this machine, with their paths in the image. The first program is the entry point.
     programs: Vec<(PathBuf, String)>,
-    /// Folders that go in as they are.
+    /// Folders that are copied unchanged.
     trees: Vec<PathBuf>,
     user: u32,
 }
@@ -45,7 +45,7 @@ impl Image {
         Self { name: name.into(), programs: programs.collect(), trees: vec![], user: 65532 }
     }
 
-    /// Makes it, and says where its archive is.
+    /// Builds the image, and returns the path of its archive.
     pub(super) fn build(&self, directory: &Path) -> PathBuf {
         let file = self.name.replace(['/', ':'], "-");
         let archive = directory.join(format!("{file}.tar"));
@@ -64,7 +64,7 @@ impl Image {
     }
 }
 
-/// Makes everything that the chart runs, and says where the archives are.
+/// Builds all images of the chart, and returns the paths of their archives.
 pub(super) fn build_images(directory: &Path) -> Vec<PathBuf> {
     let version = env!("CARGO_PKG_VERSION");
     let own = ["assay", "assay-operator"].map(|name| {
@@ -90,7 +90,7 @@ fn redis() -> Image {
     Image { user: 999, ..Image::new("docker.io/library/redis:8", &[program]) }
 }
 
-/// The newest PostgreSQL here, as docs/releasing.md puts it together.
+/// The image of the newest installed PostgreSQL, built as docs/releasing.md describes.
 fn postgresql() -> Image {
     let versions = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL");
     let library = versions.map(|version| version.expect("a version").path()).max();

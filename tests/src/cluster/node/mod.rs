@@ -1,5 +1,5 @@
-//! A real node: containerd, kubelet, kube-proxy, `CoreDNS` and metrics-server, in network, mounts and
-//! processes of their own (`tests/node.sh`). Pods are containers, and Services reach them.
+//! A real node: containerd, kubelet, kube-proxy, `CoreDNS` and metrics-server, in their own namespaces of network,
+//! mounts and processes (`tests/node.sh`). Pods run as containers behind Services.
 
 mod files;
 mod images;
@@ -25,10 +25,10 @@ const CONTAINERD: &str = "/run/containerd/containerd.sock";
 /// Containerd namespace of the pods' images.
 const IMAGES_OF: &str = "k8s.io";
 
-/// A node.
+/// A real node.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// The first process in it, as it is called outside.
+    /// Id of the first process in the node's namespaces, as seen from outside.
     process: u32,
 }
 
@@ -37,13 +37,12 @@ pub(super) struct Node {
 pub struct ContainerProcess(u32);
 
 impl Cluster {
-    /// Starts a cluster with a real node, on which Assay's images are as the chart names them, and where
-    /// every pod must be a restricted one. The thread that asks is in the node's network from then on, with
-    /// all that it starts.
+    /// Starts a cluster with a real node, which has Assay's images and admits only pods of the standard `restricted`.
+    /// The calling thread, and processes that it starts, enter the node's network.
     ///
     /// # Panics
     ///
-    /// Panics if something that it needs is not there, or it does not start.
+    /// Panics if the machine lacks a requirement, or the node does not start.
     #[must_use]
     pub fn start_on_node() -> Self {
         needs::check().unwrap_or_else(|lack| panic!("no real Kubernetes node here: {lack}"));
@@ -74,11 +73,11 @@ impl Cluster {
             .expect("root enters every network");
     }
 
-    /// Puts programs of this machine into an image for pods; the first one is its entry point.
+    /// Adds an image with programs of this machine; the first program is the entry point.
     ///
     /// # Panics
     ///
-    /// Panics if it cannot be created.
+    /// Panics if the image cannot be created.
     pub fn add_image(&self, name: &str, programs: &[(&str, &str)]) {
         let image = Image::new(name, programs);
         self.import(&image.build(&self.directory));
@@ -119,8 +118,8 @@ impl Cluster {
         self.node.as_ref().expect("a cluster with a real node")
     }
 
-    /// A program in the node.
-    fn inside(&self, program: impl AsRef<Path>) -> Command {
+    /// A command that runs in the node's namespaces.
+    fn command_in_node(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new("nsenter");
         command
             .arg(format!("--target={}", self.node().process))
@@ -150,18 +149,18 @@ impl Cluster {
     }
 
     fn start_containerd(&mut self) {
-        let command = self.inside("containerd");
+        let command = self.command_in_node("containerd");
         let config = format!("--config={}", self.file("containerd.toml"));
         self.start_process("containerd", command, &[config]);
         wait_at_most(PATIENCE, "containerd", || {
             self.process_guard.check("containerd", &self.directory);
-            let mut version = self.inside("ctr");
+            let mut version = self.command_in_node("ctr");
             version.arg("version").output().expect("ctr runs").status.success()
         });
     }
 
     fn start_node(&mut self) {
-        let kubelet = self.inside(tool("kubelet"));
+        let kubelet = self.command_in_node(tool("kubelet"));
         let arguments = [
             format!("--config={}", self.file("kubelet.yaml")),
             format!("--kubeconfig={}", self.file("node.kubeconfig")),
@@ -195,13 +194,13 @@ impl Cluster {
     }
 
     fn ctr(&self, arguments: &[&str]) {
-        let mut ctr = self.inside("ctr");
+        let mut ctr = self.command_in_node("ctr");
         let done = ctr.args(["--namespace", IMAGES_OF]).args(arguments).output().expect("ctr runs");
         assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
     }
 }
 
-/// Arguments of the API server with a real node: pods reach it, and servers behind it trust it.
+/// Further arguments of an API server that pods of a real node reach.
 pub(super) fn server_arguments(file: impl Fn(&str) -> String) -> Vec<String> {
     vec![
         "--bind-address=0.0.0.0".into(),
@@ -223,7 +222,7 @@ impl ContainerProcess {
     ///
     /// # Panics
     ///
-    /// Panics if the process is gone, or has no such line.
+    /// Panics if the process has ended, or has no such line.
     #[must_use]
     pub fn status(&self, line: &str) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0)).expect("it runs");
@@ -231,17 +230,17 @@ impl ContainerProcess {
         found.expect("the kernel says so").split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// A file as it sees it.
+    /// The path, outside the container, of a file in the container.
     #[must_use]
     pub fn path_of(&self, file: &str) -> PathBuf {
         format!("/proc/{}/root{file}", self.0).into()
     }
 
-    /// Sends it a signal, such as `TERM`.
+    /// Sends the process a signal, such as `TERM`.
     ///
     /// # Panics
     ///
-    /// Panics if the process is gone.
+    /// Panics if the process has ended.
     pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.0);
         let sent = Command::new("sh").args(["-c", &kill]).status();

@@ -1,4 +1,4 @@
-//! More connections than a server accepts: those without a key make room.
+//! More connections than a server accepts: connections without a key are closed first.
 
 use std::{
     io::{Read, Write},
@@ -10,7 +10,7 @@ use assay_tests::Caller;
 use super::{BODY, PATH, caller_of, start};
 use crate::wire::{LONG, connect, read_until};
 
-/// Beginning of a request that does not go on.
+/// Beginning of a request that is never completed.
 const BEGUN: &[u8] = b"GET /api/v1/sources HTTP/1.1\r\nhost: x\r\nx-slow: abcd";
 
 fn begin(stream: &mut TcpStream) {

@@ -1,4 +1,4 @@
-//! Tenants that try to take all places of a server: the others see nothing of it.
+//! Tenants that try to use all capacity of a server do not affect others.
 
 use std::{fs, io::Write, net::TcpStream, sync::Arc};
 
@@ -6,7 +6,7 @@ use assay_tests::{Caller, Server, assay};
 
 use super::{
     BODY, PATH, caller_of,
-    slow::{bulk, post, under_way},
+    slow::{bulk, post, requests_in_flight},
     start,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     wire::{connect, read_until},
 };
 
-/// A check whose body does not come.
+/// A check whose body is never sent.
 fn unfinished(server: &Server, key: &str) -> TcpStream {
     let mut stream = connect(server.api);
     let begun = post(PATH, key, "application/json", "content-length: 80\r\n");
@@ -32,7 +32,7 @@ fn unfinished_bodies_of_one_tenant_take_no_place_of_another() {
     let (server, greedy) = start(&["--max-requests", "64", "--body-timeout", "50s"]);
     let other = caller_of(&server, "sample-business");
     let held: Vec<TcpStream> = (0..80).map(|_| unfinished(&server, &greedy.key)).collect();
-    wait_until("its share is taken", || under_way(&server) >= 48);
+    wait_until("its share is taken", || requests_in_flight(&server) >= 48);
     // Then each check of another tenant is answered, and those of the tenant are refused as its own.
     let answers: Vec<u16> = (0..20).map(|_| check(&other)).collect();
     assert_eq!(answers, [200; 20]);
@@ -92,9 +92,9 @@ fn a_plan_bounds_the_requests_and_streams_of_each_of_its_tenants() {
         held.push(stream);
         let (_, answer) = bulk(&server, key);
         assert!(answer.contains("\"too_many_in_flight\""), "{answer}");
-        let before = under_way(&server);
+        let before = requests_in_flight(&server);
         held.extend([unfinished(&server, key), unfinished(&server, key)]);
-        wait_until("they are in flight", || under_way(&server) == before + 2);
+        wait_until("they are in flight", || requests_in_flight(&server) == before + 2);
         let mut third = unfinished(&server, key);
         assert!(read_until(&mut third, "\r\n\r\n").starts_with("HTTP/1.1 429"));
     }

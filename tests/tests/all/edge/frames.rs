@@ -1,4 +1,4 @@
-//! HTTP/2 frames that ask for nothing: a few are answered, and a caller who sends them without end is sent away.
+//! HTTP/2 frames without requests: a few are answered, and a connection that floods them is closed.
 
 use std::{io::Write, net::SocketAddr, sync::Arc};
 

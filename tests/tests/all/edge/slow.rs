@@ -1,4 +1,4 @@
-//! Callers that are slow, and callers that are too many.
+//! Slow callers, and too many callers.
 
 use std::{
     io::{Read, Write},
@@ -16,15 +16,15 @@ use crate::{
     wire::{LONG, connect, read_to_close, read_until, request2},
 };
 
-/// Time after which a system whose attempt to connect was dropped makes the next one.
+/// Time after which an operating system repeats a dropped connection attempt.
 const SYN_RETRY: Duration = Duration::from_millis(900);
-/// More chunks of rows than any buffer between caller and server has room for.
+/// More chunks of rows than all buffers between caller and server hold.
 const MOST_CHUNKS: usize = 10_000;
 const SCREEN: &str = "/api/v1/screen";
 const ROW: &str = "{\"blockchain\":\"btc\",\"address\":\"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"}\n";
 
-/// Writes a letter now and then until the server closes, which it must do; tells what came back.
-fn dribble(mut stream: TcpStream, letter: &[u8]) -> String {
+/// Writes a letter at intervals until the server closes the connection; returns the server's answer.
+fn send_slowly(mut stream: TcpStream, letter: &[u8]) -> String {
     let mut sending = stream.try_clone().unwrap();
     let letter = letter.to_owned();
     let sender = thread::spawn(move || {
@@ -57,19 +57,19 @@ fn a_client_that_sends_byte_by_byte_is_disconnected() {
     };
     // In the head, before and after it is known which version is spoken.
     for begun in ["", "GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: "] {
-        let answer = dribble(open(begun), b"x");
+        let answer = send_slowly(open(begun), b"x");
         assert!(!answer.contains("200 OK"), "{answer}");
     }
     // In a check's body.
     let begun = post(PATH, &caller.key, "application/json", "content-length: 8000\r\n");
-    let answer = dribble(open(&begun), b" ");
+    let answer = send_slowly(open(&begun), b" ");
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
     // In a row that never ends.
     let begun = post(SCREEN, &caller.key, "application/x-ndjson", "transfer-encoding: chunked\r\n");
-    let answer = dribble(open(&begun), b"1\r\n \r\n");
+    let answer = send_slowly(open(&begun), b"1\r\n \r\n");
     assert!(answer.contains("no row arrived for 1 seconds"), "{answer}");
     // In HTTP/2's own frames, of which the first never becomes whole.
-    let _ = dribble(open("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), b"\x00");
+    let _ = send_slowly(open("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), b"\x00");
     assert_eq!(caller.post(PATH, BODY, &[]).status, 200);
 }
 
@@ -124,7 +124,7 @@ fn an_http2_client_that_reads_nothing_is_disconnected() {
     assert_eq!(caller.post(PATH, BODY, &[]).status, 200);
 }
 
-/// A bulk request that takes up a place: its first row is answered, more may come.
+/// A bulk request in flight: its first row is answered, and it is not finished.
 pub(super) fn bulk(server: &Server, key: &str) -> (TcpStream, String) {
     let mut stream = connect(server.api);
     let head = post(SCREEN, key, "application/x-ndjson", "transfer-encoding: chunked\r\n");
@@ -134,8 +134,8 @@ pub(super) fn bulk(server: &Server, key: &str) -> (TcpStream, String) {
     (stream, answer)
 }
 
-/// Number of requests in flight, not counting the one that asks.
-pub(super) fn under_way(server: &Server) -> usize {
+/// Number of requests in flight, without the request that reads the metric.
+pub(super) fn requests_in_flight(server: &Server) -> usize {
     let metrics = Caller::new(server.admin, "").send("GET", "/metrics", "", []).text;
     let line = metrics.lines().find_map(|line| line.strip_prefix("assay_http_requests_in_flight "));
     line.unwrap().parse::<usize>().unwrap() - 1
@@ -171,13 +171,13 @@ fn under_overload_unauthenticated_callers_are_refused_first_then_bulk_then_singl
     assert_eq!(single().status, 200);
 
     // Two single checks whose bodies do not come. Nothing else may take their places meanwhile.
-    wait_until("the others are over", || under_way(&server) == 6);
+    wait_until("the others are over", || requests_in_flight(&server) == 6);
     for count in [7, 8] {
         let mut stream = connect(server.api);
         let begun = post(PATH, &other.key, "application/json", "content-length: 80\r\n");
         stream.write_all(begun.as_bytes()).unwrap();
         held.push(stream);
-        wait_until("a check is under way", || under_way(&server) == count);
+        wait_until("a check is under way", || requests_in_flight(&server) == count);
     }
     assert_eq!(single().problem(), (503, "overloaded".into()));
     assert_eq!(caller.send("GET", "/healthz", "", []).status, 200);

@@ -1,4 +1,4 @@
-//! TLS: both versions of HTTP, certificates that change, callers that do not agree.
+//! TLS: both versions of HTTP, changed certificates, handshakes that fail.
 
 use std::{fs, io::Write, path::PathBuf, sync::Arc};
 
@@ -12,8 +12,8 @@ use crate::{
     wire::{ask, connect, connect_tls, http1, http2, read_to_close, request2, shown},
 };
 
-/// A server that speaks TLS with a certificate of `authority`.
-struct Secured {
+/// A server with TLS and a certificate of `authority`.
+struct TlsServer {
     server: Server,
     key: String,
     authority: Authority,
@@ -21,7 +21,7 @@ struct Secured {
     runtime: Runtime,
 }
 
-impl Secured {
+impl TlsServer {
     fn start() -> Self {
         Self::start_with(&[])
     }
@@ -41,7 +41,7 @@ impl Secured {
         self.directory.path().join(name)
     }
 
-    /// The certificate that new connections are shown.
+    /// The certificate that new connections receive.
     fn shown(&self) -> Vec<u8> {
         let connected = connect_tls(&self.authority, self.server.api, "h2");
         self.runtime.block_on(async { shown(&connected.await.unwrap()) })
@@ -50,7 +50,7 @@ impl Secured {
 
 #[test]
 fn by_tls_both_versions_are_offered_and_answered() {
-    let secured = Secured::start();
+    let secured = TlsServer::start();
     let (api, key) = (secured.server.api, secured.key.as_str());
     assert!(secured.server.greeting().contains(&format!("https://{api}")));
     secured.runtime.block_on(async {
@@ -78,7 +78,7 @@ fn by_tls_both_versions_are_offered_and_answered() {
 
 #[test]
 fn a_client_that_fails_the_tls_handshake_is_disconnected() {
-    let secured = Secured::start_with(&["--header-timeout", "1s", "--max-connections", "1"]);
+    let secured = TlsServer::start_with(&["--header-timeout", "1s", "--max-connections", "1"]);
     // Says nothing; begins to agree and falls silent; says something else.
     for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\n\r\n"] {
         let mut stream = connect(secured.server.api);
@@ -90,7 +90,7 @@ fn a_client_that_fails_the_tls_handshake_is_disconnected() {
 
 #[test]
 fn a_stopping_server_finishes_http2_requests_over_tls() {
-    let mut secured = Secured::start_with(&["--body-timeout", "50s", "--request-timeout", "50s"]);
+    let mut secured = TlsServer::start_with(&["--body-timeout", "50s", "--request-timeout", "50s"]);
     let connected = connect_tls(&secured.authority, secured.server.api, "h2");
     let stream = secured.runtime.block_on(connected).unwrap();
     let status = secured.runtime.block_on(async {
@@ -116,7 +116,7 @@ fn a_stopping_server_finishes_http2_requests_over_tls() {
 
 #[test]
 fn a_new_certificate_is_shown_to_new_connections_and_open_ones_go_on() {
-    let secured = Secured::start();
+    let secured = TlsServer::start();
     let first = secured.shown();
     let mut open = secured
         .runtime

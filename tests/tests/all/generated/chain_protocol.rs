@@ -15,7 +15,7 @@ use super::{expect, section};
 /// A part of a message by its name.
 type Part = (&'static str, fn(&mut SchemaGenerator) -> Schema);
 
-/// A description without the links of the code's own documentation, which lead nowhere here.
+/// Removes rustdoc links from a description.
 fn without_links(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -54,7 +54,7 @@ fn row(path: &str, description: &str, parts: &[Part]) -> String {
     format!("| [`{path}`]({file}) | {description} |\n")
 }
 
-/// The words that say what a type is.
+/// The description of a type.
 fn description<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T).to_value();
     let text = schema["description"].as_str().unwrap_or_default().replace('\n', " ");

@@ -1,4 +1,4 @@
-//! The examples of `docs/risk-policy.md` are what the program prints about the demo data set.
+//! The examples of `docs/risk-policy.md` equal the program's output about the demo data set.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const PAGE: &str = "docs/risk-policy.md";
 
 fn example(what: &str) -> CanonicalAddress {
     let examples = assay_sample::examples();
-    let found = examples.into_iter().find(|example| example.what == what);
+    let found = examples.into_iter().find(|example| example.description == what);
     found.unwrap_or_else(|| panic!("no example `{what}`")).address
 }
 
@@ -31,7 +31,7 @@ fn block(lines: &[String]) -> String {
     format!("```\n{}```\n", lines.join("\n"))
 }
 
-/// The manifest that the page shows under a name.
+/// The manifest with a name on the page.
 fn manifest(name: &str) -> String {
     let page = fs::read_to_string(path(PAGE)).unwrap();
     let (_, rest) = page.split_once(&format!("<!-- manifest: {name} -->\n\n```yaml\n")).unwrap();

@@ -1,4 +1,4 @@
-//! Outgoing requests of the program belong to the trace in which it sends them.
+//! Outgoing requests carry the trace context of the work that sends them.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use assay_tests::{Collector, Server, assay, tenant};
 use super::{BTC, PATH, TRACE, body, traceparent};
 use crate::support::wait_until;
 
-/// A server that refuses every request, and records its path and `traceparent`.
+/// A server that refuses every request, and records the path and `traceparent`.
 struct RecordingServer {
     endpoint: String,
     requests: Arc<Mutex<Vec<(String, String)>>>,

@@ -1,4 +1,4 @@
-//! Telemetry contains no keys and no addresses, and metrics no names of tenants.
+//! Telemetry contains no keys and no addresses, and metrics contain no names of tenants.
 
 use assay_tests::{Answer, Collector, Server};
 
@@ -14,7 +14,7 @@ fn secret(key: &str) -> &str {
     key.split('_').nth(3).unwrap()
 }
 
-/// Every kind of request, good and bad; gives all answers.
+/// Sends every kind of request, valid and invalid; returns all answers.
 fn every_kind_of_request(world: &World, unknown: &str, addresses: &[(&str, &str)]) -> Vec<Answer> {
     let caller = &world.caller;
     let mut answers = Vec::new();
@@ -66,7 +66,7 @@ fn every_kind_of_request(world: &World, unknown: &str, addresses: &[(&str, &str)
     answers
 }
 
-/// One request by HTTP/2, whose library writes log lines.
+/// Sends a request by HTTP/2, whose library writes log lines.
 fn by_http2(server: &Server, key: &str, address: &str) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let fields = [("x-api-key", key), ("content-type", "application/json")];

@@ -1,4 +1,4 @@
-//! A server of its own, beside a server that fails.
+//! A server with a failing chain source.
 
 use std::{
     fs,
@@ -14,14 +14,14 @@ use assay_tests::{Caller, Server, assay, tenant};
 pub(super) struct World {
     pub(super) server: Server,
     pub(super) caller: Caller,
-    /// A key that is good for nothing any more.
+    /// A revoked key.
     pub(super) revoked: String,
-    /// Of a second tenant.
+    /// A key of a second tenant.
     pub(super) other: String,
     _source: tokio::runtime::Runtime,
 }
 
-/// One way to fail after the other.
+/// The failure of a request, by its number.
 fn failures(number: usize) -> (axum::http::StatusCode, &'static str) {
     use axum::http::StatusCode;
     match number % 4 {

@@ -1,4 +1,4 @@
-//! The sample's story: its payments, and what is expected of a deposit of each.
+//! The scenario of the demo data set: its payments, and the expected result of a deposit of each.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,15 @@ pub(super) const BAZAAR: &str = "Night Bazaar";
 pub(super) const GREYMARSH: &str = "GREYMARSH, Ilja";
 pub(super) const ANCHOR: &str = "COLD ANCHOR GROUP";
 
-/// What is expected of a deposit: of an output to a party on a day, the verdict, the score, and the parties
-/// at which its money began.
-pub(super) type Expected =
+/// Expected result of a deposit: party and day of the output, verdict, score, and the parties at which the money began.
+pub(super) type ExpectedDeposit =
     (&'static str, (&'static str, u8), &'static str, Option<f64>, &'static [&'static str]);
 
-/// Every payment of the story, as `crates/sample/src/scenario.rs` tells it, and what follows from it for
-/// whoever got the money. The scores are worked out by hand: a party with severity s and confidence c that
-/// is n hops away gives s x c x 2^(-(n - 1) / 2.4) if all of the money is its own, and of a severity from 80
-/// on at least the lesser of s x c and 59.9. They are left out where shares would have to be multiplied.
-pub(super) const DEPOSITS: &[Expected] = &[
+/// The expected results of deposits of every payment in `crates/sample/src/scenario.rs`. The scores are worked out by
+/// hand: a party with severity s and confidence c that is n hops away gives s x c x 2^(-(n - 1) / 2.4) if all of the
+/// money is its own, and of a severity from 80 on at least the lesser of s x c and 59.9. Scores are omitted if shares
+/// would have to be multiplied.
+pub(super) const DEPOSITS: &[ExpectedDeposit] = &[
     // A pool that is known directly: 5 x 95 % = 4.75.
     ("2024-04-29", (HARBOR, 0), "allow", Some(4.7), &[OLDMILL]),
     ("2024-04-29", (MERIDIAN, 0), "allow", Some(4.7), &[OLDMILL]),
@@ -160,7 +159,7 @@ pub(super) const DEPOSITS: &[Expected] = &[
     ("2025-10-06", ("Marta", 0), "block", Some(100.0), &[GREYMARSH]),
 ];
 
-/// The address of a party of the story: the hash of its name.
+/// The address of a party of the scenario: the hash of its name.
 pub(super) fn address(party: &str, index: u8) -> String {
     let digest = Sha256::digest(format!("assay sample world/{party}/btc/{index}"));
     let hash: [u8; 20] = digest[..20].try_into().unwrap();
@@ -172,7 +171,7 @@ pub(super) fn address(party: &str, index: u8) -> String {
     CanonicalAddress::from_payload(ChainId::BTC, payload).unwrap().to_string()
 }
 
-/// The story's transactions by the days of their blocks.
+/// The scenario's transactions by the days of their blocks.
 pub(super) fn scenario_transactions() -> BTreeMap<String, Vec<Transaction>> {
     let chain = SampleChain::new().unwrap();
     let blocks = chain.blocks().iter().map(|block| {

@@ -1,5 +1,5 @@
-//! Results of other tools for the manifests: kubeconform, with the API server's schemas of all
-//! kinds; checkov, with its rules for secure workloads.
+//! Results of linters for the manifests: kubeconform with the API server's schemas of all kinds, and checkov with its
+//! rules for secure workloads.
 
 mod schemas;
 
@@ -56,11 +56,10 @@ const ARGUED: &[(&str, &[&str], &str)] = &[
     ("CKV_K8S_9", &["assay-test"], "nobody calls a test"),
 ];
 
-/// Ways to install.
+/// Values of the tested installations.
 const WAYS: [&[&str]; 4] = [&[], EVERYTHING, NAMESPACES, PRODUCTION];
 
-/// All objects in the cluster after the installation, for every choice of values, and those of the
-/// examples.
+/// All objects of an installation, for every set of values, and those of the examples.
 fn everything(helm: &Helm) -> Vec<Value> {
     let rendered = WAYS.iter().flat_map(|arguments| objects(helm, arguments));
     let folders = fs::read_dir(file("charts/assay/examples")).unwrap();

@@ -1,4 +1,4 @@
-//! JSON schemas of an API server's kinds, from its own OpenAPI description.
+//! JSON schemas of an API server's kinds, from its OpenAPI description.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 
-/// Writes the schemas of all kinds of a group's version, which the API server may have heard of just now.
+/// Writes the schemas of all kinds of a group's version, once the API server publishes them.
 pub(super) fn write(cluster: &Cluster, group: &str, version: &str, kind: &str, folder: &Path) {
     let path = match group {
         "" => format!("/openapi/v3/api/{version}"),
